@@ -101,6 +101,7 @@ bench: $(WARM) $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a mil
 	@$(BIN)/python benchmarks/projection.py
 	@$(BIN)/python benchmarks/tuning.py --json bench-output/tuning.json
 	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json
+	@$(BIN)/python benchmarks/treated.py --scale $(SCALE) --json bench-output/treated.json
 	@$(BIN)/python benchmarks/large.py --json bench-output/large.json
 	@$(BIN)/python benchmarks/executors.py --json bench-output/executors.json
 	@$(BIN)/python benchmarks/web.py --json bench-output/web.json

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cli_runner import Runner
 from examples import FULL
 from lent_engines import Lending, lending_engines
 from paths import SHARED_DATA
@@ -57,6 +58,12 @@ def lending() -> Iterator[Lending]:
 def engines_of_their_own(lending: Lending, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each thread start an engine that ends with it, as in the product."""
     monkeypatch.setattr(lending, "pausing", True)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    """Run commands in this process."""
+    return Runner(capsys)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

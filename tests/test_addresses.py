@@ -21,11 +21,6 @@ from masktron.sources.known_formats import format_of_name
 from masktron.sources.output_names import manifest_beside
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

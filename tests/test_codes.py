@@ -15,11 +15,6 @@ from examples import spread
 from masktron.errors import UsageError, ViolationError
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def _rows(n: int = 45) -> list[dict[str, Any]]:
     """Amounts A, and codes: relat from 1 to 9, sex, and a number of two digits with zeros before it."""
     return [

@@ -172,12 +172,12 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("command", "options", "kind"), OPTIONS)
 def test_an_option_that_is_no_number_is_quoted(
-    command: str, options: tuple[str, ...], kind: str, capsys: pytest.CaptureFixture[str]
+    command: str, options: tuple[str, ...], kind: str, run: Runner
 ) -> None:
     wrong = ("five", "") if kind == "a number" else ("five", "2.5", "", "1e5")
     for number, option in enumerate(options):
         for value in wrong if FULL or not number else wrong[:1]:
-            outcome = Runner(capsys)(*command.split(), option, value)
+            outcome = run(*command.split(), option, value)
             said = " ".join(outcome.err.replace("│", " ").split())
             assert outcome.code == 2
             assert f"Invalid value for '{option}': it must be {kind}, not {value!r}" in said

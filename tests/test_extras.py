@@ -71,13 +71,11 @@ def test_a_package_that_is_too_old_is_told(version: str, fits: bool, monkeypatch
         assert found.install == installing("excel")
 
 
-def test_doctor_names_a_package_without_which_nothing_works(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_names_a_package_without_which_nothing_works(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     assert broken_core() == ()
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "numba", None)
-    done = Runner(capsys)("doctor")
+    done = run("doctor")
     assert done.code == 1
     assert "masktron does not work here: numba is not installed; scikit-learn is not installed" in done.err
     assert "pip install --force-reinstall numba scikit-learn" in done.err

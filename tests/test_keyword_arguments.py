@@ -100,8 +100,7 @@ def test_every_argument_is_one_of_a_function() -> None:
     assert said - known == set()
 
 
-def test_each_caller_reads_his_own_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cli = Runner(capsys)
+def test_each_caller_reads_his_own_language(tmp_path: Path, run: Runner) -> None:
     rules = write_rules(tmp_path / "rules.sch", "A >= 0")
     data = tmp_path / "data.csv"
     data.write_text("A,B\n" + "".join(f"{at}.5,{at % 3}\n" for at in range(30)))
@@ -110,13 +109,13 @@ def test_each_caller_reads_his_own_language(tmp_path: Path, capsys: pytest.Captu
     assert 'numeric=["B"]' in caught.value.hint
     assert "--" not in str(caught.value)
     assert caught.value.args == (caught.value.what,)
-    assert "--numeric B" in cli("mask", data, "-r", rules, "--out", tmp_path / "out.csv", "-k", "2").err
+    assert "--numeric B" in run("mask", data, "-r", rules, "--out", tmp_path / "out.csv", "-k", "2").err
     text = tmp_path / "text.csv"
     text.write_text("A,B\n1,5\n2,NA\n3,7\n")
     notes = masktron.validate(text, rules).notes
     assert any('format_options={"null": "NA"}' in note for note in notes)
     assert not any("--" in note for note in notes)
-    assert "--format-option null=NA" in cli("validate", text, "-r", rules).out
+    assert "--format-option null=NA" in run("validate", text, "-r", rules).out
 
 
 def test_what_python_prints_names_keyword_arguments(tmp_path: Path) -> None:

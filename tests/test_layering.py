@@ -206,7 +206,6 @@ OPENED = {
     "web.pages.step_runs": "files that are offered, for their SHA-256",
     "web.opening_page": "the page that opens a browser",
     "web.store.disk": "small files of projects",
-    "web.store.picking": "copies of files of folders that may be picked from",
     "web.store.projects": "the sample",
     "web.store.sole_server": "the lock of a server",
     "write.atomic": "folders of outputs",

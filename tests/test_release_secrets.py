@@ -1,10 +1,11 @@
-"""The key of a release: where it comes from, where it stands, and that nothing else gives its numbers."""
+"""The secret of a release: where it comes from, where it stands, and that nothing else gives its numbers."""
 
 from __future__ import annotations
 
 import base64
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,6 @@ from masktron.streams import Streams
 
 C = 0.15
 """Share of the noise, as `noise` has it by default."""
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
 
 
 def survey(folder: Path, n: int = 60, *tests: str) -> tuple[Path, Path]:
@@ -276,3 +272,12 @@ def test_the_order_of_a_release_is_in_its_result_and_in_no_output(tmp_path: Path
     assert result.order.tolist() == json.loads((tmp_path / "m.manifest.json").read_text())["order"]
     assert "order" not in result.as_dict()
     assert masktron.mask(data, rules, tmp_path / "m.xml", order="keep").order is None
+
+
+def test_a_secret_draws_the_same_numbers_whatever_roles_are_called(tmp_path: Path) -> None:
+    """The hash is that of the release which masktron wrote when the role record-id was still called key."""
+    data, out = tmp_path / "d.csv", tmp_path / "m.csv"
+    data.write_text("id,A,B\n" + "".join(f"{at},{at * 37 % 101},{at * 53 % 97}\n" for at in range(40)))
+    rules = write_rules(tmp_path / "r.sch", "A >= 0", context="record")
+    masktron.mask(data, rules, out, k=3, method="noise", roles={"id": "record-id"}, order="keep", secret=KEY)
+    assert sha256(out.read_bytes()).hexdigest() == "5ff4945241feb89e2134a6c12087908592f97b11d0fbc1a24dc190a5533a7ff1"

@@ -265,19 +265,19 @@ def test_a_signal_in_a_callback_comes_again(capfd: pytest.CaptureFixture[str]) -
     assert sys.unraisablehook is hook
 
 
-def test_an_interrupt_in_this_process(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_in_this_process(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("masktron.cli.running.check_outputs", interrupt)
-    done = Runner(capsys)("methods")
+    done = run("methods")
     assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
 
 
-def test_no_memory_in_this_process(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_memory_in_this_process(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("masktron.cli.running.check_outputs", full)
-    done = Runner(capsys)("methods")
+    done = run("methods")
     assert (done.code, done.err.splitlines()[0]) == (6, "error: out of memory")

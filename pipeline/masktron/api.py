@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from types import EllipsisType
 from typing import Any, Unpack
 
 import numpy as np
@@ -115,7 +113,6 @@ def validate(
     workers: int | None = None,
     executor: ExecutorName = "local",
     scheduler: str | None = None,
-    limit: int | EllipsisType | None = ...,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -170,8 +167,6 @@ def validate(
     scheduler : str, optional
         Address of a Dask scheduler, whose workers find the files under the same paths; when None, there is a cluster
         of `workers` on this machine.
-    limit : int or None
-        Former name of `max_findings`, with a DeprecationWarning: `mask` and `check` have limits of figures.
 
     Returns
     -------
@@ -183,9 +178,6 @@ def validate(
     RulebookError, DocumentError, UsageError, ResourceError
     """
     _texts(record=record, phase=phase, record_id=record_id)
-    if not isinstance(limit, EllipsisType):
-        warnings.warn("limit of validate is called max_findings now", DeprecationWarning, stacklevel=3)
-        max_findings = limit
     if max_findings is not None and (
         not isinstance(max_findings, int) or isinstance(max_findings, bool) or max_findings < 0
     ):
@@ -997,7 +989,6 @@ def write_report(
     masked: str | PathLike[str] | None = None,
     original: str | PathLike[str] | None = None,
     rules: str | PathLike[str] | None = None,
-    beside: Sequence[str | PathLike[str]] = (),
 ) -> ReportResult:
     """Write pages with pictures of a result that was kept: one HTML file each, readable without a network.
 
@@ -1012,8 +1003,6 @@ def write_report(
         original record. It needs a manifest.
     masked, original, rules : path, optional
         The files of a manifest, where they are not where it says. Other files are refused by their SHA-256.
-    beside : sequence of path
-        Results of the same command to compare with: earlier validations, the oldest first, or other ways to mask.
 
     Returns
     -------
@@ -1028,7 +1017,6 @@ def write_report(
         masked=None if masked is None else _place(masked, "masked"),
         original=None if original is None else _place(original, "original"),
         rules=None if rules is None else _path(rules, "rules"),
-        beside=[_path(one, "beside") for one in beside],
         html=None if html is None else _path(html, "html"),
         html_public=None if html_public is None else _path(html_public, "html_public"),
     )

@@ -100,8 +100,6 @@ ALL_FIELDS = "*"
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
-_FORMER = {"shuffle": 'order is "random", "keep" or "auto"'}
-"""What stands for settings that had another name."""
 OBSERVED_SHARE = 1.0
 """Groups, in per cent, that may publish the values of one observed record where nobody says otherwise."""
 WEAKENS = declared(weakens=lambda value: value)
@@ -846,8 +844,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     settings: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:
-            hint = _FORMER.get(name) or did_you_mean(name, known)
-            raise UsageError(f"unknown setting {name!r}", where=where, hint=hint)
+            raise UsageError(f"unknown setting {name!r}", where=where, hint=did_you_mean(name, known))
         convert = _CONVERTERS.get(name)
         settings[name] = value if convert is None else convert(value, where)
     base = base or Config()

@@ -36,9 +36,8 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.VALUE) for name in (
             "record", "format", "phase", "record-id", "secret", "metadata", "original", "manifest", "method",
             "aggregator", "to", "seed", "grouping", "group-size-vars", "invalid", "max-observed-share",
-            "max-block-records", "workers",
-            "rare-units", "protect", "unit-records", "memory", "executor", "scheduler", "on-refusal",
-            "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
+            "max-block-records", "workers", "rare-units", "protect", "unit-records", "memory", "executor",
+            "scheduler", "on-refusal", "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
             "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
             "rules-out", "key-k", "suppressed", "loss", "write",
         )},
@@ -46,7 +45,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         "from": ("start", _Form.VALUE),
         **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "methods", "seeds")},
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
-            "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "beside", "member-order",
+            "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "member-order",
             "reweight",
         )},
         "swap": ('swap["regions"]', _Form.LIST),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,11 +46,6 @@ COMMANDS = [
 ]
 IDS = ["a-rather-long-rule-name", "short"]
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
 
 
 @pytest.fixture
@@ -175,33 +168,6 @@ def test_the_demo_has_json_and_names_what_is_confidential(tmp_path: Path, run: R
 # what rules did
 
 
-def test_rules_that_never_fire_are_named(data: Path, tmp_path: Path, run: Runner) -> None:
-    body = "".join(
-        f'<pattern><rule context="{context}"><assert id="{name}" test="A &gt;= 0">m</assert></rule></pattern>'
-        for name, context in (("some", "Record"), ("none", "Recrod"), ("rare", "Record[A &lt; -5]"))
-    )
-    (tmp_path / "r.sch").write_text(f'<schema xmlns="{SCHEMATRON}">{body}</schema>')
-    content = json.loads(run("validate", data, "-r", tmp_path / "r.sch", "--json", "-").out)
-    conforms(content, "validate")
-    assert not content["valid"]
-    assert content["tested"]["untested"] == ["none", "rare"]
-    outcome = run("explain", tmp_path / "r.sch", "--data", data)
-    assert "1 of 3 rules tested; not tested: none, rare" in outcome.out
-    only = write_rules(tmp_path / "only.sch", "A >= 0", context="Recrod")
-    outcome = run("validate", data, "-r", only)
-    assert outcome.code == 3
-    assert "no rule fires on any record" in outcome.out
-    outcome = run("validate", data, "-r", only, "--allow-unfired", "R1")
-    assert outcome.code == 0
-    assert "valid, but no rule fired" in outcome.out
-
-
-def test_no_records_are_no_clean_bill(tmp_path: Path, rules: Path, run: Runner) -> None:
-    (tmp_path / "empty.xml").write_text("<Data></Data>")
-    assert "the file has no record" in run("validate", tmp_path / "empty.xml", "-r", rules).err
-    assert "the file has no records" in run("validate", tmp_path / "empty.xml", "-r", rules, "--allow-empty").out
-
-
 def test_tiers_and_reasons(data: Path, tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = write_rules(tmp_path / "r.sch", "A >= 0", "not(Id = preceding-sibling::*/Id)", "string-length(Id) > 0")
     arguments = ("explain", rules, "--data", data, "--role", "Id=identifier", "--json", "-")
@@ -237,24 +203,6 @@ def test_explain_says_what_would_stop_and_what_is_given_up(data: Path, tmp_path:
 
 
 # SVRL
-
-
-def test_svrl_has_the_key_and_says_that_it_is_confidential(
-    data: Path, rules: Path, tmp_path: Path, run: Runner
-) -> None:
-    svrl = tmp_path / "f.svrl"
-    assert run("validate", data, "-r", rules, "--svrl", svrl, "--record-id", "Id").code == 1
-    root = etree.parse(svrl).getroot()
-    (finding,) = root.iter(f"{SVRL}failed-assert")
-    properties = {p.get("property"): p[0].text for p in finding.iter(f"{SVRL}property-reference")}
-    assert properties["record_id"] == "K2"
-    assert properties["record"] == "3"
-    head = [str(e.text) for e in root.iterchildren(f"{SVRL}text")]
-    assert head[0].startswith("CONFIDENTIAL")
-    assert "40 records, 1 violation, 0 warnings" in head[1]
-    outcome = run("validate", data, "-r", rules, "--svrl", svrl, "--record-id", "Idd")
-    assert outcome.code == 2
-    assert "did you mean Id?" in outcome.err
 
 
 def test_the_id_attribute_is_the_usual_key_also_of_nested_records(tmp_path: Path, rules: Path, run: Runner) -> None:
@@ -397,26 +345,6 @@ def test_file_names_that_are_no_text(tmp_path: Path, rules: Path, run: Runner) -
 
 
 # signals
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal here")
-@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
-def test_a_signal_leaves_nothing(
-    number: str, tmp_path: Path, rules: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = write_data(tmp_path / "d.xml", numbers())
-    out = tmp_path / "out"
-    out.mkdir()
-
-    def killed(*_: object, **__: object) -> None:
-        assert list(out.iterdir()), "the temporary file is there"
-        os.kill(os.getpid(), signal.Signals[number])
-        time.sleep(30)  # until it is heard
-
-    monkeypatch.setattr("masktron.jobs.written.revalidate", killed)
-    outcome = run("mask", data, "-r", rules, "-o", out / "m.xml")
-    assert outcome.code == 128 + signal.Signals[number]
-    assert not list(out.iterdir())
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals here")

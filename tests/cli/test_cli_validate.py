@@ -18,11 +18,6 @@ from report_files import write_pair
 REPORTS = ("svrl", "csv", "json", "sarif", "junit")
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def outputs(folder: Path) -> list[object]:
     return [word for name in REPORTS for word in (f"--{name}", folder / f"out.{name}")]
 
@@ -155,51 +150,6 @@ def test_a_limit_is_a_number_or_all(limit: str, counted: tuple[Path, Path], run:
     outcome = run("validate", counted[0], "-r", counted[1], f"--max-findings={limit}")
     assert outcome.code == 2
     assert f"--max-findings must be a number of findings or all, not {limit!r}" in outcome.err
-
-
-def test_limit_is_the_former_name_of_max_findings(counted: tuple[Path, Path], run: Runner, tmp_path: Path) -> None:
-    """`mask` and `check` have limits of figures: two meanings of one word."""
-    command = ("validate", counted[0], "-r", counted[1], "--json", tmp_path / "o.json")
-    outcome = run(*command, "--limit", "1")
-    assert outcome.err.count("--limit of validate is called --max-findings now") == 1
-    first = (tmp_path / "o.json").read_bytes()
-    assert len(json.loads(first)["findings"]) == 3
-    now = run(*command, "--max-findings", "1")
-    assert (now.code, now.out, now.err) == (outcome.code, outcome.out, "")
-    assert (tmp_path / "o.json").read_bytes() == first
-    both = run(*command, "--limit", "1", "--max-findings", "1")
-    assert (both.code, "give one of them" in both.err) == (2, True)
-    help_text = run("validate", "--help").out
-    assert "--limit" not in help_text
-    with pytest.warns(DeprecationWarning, match="called max_findings now") as warned:
-        assert len(masktron.validate(*counted, limit=1).findings) == 3
-    assert [one.filename for one in warned] == [__file__]
-    with pytest.warns(DeprecationWarning):
-        assert len(masktron.validate(*counted, limit=None).findings) == 8
-
-
-def test_help_names_every_report(run: Runner) -> None:
-    text = run("validate", "--help").out
-    for option in (
-        *(f"--{name}" for name in REPORTS),
-        "--max-failures",
-        "--release-safe",
-        "--max-findings",
-        "--config",
-    ):
-        assert option in text
-
-
-def test_reports_do_not_overwrite_inputs_or_each_other(
-    counted: tuple[Path, Path], run: Runner, tmp_path: Path
-) -> None:
-    for name in REPORTS:
-        assert (
-            "would overwrite the data" in run("validate", counted[0], "-r", counted[1], f"--{name}", counted[0]).err
-        )
-    same = tmp_path / "same"
-    outcome = run("validate", counted[0], "-r", counted[1], "--csv", same, "--junit", same)
-    assert (outcome.code, "would overwrite the file of" in outcome.err) == (2, True)
 
 
 def test_options_in_python(counted: tuple[Path, Path]) -> None:
@@ -381,9 +331,3 @@ def test_the_console_names_what_was_written(counted: tuple[Path, Path], run: Run
     assert all(name in told.out for name in ("o.csv", "o.xml"))
     assert "\nwritten: " in run("validate", counted[0], "-r", counted[1], *options, "--release-safe").out
     assert "written" not in run("validate", counted[0], "-r", counted[1], "--json", "-").err
-
-
-def test_an_earlier_validation_is_put_beside_by_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    done = Runner(capsys)("validate", tmp_path / "a.xml", "--rules", tmp_path / "r.sch", "--beside", "may.json")
-    assert done.code == 2
-    assert "masktron report NEW.json --beside EARLIER.json" in done.err

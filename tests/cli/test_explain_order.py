@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from cli_runner import Runner, numbers, write_data, write_rules
 
 
-def test_both_orders_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_orders_say_the_same(tmp_path: Path, run: Runner) -> None:
     data, rules = write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
-    run = Runner(capsys)
     first, second = run("explain", rules, "--data", data), run("explain", data, "--rules", rules)
     assert (first.code, first.out) == (second.code, second.out) == (0, first.out)
     assert "A + B = T" in first.out
@@ -20,10 +17,8 @@ def test_both_orders_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "the rulebook is given twice" in twice.err
 
 
-def test_the_part_that_is_not_understood_is_not_taken_for_the_rule(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_part_that_is_not_understood_is_not_taken_for_the_rule(tmp_path: Path, run: Runner) -> None:
     rules = write_rules(tmp_path / "r.sch", "not(A != round(1000 * B div A) div 10)", "A + B = T")
-    told = " ".join(Runner(capsys)("explain", rules).out.split())
+    told = " ".join(run("explain", rules).out.split())
     assert "opaque not understood: A != " in told
     assert told.count("not understood") == 1

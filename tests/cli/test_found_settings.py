@@ -25,11 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return own
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 MASK = ("mask", "survey.xml", "--rules", "rules.sch", "--out", "out.xml", "--role", "Id=identifier")
 REFUSED = {
     "executor": ('k = 3\nexecutor = "dask"\n', 2),

@@ -119,11 +119,6 @@ def release(data: Path, rules: Path, out: Path, run: Runner) -> None:
     assert proof.code == 0, proof.out + proof.err
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def converted(folder: Path) -> Path:
     data = folder / "persons.xml"
     source = table(folder / "persons.csv")

@@ -26,7 +26,7 @@ COMMANDS = {
 @pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_output_follows_a_link_out_of_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, *, there: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Runner, command: str, *, there: bool
 ) -> None:
     folder, victim = tmp_path / "sent", tmp_path / ".profile"
     folder.mkdir()
@@ -38,19 +38,17 @@ def test_no_output_follows_a_link_out_of_its_folder(
     for name in ("planted", "planted.csv", "out.manifest.json"):
         (folder / name).symlink_to(victim)
     before = {path.name for path in folder.iterdir()}
-    refused = Runner(capsys)(*COMMANDS[command])
+    refused = run(*COMMANDS[command])
     assert refused.code == 2, refused.err
     assert "is a link to" in refused.err or "belongs to something else" in refused.err
     assert (victim.read_text() if victim.exists() else None) == ("mine" if there else None)
     assert {path.name for path in folder.iterdir()} == before
 
 
-def test_a_link_within_the_folder_is_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_link_within_the_folder_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Runner) -> None:
     monkeypatch.chdir(tmp_path)
     write_data(tmp_path / "survey.xml", numbers())
     (tmp_path / "today").mkdir()
     (tmp_path / "latest.csv").symlink_to("today/survey.csv")
-    assert Runner(capsys)("convert", "survey.xml", "--out", "latest.csv").code == 0
+    assert run("convert", "survey.xml", "--out", "latest.csv").code == 0
     assert (tmp_path / "today" / "survey.csv").is_file() and (tmp_path / "latest.csv").is_symlink()

@@ -26,11 +26,6 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule c
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
-@pytest.fixture
 def survey(tmp_path: Path) -> Path:
     """Eighteen kinds of people twice, one of them once more, and one whom nobody is like."""
     rows = [*ROWS, *ROWS, ROWS[0], (59, "S2", "f")]

@@ -51,24 +51,20 @@ def test_every_command_says_it_once(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert [NOTE in note for note in json.loads(told.read_text())["notes"]].count(True) == 1
 
 
-def test_a_report_for_release_does_not_quote_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_for_release_does_not_quote_the_file(tmp_path: Path, run: Runner) -> None:
     rules, told = write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "told.json"
     data = table(tmp_path / "d.csv")
-    done = Runner(capsys)(
-        "validate", data, "-r", rules, "--release-safe", "--json", told, "--sarif", tmp_path / "s.json"
-    )
+    done = run("validate", data, "-r", rules, "--release-safe", "--json", told, "--sarif", tmp_path / "s.json")
     assert done.code == 0
     for text in (done.out, done.err, told.read_text(), (tmp_path / "s.json").read_text()):
         assert "NA" not in text
     assert "left out, as they may quote the file: 1 note on how it reads" in json.loads(told.read_text())["notes"]
 
 
-def test_a_file_that_breaks_its_rules_is_explained_with_its_notes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_breaks_its_rules_is_explained_with_its_notes(tmp_path: Path, run: Runner) -> None:
     rules = write_rules(tmp_path / "r.sch", "A < 101")
     data, out = table(tmp_path / "d.csv"), tmp_path / "m.csv"
-    done = Runner(capsys)("mask", data, "-r", rules, "--out", out, "--role", "B=untouched")
+    done = run("mask", data, "-r", rules, "--out", out, "--role", "B=untouched")
     assert done.code == 1
     assert done.out.count(NOTE) + done.err.count(NOTE) == 1, (done.out, done.err)
 

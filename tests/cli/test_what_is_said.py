@@ -15,14 +15,12 @@ from paths import ROOT
 
 
 @pytest.mark.parametrize("name", format_names())
-def test_a_file_that_is_not_there_is_called_so_in_every_format(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_is_not_there_is_called_so_in_every_format(name: str, tmp_path: Path, run: Runner) -> None:
     for file, why in (
         (tmp_path / f"none{suffixes_of(name)[0]}", "the file does not exist"),
         (tmp_path, "a directory"),
     ):
-        done = Runner(capsys)("metadata", file, "--format", name, "--out", tmp_path / "m.xml")
+        done = run("metadata", file, "--format", name, "--out", tmp_path / "m.xml")
         assert done.code == 4
         assert why in done.err
         assert str(file) in done.err
@@ -77,12 +75,12 @@ def test_of_a_rule_on_a_field_that_is_not_there_no_failures_are_told(
     ],
 )
 def test_numbers_with_groups_of_digits_that_are_texts_are_told(
-    text: str, options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, options: list[str], said: str, tmp_path: Path, run: Runner
 ) -> None:
     data = tmp_path / "d.csv"
     data.write_text(text)
     given = [part for option in options for part in ("--format-option", option)]
-    done = Runner(capsys)("validate", data, "-r", write_rules(tmp_path / "r.sch", "B > 0"), *given)
+    done = run("validate", data, "-r", write_rules(tmp_path / "r.sch", "B > 0"), *given)
     assert done.code == 0
     assert done.out.count("groups of digits") == bool(said)
     assert said in done.out

@@ -53,11 +53,6 @@ OF_KEYS = {figure.name for figure in FIGURES if figure.needs == ("keys",)}
 """Those of what others know: unmasked fields, where there are any."""
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 class Survey:
     """A survey with a name, a key, a weight, a category and missing codes, and what masking makes of it."""
 

@@ -344,13 +344,12 @@ def test_limits_of_a_damaged_manifest_are_refused(case: Masked, limits: object) 
         case.check()
 
 
-def test_the_original_is_read_as_the_manifest_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_original_is_read_as_the_manifest_says(tmp_path: Path, run: Runner) -> None:
     rows = [f"{at};{at % 7},5;{at * 3 % 11},25" for at in range(40)]
     data, out = tmp_path / "a.csv", tmp_path / "b.csv"
     data.write_text("\n".join(["id;löhne;umsatz", *rows, ""]), encoding="cp1252")
     rules = write_rules(tmp_path / "r.sch", "umsatz >= 0")
     said = ("--format-option", "encoding=cp1252", "--format-option", "decimal=comma")
-    run = Runner(capsys)
     assert run("mask", data, "-r", rules, "-o", out, "-k", "3", *said, "--role", "id=identifier").code == 0
     manifest = tmp_path / "b.manifest.json"
     assert run("check", out, "-r", rules, "--original", data, "--manifest", manifest).code == 0

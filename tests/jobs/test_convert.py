@@ -81,13 +81,12 @@ def test_what_is_no_table_or_says_no_format_is_refused(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.parquet", "n.xml"]
 
 
-def test_in_python_it_is_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_python_it_is_the_command(tmp_path: Path, run: Runner) -> None:
     """Paths and frames in, a path out; the result is the one that the command writes."""
     data = tmp_path / "d.csv"
     data.write_text("a b;N\n1,5;007\n;x\n")
     options = {"delimiter": ";", "decimal": "comma"}
     found = masktron.convert(str(data), tmp_path / "p.tsv", format_options=options, to_options={"null": "NA"})
-    run = Runner(capsys)
     sides = ["--format-option", "delimiter=;", "--format-option", "decimal=comma", "--to-option", "null=NA"]
     assert run("convert", data, "--out", tmp_path / "c.tsv", *sides, "--json", tmp_path / "c.json").code == 0
     assert (tmp_path / "p.tsv").read_bytes() == (tmp_path / "c.tsv").read_bytes() == b"a b\tN\n1.5\t007\nNA\tx\n"
@@ -226,7 +225,7 @@ def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert not (tmp_path / "no.csv").exists()
 
 
-def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, run: Runner) -> None:
     data, out, schema = tmp_path / "d.csv", tmp_path / "o.sav", tmp_path / "s.json"
     data.write_text("A,B\n1,9\n2,4\n")
     fields = [
@@ -234,7 +233,7 @@ def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, capsys: pyte
         {"name": "B", "title": "Amount", "type": "integer", "missingValues": ["9"]},
     ]
     schema.write_text(json.dumps({"fields": fields}))
-    done = Runner(capsys)("convert", data, "--out", out, "--metadata", schema, "--rename", "B=AMOUNT")
+    done = run("convert", data, "--out", out, "--metadata", schema, "--rename", "B=AMOUNT")
     assert done.code == 0, done.err
     found, meta = pyreadstat.read_sav(str(out), user_missing=True)
     assert meta.column_names_to_labels == {"A": "An answer", "AMOUNT": "Amount"}
@@ -243,7 +242,7 @@ def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, capsys: pyte
     assert found["A"].tolist() == ["1", "2"]
     bad = tmp_path / "bad.json"
     bad.write_text('{"fields": [{"name": "Q"}]}')
-    done = Runner(capsys)("convert", data, "--out", tmp_path / "p.sav", "--metadata", bad)
+    done = run("convert", data, "--out", tmp_path / "p.sav", "--metadata", bad)
     assert (done.code, (tmp_path / "p.sav").exists()) == (2, False)
     assert "describe none of the fields" in done.err
 
@@ -274,9 +273,7 @@ def test_a_code_that_is_too_long_for_an_amount_leaves_texts(tmp_path: Path) -> N
     assert lexemes(tmp_path / "o.sav")["b"] == ["-9999999", "10.500000000", "100.250000000"]
 
 
-def test_notes_stand_as_notes_and_those_on_masked_files_do_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_notes_stand_as_notes_and_those_on_masked_files_do_not(tmp_path: Path, run: Runner) -> None:
     frame = pd.DataFrame({"Land": pd.Categorical(["x", "y"], ["x", "y", "z"]), "n": [1, 2]}, index=["p", "q"])
     table = pa.Table.from_pandas(frame)
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"by": b"me"}), tmp_path / "d.parquet")
@@ -289,7 +286,7 @@ def test_notes_stand_as_notes_and_those_on_masked_files_do_not(
     done = run_convert(tmp_path / "w.csv", tmp_path / "w.parquet")
     assert [note.partition(" has ")[0] for note in done.notes] == ["column 'what is released'"]
     (tmp_path / "d.csv").write_text("A,B\n1,NA\n2,7\n")
-    shown = Runner(capsys)("convert", tmp_path / "d.csv", "--out", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
+    shown = run("convert", tmp_path / "d.csv", "--out", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
     assert "note: column 'B' has 'NA' beside numbers" in " ".join(shown.out.split())
     assert "carried" not in shown.out
     told = json.loads((tmp_path / "n.json").read_text())
@@ -325,13 +322,12 @@ def test_names_around_a_data_frame_are_no_silent_loss(
 
 
 def test_a_table_without_records_is_read_back_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Runner
 ) -> None:
     data = tmp_path / "d.csv"
     data.write_text("A,b c\n")
     done = run_convert(data, tmp_path / "d.xml")
     assert done.losses == ("columns without a value: A, b c",)
-    run = Runner(capsys)
     shown = " ".join(run("convert", data, "--out", tmp_path / "d.parquet").out.split())
     assert shown.endswith("; read back, the names of the variables the same")
     assert "read back" not in run("convert", data, "--out", tmp_path / "e.xml").out

@@ -96,14 +96,14 @@ def test_masked_values_and_the_manifest_are_as_if_a_user_had_said_it(
     assert checked.complies, checked.problems
 
 
-def test_explain_shows_what_the_file_says(survey: Path, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_what_the_file_says(survey: Path, rules: Path, run: Runner) -> None:
     result = masktron.explain(rules, survey, config=BARE)
     assert result.obstacle is None
     fields = {field.name: field for field in result.fields}
     assert (fields["A"].label, fields["A"].missing) == ("Amount of the first kind", {"-9": "not stated"})
     assert (fields["G"].kind, fields["G"].labels["1"], fields["H"].kind) == ("nominal", "one", "ordinal")
     assert (fields["W"].role, fields["T"].role) == ("weight", "confidential")
-    shown = Runner(capsys)("explain", rules, "--data", survey)
+    shown = run("explain", rules, "--data", survey)
     assert "Amount of the first kind" in shown.out
     assert "-9: not stated" in shown.out
 

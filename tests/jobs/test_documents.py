@@ -27,11 +27,6 @@ ROWS: list[dict[str, object]] = [{"C": i % 3 + 1, "A": 10 + i} for i in range(24
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
-@pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, by all engines, and its rules across records are recounted."""
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)

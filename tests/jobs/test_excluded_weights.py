@@ -141,14 +141,12 @@ def test_totals_of_levels_count_units_that_were_left_out(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("broken", [9, 12])
-def test_the_page_for_others_says_what_totals_lack(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: int
-) -> None:
+def test_the_page_for_others_says_what_totals_lack(tmp_path: Path, run: Runner, broken: int) -> None:
     rows, data, rules = weighted(tmp_path, broken)
     share = 100 * broken * 9.25 / math.fsum(row["W"] for row in rows)
     page = tmp_path / "about.html"
     given = ("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "-k", "3", "--invalid", "exclude")
-    done = Runner(capsys)(*given, "--role", "W=weight", "--role", "C=record-id", "--html-public", page)
+    done = run(*given, "--role", "W=weight", "--role", "C=record-id", "--html-public", page)
     assert done.code == 0, done.err
     told = " ".join(page.read_text(encoding="utf-8").split())
     assert f"{broken} records that broke a rule were left out." in told

@@ -180,21 +180,18 @@ def test_no_output_replaces_the_register_of_the_last_run(
     assert (office.folder / "releases.jsonl").read_bytes() == before
 
 
-def test_a_name_as_long_as_a_page_is_shortened(
-    office: Office, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_as_long_as_a_page_is_shortened(office: Office, tmp_path: Path, run: Runner) -> None:
     manifest = office.manifest(lambda path: "x" * 5000 if path.endswith("codes.xml") else path)
-    refused = Runner(capsys)("rerun", manifest, office.data, "-o", tmp_path / "b.xml")
+    refused = run("rerun", manifest, office.data, "-o", tmp_path / "b.xml")
     assert (refused.code, "documents.codes.xml" in refused.err, len(refused.err) < 1000) == (2, True, True)
 
 
-def test_files_that_have_moved_are_named(office: Office, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_have_moved_are_named(office: Office, tmp_path: Path, run: Runner) -> None:
     (tmp_path / "alone").mkdir()
     manifest = tmp_path / "alone" / "sent.manifest.json"
     manifest.write_bytes(office.manifest(lambda path: path.replace("/sent/", "/private/")).read_bytes())
     words: list[object] = ["rerun", manifest, office.data, "-o", tmp_path / "b.xml", "--accept", "register"]
     words += ["--rules", office.rules]
-    run = Runner(capsys)
     named = {
         "documents.codes.xml": ("--document", f"codes.xml={office.private / 'codes.xml'}"),
         "metadata": ("--metadata", office.private / "about.json"),

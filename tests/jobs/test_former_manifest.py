@@ -13,7 +13,6 @@ import masktron
 from attacks import KEY
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.jobs import mask as mask_job
-from masktron.jobs.former_manifest import former_kept
 
 
 @pytest.fixture
@@ -50,32 +49,6 @@ def test_the_manifest_of_another_release_is_kept_and_brings_its_file_back(
     assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json", "m.manifest.2.json"}
 
 
-def test_the_copy_is_there_before_the_new_manifest_is(
-    tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out, manifest, copy = tmp_path / "m.xml", tmp_path / "m.manifest.json", tmp_path / "m.manifest.1.json"
-    masktron.mask(*pair, out, k=3)
-    told, seen = manifest.read_bytes(), list[bytes]()
-    settle = mask_job.settle_publication
-
-    def looked_at(place: Any) -> None:
-        seen.extend((manifest.read_bytes(), copy.read_bytes()))
-        settle(place)
-
-    monkeypatch.setattr(mask_job, "settle_publication", looked_at)
-    masktron.mask(*pair, out, k=4)
-    assert seen == [told, told]
-
-
-def test_a_copy_that_a_killed_run_has_left_is_not_made_twice(tmp_path: Path, pair: tuple[Path, Path]) -> None:
-    out, copy = tmp_path / "m.xml", tmp_path / "m.manifest.1.json"
-    masktron.mask(*pair, out, k=3)
-    copy.write_bytes((tmp_path / "m.manifest.json").read_bytes())
-    copy.chmod(0o600)
-    assert "kept as m.manifest.1.json" in kept(masktron.mask(*pair, out, k=4).notes)[0]
-    assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json"}
-
-
 def test_a_run_that_is_refused_keeps_no_copy(tmp_path: Path, pair: tuple[Path, Path]) -> None:
     out, given = tmp_path / "m.xml", tmp_path / "manifest-of-m"
     masktron.mask(*pair, out, k=3, manifest=given)
@@ -87,18 +60,18 @@ def test_a_run_that_is_refused_keeps_no_copy(tmp_path: Path, pair: tuple[Path, P
     assert (tmp_path / "manifest-of-m.1").read_bytes() == before["manifest-of-m"]
 
 
-@pytest.mark.parametrize("left", [False, True])
-def test_an_error_after_the_copy_leaves_no_copy_but_that_of_a_killed_run(
-    tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, left: bool
+@pytest.mark.parametrize("removed", [False, True])
+def test_the_copy_is_there_before_the_new_manifest_and_goes_with_an_error(
+    tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, removed: bool
 ) -> None:
     out, copy = tmp_path / "m.xml", tmp_path / "m.manifest.1.json"
     masktron.mask(*pair, out, k=3)
-    if left:
-        copy.write_bytes((tmp_path / "m.manifest.json").read_bytes())
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
 
     def fails(place: Any) -> None:
-        assert copy.exists()
+        assert copy.read_bytes() == before["m.manifest.json"] == (tmp_path / "m.manifest.json").read_bytes()
+        if removed:  # by somebody else
+            copy.unlink()
         raise masktron.DocumentError("cannot be settled", where=str(place))
 
     monkeypatch.setattr(mask_job, "settle_publication", fails)
@@ -123,16 +96,6 @@ def test_the_same_bytes_by_another_key_or_from_another_original_are_another_rele
     assert [copies for _, copies in made] == [0, 0, 1, 1]
 
 
-def test_an_error_is_told_where_somebody_has_removed_the_copy(tmp_path: Path, pair: tuple[Path, Path]) -> None:
-    masktron.mask(*pair, tmp_path / "m.xml", k=3)
-    with (
-        pytest.raises(masktron.DocumentError, match="cannot be settled"),
-        former_kept(tmp_path / "m.manifest.json", {"original": None, "output": None, "secret": None}),
-    ):
-        (tmp_path / "m.manifest.1.json").unlink()
-        raise masktron.DocumentError("cannot be settled")
-
-
 def test_of_a_link_the_copy_stands_beside_the_manifest_and_not_in_the_folder_of_the_link(
     tmp_path: Path, pair: tuple[Path, Path]
 ) -> None:
@@ -149,25 +112,15 @@ def test_of_a_link_the_copy_stands_beside_the_manifest_and_not_in_the_folder_of_
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links and permissions of POSIX")
-@pytest.mark.parametrize("taken", ["link to nowhere", "link to a copy", "copy that all may read"])
-def test_what_has_the_name_of_a_copy_and_is_none_is_passed_over(
-    tmp_path: Path, pair: tuple[Path, Path], taken: str
-) -> None:
+def test_what_has_the_name_of_a_copy_stays_as_it_is(tmp_path: Path, pair: tuple[Path, Path]) -> None:
     out, place, elsewhere = tmp_path / "m.xml", tmp_path / "m.manifest.1.json", tmp_path / "public.json"
     masktron.mask(*pair, out, k=3)
     told = (tmp_path / "m.manifest.json").read_bytes()
-    if taken == "copy that all may read":
-        place.write_bytes(told)
-        place.chmod(0o644)
-    else:
-        place.symlink_to(elsewhere)
-    if taken == "link to a copy":
-        elsewhere.write_bytes(told)
-    before = elsewhere.exists()
+    place.symlink_to(elsewhere)
     masktron.mask(*pair, out, k=4)
     copy = tmp_path / "m.manifest.2.json"
     assert copy.read_bytes() == told and stat.S_IMODE(copy.stat().st_mode) == 0o600
-    assert elsewhere.exists() is before
+    assert not elsewhere.exists()
 
 
 @pytest.mark.parametrize("named", ["m.manifest.1.json", "m.manifest.22.json"])

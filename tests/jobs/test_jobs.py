@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import masktron
 from attacks import SEED
-from cli_runner import Runner, numbers, write_data, write_rules
+from cli_runner import numbers, write_data, write_rules
 from examples import FULL, examples, parts
 from masktron.config import Config, Role, load_config
 from masktron.errors import UsageError
@@ -36,11 +36,6 @@ from schema_files import conforms
 
 SAMPLES = ["household", "business"]
 ENDS = {"household": "</Household>", "business": "</b:Enterprise>"}
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
 
 
 # the samples
@@ -129,18 +124,6 @@ def test_what_a_cut_costs_is_what_the_file_loses(tmp_path: Path) -> None:
     assert sum("percentage points" in str(line) for line in tables_of(cut)) == 1
 
 
-def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
-    rows = [{**row, "W": 1 + at % 3, "C": None if at % 7 == 0 else at * 0.25} for at, row in enumerate(numbers(60))]
-    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T", "A >= 0")
-    outputs = []
-    for name in ("one", "two"):
-        out = tmp_path / name / "masked.xml"
-        out.parent.mkdir()
-        masktron.mask(data, rules, out, k=4, roles={"W": "weight"}, order="random", seed=SEED)
-        outputs.append(out.read_bytes())
-    assert outputs[0] == outputs[1]
-
-
 # one made file
 
 
@@ -210,17 +193,6 @@ def test_what_is_compiled_ahead_is_what_is_called() -> None:
     assert [len(entry.signatures) for entry in entries] == ahead
 
 
-def test_rules_on_removed_identifiers_do_not_apply(made: tuple[Path, Path, Path]) -> None:
-    result = mask(made, k=4)
-    assert set(result.not_applicable) == {"R3"}
-    assert "NAME" in result.not_applicable["R3"]
-    assert b"NAME" not in made[2].read_bytes()
-
-
-def test_grouping_all_makes_whole_records_alike(made: tuple[Path, Path, Path]) -> None:
-    assert mask(made, k=4, grouping="all").whole_record_k >= 4
-
-
 def test_shuffled_records_are_the_same_records(made: tuple[Path, Path, Path]) -> None:
     data, rules, out = made
     plain = mask(made, k=4, order="keep")
@@ -276,14 +248,6 @@ def test_an_allowed_rule_may_break(tmp_path: Path) -> None:
     assert [rule.id for rule in result.rules] == ["R2"]
 
 
-def test_a_cross_record_rule_on_a_masked_field_is_refused(tmp_path: Path) -> None:
-    data = write_data(tmp_path / "d.xml", numbers())
-    rules = write_rules(tmp_path / "r.sch", "T >= preceding-sibling::Record[1]/T or T < 1000000")
-    with pytest.raises(masktron.InfeasibleError, match="several records"):
-        masktron.mask(data, rules, tmp_path / "m.xml", k=3)
-    assert not (tmp_path / "m.xml").exists()
-
-
 def test_weights_pull_the_mean(tmp_path: Path) -> None:
     frame = pd.DataFrame({"A": [0.5, 10.5] * 5, "W": [1.0, 3.0] * 5})
     rules = write_rules(tmp_path / "r.sch", "A >= 0")
@@ -326,25 +290,6 @@ def test_unmasked_fields_condition_the_groups(tmp_path: Path) -> None:
     assert (result.data["A"] <= result.data["CAP"]).all()
 
 
-def test_what_cannot_be_kept_stops_with_the_names(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"KEY": range(20), "A": [value * 2 for value in range(20)]})
-    rules = write_rules(tmp_path / "r.sch", "A = 2 * KEY")
-    with pytest.raises(masktron.InfeasibleError, match=r"A .*KEY"):
-        masktron.mask(frame, rules, k=5, roles={"KEY": "record-id"})
-
-
-@pytest.mark.parametrize("limit", ["linkage=0", "information_loss=0.001", "whole_record_k=41"])
-def test_nothing_is_published_outside_a_limit(made: tuple[Path, Path, Path], run: Runner, limit: str) -> None:
-    data, rules, out = made
-    arguments = ("mask", data, "--rules", rules, "--out", out, "-k", 4, "--role", "NAME=identifier")
-    outcome = run(*arguments, "--limit", limit)
-    assert outcome.code == 1
-    assert f"{limit.partition('=')[0]} is " in outcome.err
-    assert not out.exists()
-    assert run(*arguments, "--limit", "linkage=100", "--limit", "medoid_share=0").code == 0
-    assert run(*arguments, "--limit", "linkage").code == 2
-
-
 def test_a_figure_that_does_not_exist_meets_no_limit(tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", [{"K": "xy"[at % 2]} for at in range(20)])
     rules = write_rules(tmp_path / "r.sch", "K = 'x' or K = 'y'")
@@ -364,106 +309,7 @@ def test_explain_warns_of_equalities_on_decimals(tmp_path: Path) -> None:
 # check finds what is wrong
 
 
-def test_check_names_what_it_could_not_check(made: tuple[Path, Path, Path]) -> None:
-    mask(made, k=4)
-    verdict = masktron.check(made[2], made[1])
-    assert any("manifest" in what for what in verdict.not_checked)
-    assert any("original" in what for what in verdict.not_checked)
-    assert verdict.min_group is None
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda text: text.replace("<T>", "<T>1", 1), "SHA-256"),
-        (lambda text: text.replace("</Record>", "<NAME>n1</NAME></Record>", 1), "identifier NAME"),
-        (lambda text: text[: text.rindex("<Record>")] + "</Data>", "39 records"),
-    ],
-    ids=["value", "identifier", "record"],
-)
-def test_check_finds_tampering(made: tuple[Path, Path, Path], change: Any, problem: str) -> None:
-    data, rules, out = made
-    mask(made, k=4)
-    out.write_text(change(out.read_text()))
-    verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
-    assert not verdict.complies
-    assert any(problem in found for found in verdict.problems), verdict.problems
-
-
-def test_check_finds_a_group_that_is_too_small(made: tuple[Path, Path, Path]) -> None:
-    data, rules, out = made
-    mask(made, k=4)
-    text = out.read_text()
-    first = text.index("<Record>")
-    record = text[first : text.index("</Record>") + 9]
-    out.write_text(text.replace(record, "<Record><A>1</A><B>1</B><T>2</T></Record>", 1))
-    verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
-    assert verdict.min_group == 1
-    assert any("fewer than k = 4" in found for found in verdict.problems)
-
-
-def test_check_finds_changed_unmasked_fields(tmp_path: Path) -> None:
-    rows = [{**row, "REGION": "N" if at % 2 else "S"} for at, row in enumerate(numbers())]
-    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T")
-    out = tmp_path / "m.xml"
-    masktron.mask(data, rules, out, k=4, roles={"REGION": "untouched"})
-    out.write_text(out.read_text().replace("<REGION>N", "<REGION>S", 2))
-    verdict = masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json")
-    assert any("REGION differs from the original in 2 records" in found for found in verdict.problems)
-
-
 # the command line and results
-
-
-def test_json_of_every_command(made: tuple[Path, Path, Path], run: Runner, tmp_path: Path) -> None:
-    data, rules, out = made
-    role = ("--role", "NAME=identifier")
-    for name, arguments in {
-        "validate": ("validate", data, "--rules", rules),
-        "explain": ("explain", rules, "--data", data, *role),
-        "mask": ("mask", data, "--rules", rules, "--out", out, "-k", 4, *role),
-        "check": ("check", out, "--rules", rules, "--manifest", out.with_suffix(".manifest.json")),
-    }.items():
-        target = tmp_path / f"{name}.json"
-        outcome = run(*arguments, "--json", target)
-        assert outcome.code == 0, outcome
-        content = json.loads(target.read_text())
-        conforms(content, name)
-        if name != "mask":  # a second run would meet its own manifest, and may
-            assert json.loads(run(*arguments, "--json", "-").out) == content
-
-
-@pytest.mark.parametrize("command", ["validate", "explain", "mask", "check", "demo"])
-def test_help_shows_an_example(command: str, run: Runner) -> None:
-    outcome = run(command, "--help")
-    assert outcome.code == 0
-    assert f"Example: masktron {command}" in outcome.out
-
-
-def test_results_draw_themselves_without_values(made: tuple[Path, Path, Path]) -> None:
-    data, rules, out = made
-    assert "R1" in repr(masktron.validate(data, rules))
-    assert "A + B = T" in repr(masktron.explain(rules))
-    result = mask(made, k=4)
-    assert "Every rule holds" in repr(result)
-    checked = repr(masktron.check(out, rules, manifest=out.with_suffix(".manifest.json")))
-    assert "; complies" in " ".join(checked.split())  # where lines end depends on the path
-    values = {str(row["T"]) for row in numbers() if int(str(row["T"])) > 999}
-    told = result.as_dict()
-    assert told.pop("values"), "three values before and after, for who may see them"
-    report = json.dumps(told)
-    assert values
-    assert not any(value in report for value in values)
-
-
-def test_svrl_is_written(made: tuple[Path, Path, Path], run: Runner, tmp_path: Path) -> None:
-    data, rules, _ = made
-    data.write_text(data.read_text().replace("<T>", "<T>9", 1))
-    outcome = run("validate", data, "--rules", rules, "--svrl", tmp_path / "report.xml")
-    assert outcome.code == 1
-    report = (tmp_path / "report.xml").read_text()
-    assert "failed-assert" in report
-    assert "/Data/Record[1]" in report
 
 
 # a property over small files

@@ -267,14 +267,14 @@ def test_uniques_are_counted_by_keys_and_by_recode_as_each_says(
 
 
 def test_groups_that_are_formed_and_combinations_that_are_written_have_names_of_their_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, run: Runner
 ) -> None:
     """Groups whose means are rounded to the same age are several groups, and one combination of values."""
     data, out, page = tmp_path / "d.csv", tmp_path / "m.csv", tmp_path / "m.html"
     data.write_text("AGE,A\n" + "".join(f"{20 + at % 8},{at * at}\n" for at in range(120)))
     rules = write_rules(tmp_path / "r.sch", "A >= 0")
     told = tmp_path / "m.json"
-    Runner(capsys)(
+    run(
         "mask", data, "--rules", rules, "--out", out, "-k", "3", "--numeric", "AGE", "--html", page, "--json", told
     )  # fmt: skip
     formed = next(one["groups"] for one in json.loads(told.read_text())["blocks"] if one["variables"] == ["AGE"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cli_runner import write_rules
-from masktron.jobs.may_be_missing import may_be_missing
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.jobs.suppressed import may_be_missing
 from masktron.sources.opening import open_source
 
 

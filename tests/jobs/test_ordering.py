@@ -17,11 +17,6 @@ RANDOM = "the records stand in random order"
 KEPT = "the records stand in the order of the original"
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def rows(n: int = 30) -> Rows:
     amounts = np.random.default_rng(5).integers(0, 1000, size=n).tolist()
     return [{"Id": at + 1, "A": amount} for at, amount in enumerate(amounts)]
@@ -145,9 +140,3 @@ def test_decimals_are_summed_in_their_order(tmp_path: Path) -> None:
 )
 def test_what_reads_the_order(text: str, found: tuple[str, ...]) -> None:
     assert in_order_by(text) == found
-
-
-def test_the_former_name_of_the_setting_is_told(tmp_path: Path) -> None:
-    with pytest.raises(masktron.UsageError, match="unknown setting 'shuffle'") as caught:
-        said(tmp_path, rows(), shuffle=True)
-    assert 'order is "random", "keep" or "auto"' in str(caught.value)

@@ -29,11 +29,6 @@ BY_RECORD = ("linkage", "information_loss", "unchanged", "interval_ranks", "inte
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
-@pytest.fixture
 def shuffled(tmp_path: Path) -> tuple[Path, Path, Path, Path]:
     """A masked file in random order, its original, rules and manifest; H repeats, so no field names a record."""
     rows = [{"H": at % 4, **row} for at, row in enumerate(numbers())]
@@ -129,8 +124,8 @@ def test_check_compares_fields_that_settings_declare_as_unmasked(tmp_path: Path,
     settings = tmp_path / "s.toml"
     masked = tmp_path / "m.xml"
     for key, last, code, says in (
-        ("key", 1, 0, "checked: 2 unmasked fields cell by cell"),
-        ("key", 5, 1, "problem: the records do not belong together: the unmasked field U differs"),
+        ("record-id", 1, 0, "checked: 2 unmasked fields cell by cell"),
+        ("record-id", 5, 1, "problem: the records do not belong together: the unmasked field U differs"),
         ("confidential", 1, 0, f"not checked: unmasked fields cell by cell: {UNPAIRED}"),
     ):
         settings.write_text(f'[roles]\nId = "{key}"\nU = "untouched"\n')

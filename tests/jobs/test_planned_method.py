@@ -14,11 +14,6 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule c
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
-@pytest.fixture
 def explain(tmp_path: Path) -> list[str]:
     """The command, for 40 records with numbers and a category."""
     records = "".join(f"<R><A>{i % 7}</A><B>{i}</B><T>{i % 7 + i}</T><G>{'xyz'[i % 3]}</G></R>" for i in range(40))

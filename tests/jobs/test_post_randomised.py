@@ -350,15 +350,13 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given:
 
 
 @pytest.mark.parametrize("option", ["--out", "--rules-out", "--json", "--html"])
-def test_no_output_takes_the_place_of_a_matrix(
-    tmp_path: Path, rules: Path, capsys: pytest.CaptureFixture[str], option: str
-) -> None:
+def test_no_output_takes_the_place_of_a_matrix(tmp_path: Path, rules: Path, run: Runner, option: str) -> None:
     matrix = tmp_path / "sex.csv"
     matrix.write_text(",works,school\nworks,.8,.2\nschool,.2,.8\n")
     before = matrix.read_bytes()
     words = ["mask", write_csv(tmp_path / "d.csv", ROWS), "--rules", rules, "-k", 3, "--pram", f"STATUS={matrix}"]
     words += ["--recode", "AGE=width:20", option, matrix]
-    ended = Runner(capsys)(*words, *([] if option == "--out" else ["--out", tmp_path / "m.csv"]))
+    ended = run(*words, *([] if option == "--out" else ["--out", tmp_path / "m.csv"]))
     assert (ended.code, "would overwrite the matrix of STATUS" in ended.err) == (2, True)
     assert matrix.read_bytes() == before
     assert not (tmp_path / "m.csv").exists()
@@ -404,7 +402,7 @@ def test_a_rule_across_records_that_does_not_hold_any_more_refuses(tmp_path: Pat
     pytest.fail("three draws kept a count")
 
 
-def test_options_and_settings_say_the_same(tmp_path: Path, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_and_settings_say_the_same(tmp_path: Path, rules: Path, run: Runner) -> None:
     data = write_csv(tmp_path / "d.csv", ROWS)
     (tmp_path / "sex.csv").write_text(",a\na,1\n")
     (tmp_path / "masktron.toml").write_text('[pram]\nSTATUS = "change:0.2"\nSEX = "sex.csv,within:REGION"\n')
@@ -412,7 +410,6 @@ def test_options_and_settings_say_the_same(tmp_path: Path, rules: Path, capsys: 
         "STATUS": "change:0.2", "SEX": f"{tmp_path.as_posix()}/sex.csv,within:REGION"
     }  # fmt: skip
     assert Config(pram=CHANGE).roles == {"STATUS": "quasi-identifier"}
-    run = Runner(capsys)
     asked = (data, "--rules", rules, "--out", tmp_path / "m.csv", "-k", 3)
     roles = ("--role", "AGE=untouched", "--role", "REGION=untouched")
     outcome = run("mask", *asked, *roles, "--pram", "STATUS=change:0.2")

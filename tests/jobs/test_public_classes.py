@@ -9,7 +9,7 @@ from lxml import html
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
-from masktron.jobs.public_classes import public_classes
+from masktron.jobs.public_release import public_classes
 from masktron.report.pages.plain_reader import PlainData
 from masktron.results.public_release import PublicClass
 

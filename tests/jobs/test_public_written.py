@@ -35,8 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_page_has_the_options_that_read_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = Runner(capsys)
+def test_the_page_has_the_options_that_read_the_file(folder: Path, run: Runner) -> None:
     page = html.fromstring((folder / "about.html").read_text())
     section = page.xpath("//section[@id='written']")[0]
     cells = [[cell.text_content() for cell in row] for row in section.xpath(".//tbody/tr")]

@@ -62,11 +62,6 @@ def office(tmp_path: Path) -> Office:
     return Office(tmp_path)
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def other(seed: int = 9) -> list[Row]:
     return [{"Id": 100 + at, **row} for at, row in enumerate(numbers(60, seed))]
 

@@ -34,11 +34,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SecretFile]:
     return folder, file
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def test_both_editions_of_a_manifest(run: Runner, kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
     folder, _ = kept
     inside, outside, told = tmp_path / "in.html", tmp_path / "out.html", tmp_path / "told.json"
@@ -55,18 +50,13 @@ def test_both_editions_of_a_manifest(run: Runner, kept: tuple[Path, SecretFile],
     ]
 
 
-def test_pages_of_other_results_with_earlier_ones_beside_them(kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
+def test_pages_of_other_results(kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
     folder, _ = kept
     page = tmp_path / "page.html"
     for name in ("check", "mask", "validate"):
         result = masktron.write_report(folder / f"{name}.json", html=page)
         assert result.about == name
         assert "CONFIDENTIAL" in page.read_text()
-    result = masktron.write_report(folder / "validate.json", html=page, beside=[folder / "validate.json"])
-    assert result.pages[0].pictures == 1
-    assert "as many as in validate.json" in page.read_text()
-    masktron.write_report(folder / "mask.json", html=page, beside=[folder / "out.manifest.json"])
-    assert "another run" in page.read_text()
 
 
 def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
@@ -96,11 +86,6 @@ def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
         (["check.json"], "there is no page to write"),
         (["check.json", "--html-public", "P"], "--html-public goes with a manifest"),
         (["check.json", "--html", "P", "--masked", "out.csv"], "--masked goes with a manifest"),
-        (["check.json", "--html", "P", "--beside", "check.json"], "a result of check stands for itself"),
-        (
-            ["validate.json", "--html", "P", "--beside", "mask.json"],
-            "a result of mask cannot stand beside one",
-        ),
         (["combine.json", "--html", "P"], "there is no page of a result of 'combine'"),
         (["secret.sch", "--html", "P"], "the result is not JSON"),
         (["nothing.json", "--html", "P"], "nothing.json: cannot read the result: the file does not exist"),

@@ -99,11 +99,6 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Months:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
-@pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out2.xml"
 

@@ -351,10 +351,9 @@ def test_a_manifest_that_says_nothing_of_levels_is_refused(survey: Survey, tmp_p
         masktron.rerun(tmp_path / "old.json", survey.folder / "survey.xml", tmp_path / "b.xml")
 
 
-def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, run: Runner) -> None:
     households, persons = next_month(survey, tmp_path)
     command = ["rerun", str(survey.manifest("households.csv")), str(households), "--out", str(tmp_path / "b.csv")]
-    run = Runner(capsys)
     refused = run(*command, "--dry-run")
     assert refused.code == 4
     assert "name the tables of this run with --table LEVEL=FILE" in refused.err
@@ -368,7 +367,7 @@ def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, capsys: p
 
 @pytest.mark.parametrize("rare", ["stop", "exclude"])
 def test_few_left_out_are_told_as_rare_ones_only_where_these_are_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rare: str
+    tmp_path: Path, run: Runner, rare: str
 ) -> None:
     units = (
         f"<Household><Total>{30 + at + (at == 7)}</Total><Person><Income>30</Income></Person>"
@@ -382,7 +381,6 @@ def test_few_left_out_are_told_as_rare_ones_only_where_these_are_left_out(
         'test="sum(Person/Income) = Total">S.</assert></rule></pattern></schema>',
         encoding="utf-8",
     )
-    run = Runner(capsys)
     again = ("rerun", out.with_name("out.manifest.json"), data, "-o", tmp_path / "out2.xml")
     how = ("-k", "3", "--invalid", "exclude", "--rare-units", rare, "--max-observed-share", "100")
     for argv in (("mask", data, "-r", rules, "-o", out, *how), again):

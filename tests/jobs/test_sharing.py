@@ -170,7 +170,7 @@ def test_options_reach_the_run(
     way: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Runner,
 ) -> None:
     seen: list[Config] = []
 
@@ -190,14 +190,14 @@ def test_options_reach_the_run(
             settings = tmp_path / "settings.toml"
             settings.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in OPTIONS.items()))
             given = ["--config", str(settings)]
-        Runner(capsys)("check", str(data), "--rules", str(rules), *given)
+        run("check", str(data), "--rules", str(rules), *given)
     (config,) = seen
     assert (config.memory, config.workers) == (3 * 10**9, 3)
     assert (config.executor, config.scheduler) == ("dask", "tcp://127.0.0.1:1")
 
 
 def test_memory_decides_how_columns_are_held(
-    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Runner
 ) -> None:
     """Less than they would take: they are read into files, and all figures are the same."""
     data, rules = pair
@@ -216,7 +216,7 @@ def test_memory_decides_how_columns_are_held(
     assert found[0] == found[1]
     mapped.clear()
     given = ("assess", data, "--original", data, "--same-order", "--measures", "unchanged", "--memory", "400MB")
-    assert Runner(capsys)(*given).code == 0
+    assert run(*given).code == 0
     assert len(mapped) == 2
 
 

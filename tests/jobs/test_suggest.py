@@ -222,8 +222,7 @@ def test_the_written_rulebook_says_what_was_accepted_in_every_engine(
     }
 
 
-def test_nothing_is_written_that_was_not_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = Runner(capsys)
+def test_nothing_is_written_that_was_not_accepted(tmp_path: Path, run: Runner) -> None:
     survey(size=60).iloc[:, :7].to_csv(tmp_path / "d.csv", index=False)
     listed = run("suggest", tmp_path / "d.csv", "--json", tmp_path / "s.json")
     assert listed.code == 0

@@ -300,7 +300,7 @@ def test_too_few_regions_are_the_reason_why_nobody_moves(tmp_path: Path, rules: 
     assert "similar" not in str(caught.value)
 
 
-def test_options_and_settings_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_and_settings_say_the_same(tmp_path: Path, run: Runner) -> None:
     rules, data = write_rules(tmp_path / "r.sch", "B <= A"), write_csv(tmp_path / "d.csv", ROWS)
     settings_file = tmp_path / "masktron.toml"
     settings_file.write_text('[swap]\nregions = ["X"]\nhousehold = "HH"\nkeys = ["OCC"]\nk = 2\nsimilar = ["SEX"]\n')
@@ -309,7 +309,6 @@ def test_options_and_settings_say_the_same(tmp_path: Path, capsys: pytest.Captur
     settings_file.write_text(
         '[swap]\nregions = ["TOWN"]\nhousehold = "HH"\nkeys = ["OCC"]\nk = 2\nsimilar = ["SEX"]\n'
     )
-    run = Runner(capsys)
     roles = [part for name, role in TOWN_ROLES.items() for part in ("--role", f"{name}={role}")]
     asked = (data, "--rules", rules, "--out", tmp_path / "m.csv", "-k", 3, *roles)
     outcome = run("mask", *asked, "--config", settings_file, "--swap", "TOWN")

@@ -381,13 +381,13 @@ def test_the_treated_file_is_its_owners_alone(
     ("option", "name"), [("--json", "m.rules.sch"), ("--html", "own.sch"), ("--json", "region.csv")]
 )
 def test_results_do_not_overwrite_what_recoding_reads_and_writes(
-    tmp_path: Path, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], option: str, name: str
+    tmp_path: Path, files: tuple[Path, Path], run: Runner, option: str, name: str
 ) -> None:
     before = sorted(tmp_path.iterdir())
     data, rules = files
     words = ["mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "-k", K, option, tmp_path / name]
     words += ["--recode", f"REGION={tmp_path / 'region.csv'}", "--recode", "AGE=width:5"]
-    ended = Runner(capsys)(*words, *(["--rules-out", tmp_path / "own.sch"] if name == "own.sch" else []))
+    ended = run(*words, *(["--rules-out", tmp_path / "own.sch"] if name == "own.sch" else []))
     assert ended.code == 2
     assert f"{option} would overwrite" in ended.err
     assert sorted(tmp_path.iterdir()) == before

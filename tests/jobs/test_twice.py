@@ -99,11 +99,6 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Releases:
     return found
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def counts(result: masktron.AssessResult) -> tuple[int, ...]:
     [note] = [note for note in result.notes if note.startswith("differencing: ")]
     found = COUNTS.search(note)

@@ -401,11 +401,3 @@ def test_several_rules_that_read_removed_fields(masked: MaskResult) -> None:
     other = {**same, "c": "reads the removed identifier M, N"}
     said = replace(masked, not_applicable=other).verdict.rules.reason
     assert "but for a, b, c, which read removed identifiers; " in said
-
-
-def test_a_method_that_draws(masked: MaskResult, tmp_path: Path) -> None:
-    data = write_data(tmp_path / "d.xml", numbers(60))
-    rules = write_rules(tmp_path / "r.sch", "A + B = T")
-    result = masktron.mask(data, rules, tmp_path / "out.xml", method="noise")
-    assert result.contract == "noise-added"
-    assert result.verdict.details.startswith("Noise was added to the masked values")

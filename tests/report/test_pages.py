@@ -24,7 +24,6 @@ from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Secti
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.registry import page_of_plain
 from masktron.report.pages.tune_page import _short, tune_page
-from masktron.report.pages.validate_page import validate_page
 from masktron.report.pictures.bars import Bar, Bars
 from told_results import conforming, validated
 
@@ -252,10 +251,6 @@ def test_a_rule_that_the_file_does_not_test_has_no_count() -> None:
     assert row is not None
     cells = [cell.text_content() for cell in html.fromstring(f"<table>{row[0]}</table>").iter("th", "td")]
     assert cells[2:6] == ["not tested", "0", "\N{EN DASH}", "0"]
-    earlier = PlainData(conforming(validated([{"id": "idle", "failed": 2, "passes": False}, {"id": "sum"}], [])))
-    assert "Rules that changed since before" in html_of(
-        validate_page(PlainData(result), earlier=[("before", earlier)])
-    )
 
 
 def test_findings_add_up() -> None:

@@ -23,11 +23,6 @@ class Clock:
         return self.now
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def test_lines_have_the_stage_its_figures_and_the_time_left() -> None:
     lines: list[str] = []
     heard: list[tuple[str, int]] = []

@@ -121,11 +121,6 @@ SARIF = {
 }
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def conforms(content: Any) -> None:
     schema = json.loads((SCHEMAS / "validate.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(content)

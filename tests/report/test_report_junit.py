@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from lxml import etree
 
 from cli_runner import Runner
@@ -45,11 +44,6 @@ XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
   <xs:attribute name="type" type="xs:string" use="required"/></xs:extension></xs:simpleContent></xs:complexType>
 <xs:simpleType name="name"><xs:restriction base="xs:token"><xs:minLength value="1"/></xs:restriction></xs:simpleType>
 </xs:schema>"""
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
 
 
 def report(folder: Path, run: Runner, *options: str) -> etree._Element:

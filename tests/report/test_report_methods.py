@@ -82,11 +82,6 @@ class Wordy(Method):
         raise NotImplementedError
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("kind", spread([*methods.ALL, Wordy], every=3), ids=lambda kind: kind.name)
 def test_lines_fit_and_nothing_is_lost(kind: type[Method], width: int) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
-from masktron.jobs.combine import run_combine
 from masktron.report.rendering import render, tables_of
-from masktron.report.tables.combine import tables as combine_tables
 from masktron.report.text import number
 from masktron.results import EngineResult, MaskResult, TotalResult
 
@@ -67,28 +64,3 @@ def test_the_table_of_mask(masked: MaskResult) -> None:
     content = json.dumps(result.as_dict())
     assert "1000080" in content
     assert "1,000" not in content
-
-
-def test_the_tables_of_validate_and_check(masked: MaskResult, tmp_path: Path) -> None:
-    data, rules = write_data(tmp_path / "d.xml", numbers(5)), write_rules(tmp_path / "r.sch", "A + B < T", "A >= 0")
-    validated = masktron.validate(data, rules)
-    wrong, fine = validated.rules
-    many = (replace(wrong, fired=MILLION, failed=MILLION, errors=0), replace(fine, fired=20_000))
-    result = replace(validated, records=MILLION, violations=MILLION, rules=many)
-    shown = " ".join(render(tables_of(result)).split())
-    assert "R1 opaque" not in shown
-    assert "1,000,080 1,000,080 0 r.sch:1" in shown
-    assert "20,000 0 0" in shown
-    assert "1,000,080 records, 1,000,080 violations" in shown
-    assert '"records": 1000080' in json.dumps(result.as_dict())
-    checked = replace(masktron.check(data, rules), records=MILLION, violations=MILLION, rules=many, min_group=12_345)
-    shown = " ".join(render(tables_of(checked)).split())
-    assert "1,000,080 records, 1,000,080 violations" in shown
-    assert "smallest group 12,345" in shown
-
-
-def test_the_table_of_combine() -> None:
-    estimates = {"total": ([7.95e8, 7.96e8], [4e12, 4e12]), "share": ([0.25, 0.26], [1e-4, 1e-4])}
-    shown = " ".join(render(combine_tables(run_combine(estimates))).split())
-    assert "total 795,500,000 2,061,553 289 791,442,438 799,557,562" in shown
-    assert "share 0.255 " in shown

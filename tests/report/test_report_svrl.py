@@ -24,11 +24,6 @@ from report_files import COUNTS, write_pair
 GRAMMAR = etree.RelaxNG(file=str(SCHEMAS / "svrl.rng"))
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def results_of(root: etree._Element) -> list[etree._Element]:
     return [each for each in root if each.get("location") is not None]
 

@@ -6,15 +6,8 @@ import csv
 import json
 from pathlib import Path
 
-import pytest
-
 import masktron
 from cli_runner import Runner, write_rules
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
 
 
 def pair(folder: Path) -> tuple[Path, Path]:

@@ -31,8 +31,7 @@ def made_pages(folder: Path) -> dict[str, Path]:
         if at < 2:
             row[3] = f"{row[3]}.5"
     broken.write_text("\n".join((lines[0], *map(",".join, wrong), *lines[31:], "")))
-    for k in (3, 5):
-        masktron.mask(file.data, file.rules, folder / f"k{k}.csv", k=k, roles=ROLES)
+    masktron.mask(file.data, file.rules, folder / "k5.csv", k=5, roles=ROLES)
     masked, manifest = folder / "k5.csv", folder / "k5.manifest.json"
     pages = {kind: folder / f"{kind}.html" for kind in KINDS}
     results: dict[str, JobResult] = {
@@ -46,8 +45,7 @@ def made_pages(folder: Path) -> dict[str, Path]:
         pages[kind].write_text(html_of(page_of(result)), encoding="utf-8")
     (folder / "validate.json").write_text(json.dumps(results["validate"].as_dict()), encoding="utf-8")
     run_assess(masked, file.data, manifest=manifest, measures=("linkage", "information_loss"), html=pages["assess"])
-    beside = [folder / "k3.manifest.json"]
-    masktron.write_report(manifest, html=pages["mask"], html_public=pages["public"], beside=beside)
+    masktron.write_report(manifest, html=pages["mask"], html_public=pages["public"])
     pages["crowded"] = folder / "crowded.html"
     for kind, tried in (("tune", made_up_map()), ("crowded", crowded_map())):
         pages[kind].write_text(html_of(page_of_plain(PlainData(tried))), encoding="utf-8")

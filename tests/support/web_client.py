@@ -69,10 +69,9 @@ class Office:
 
 def made_office(folder: Path, *, door: Any = None, scheme: str = "http", **changes: Any) -> Office:
     """Make a server whose projects are in a folder; its runs begin when somebody calls `beat` of its queue."""
-    store_options = {name: changes.pop(name) for name in ("pickable", "keep") if name in changes}
     queue_options = {name: changes.pop(name) for name in ("at_once",) if name in changes}
     lifetime = changes.pop("lifetime", Lifetime(3600.0, 600.0))
-    store = ProjectStore(folder / "projects", **store_options)
+    store = ProjectStore(folder / "projects")
     sessions = Sessions(folder / "projects" / "sessions.json", lifetime)
     cookie = Cookie("masktron-8000", scheme == "https")
     parts = WebParts(

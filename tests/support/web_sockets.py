@@ -6,8 +6,7 @@ import asyncio
 import socket
 
 import uvicorn
-
-from masktron.web.web_connection import WebConnection
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
 LAST = HEAD + b"connection: close\r\n\r\n"
@@ -22,7 +21,7 @@ async def _app(scope: dict[str, object], receive: object, send: object) -> None:
 
 
 async def conversations(
-    protocol: type[WebConnection], *said: list[bytes | float], listener: socket.socket | None = None
+    protocol: type[H11Protocol], *said: list[bytes | float], listener: socket.socket | None = None
 ) -> list[bytes]:
     """Talk to a server by several connections at once: bytes are sent, and seconds are waited.
 

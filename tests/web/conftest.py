@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from browser import started
 from web_client import Office, end_runs, made_office
 
 
@@ -23,3 +25,10 @@ def office(tmp_path: Path) -> Iterator[Office]:
 def client(office: Office) -> TestClient:
     """Return a browser of whoever is let in."""
     return office.browser()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Return a browser that runs scripts; while it runs, no test of the module has an event loop of its own."""
+    with started() as found:
+        yield found

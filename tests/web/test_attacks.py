@@ -16,7 +16,7 @@ from masktron.web.pages.paging import whole_number
 from masktron.web.runs.one_run import CommandRun, InRun, prepared_run, runs_of
 from masktron.web.store.projects import Project
 from quick_masktron import put_before_masktron
-from web_client import Office, csrf_of, end_runs, made_office, sample_of, sent, until
+from web_client import Office, csrf_of, sample_of, sent, until
 
 SCRIPT = "<script>alert(1)</script>"
 PICTURE = "<img src=x onerror=alert(2)>"
@@ -270,17 +270,3 @@ def test_addresses_that_nobody_writes_are_no_mistakes(
 @pytest.mark.parametrize(("text", "number"), [("7", 7), ("0012", 12), (MANY, None), ("-1", None), ("²", None)])
 def test_numbers_of_addresses_are_short_and_plain(text: str, number: int | None) -> None:
     assert whole_number(text) == number
-
-
-@pytest.mark.parametrize("number", [MANY, "1", "-1", "x", ""])
-def test_folders_that_there_are_not_are_not_picked_from(tmp_path: Path, number: str) -> None:
-    (tmp_path / "share").mkdir()
-    (tmp_path / "share" / "d.csv").write_text("A\n1\n")
-    office = made_office(tmp_path, pickable=(tmp_path / "share",))
-    client = office.browser()
-    project = office.store.make("a survey")
-    where = f"/projects/{project.identity}/data"
-    answer = sent(client, where, "pick", folder=number, file="d.csv")
-    assert (answer.status_code, "there is no such folder" in answer.text) == (422, True)
-    assert sent(client, where, "pick", folder="0", file="d.csv").status_code == 303
-    end_runs(office)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from browser import axe_findings, shown, started
+from browser import axe_findings, shown
 from masktron.resources import packaged_text
 from masktron.web.opening_page import OpeningPage
 from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_of
@@ -24,12 +24,6 @@ from web_runs import described, laid_run, text_field
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="adult" test="not(AGE &lt; 16)">16 or older</assert></rule></pattern></schema>
 """
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from browser import shown, started
+from browser import shown
 from laid_projects import LONG, STEPS, busy_project, empty_project, failed_project, filled_project
 from looks import findings, open_all
 from masktron.web.pages.all_pages import PAGES
@@ -33,12 +33,6 @@ MORE = (
     "nothing",
 )
 """Addresses of a project beside those of its pages."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -241,7 +241,6 @@ PROXY = {"behind_proxy": True, "proxy_header": "X-User: ann", "proxy_account": "
         ({**PROXY, "proxy_header": "X-User"}, "does not say which name the header carries"),
         ({**PROXY, "proxy_header": "X-User:"}, "does not say which name the header carries"),
         ({**PROXY, "proxy_account": "no-such-account"}, "no account 'no-such-account'"),
-        ({"folders": (Path("/nowhere"),)}, "no such folder"),
         ({"jobs": 0}, "at least 1"),
     ],
 )  # fmt: skip

@@ -1,11 +1,10 @@
-"""What pages keep in memory of files: never what has changed, and never more than there is room for."""
+"""What pages keep in memory of files: never what has changed."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,8 @@ import pytest
 
 from masktron.web.runs.one_run import InRun, RunState, latest_run, runs_of
 from masktron.web.store import disk, kept_files
-from masktron.web.store.disk import digest_of, read_plain, room_of
-from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.disk import digest_of, read_plain
+from masktron.web.store.kept_files import kept_by_stamp
 from masktron.web.store.projects import Project
 from web_client import made_office
 from web_runs import laid_run
@@ -48,15 +47,6 @@ class Reading:
         return Path(path).read_text()
 
 
-@pytest.mark.usefixtures("settled")
-def test_a_file_is_read_once(tmp_path: Path) -> None:
-    reading = Reading()
-    kept = KeptFiles(reading, room=100)
-    (tmp_path / "a").write_text("one")
-    assert [kept.of(tmp_path / "a"), kept.of(str(tmp_path / "a"))] == ["one", "one"]
-    assert (reading.times, kept.taken) == (1, 3)
-
-
 def replaced(path: Path) -> None:
     other = path.with_name("other")
     other.write_text("two")
@@ -78,78 +68,36 @@ def test_a_change_is_seen_also_where_size_and_time_are_set_back(
     tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "a"
-    kept = KeptFiles(Reading(), room=100)
+    kept = kept_by_stamp(Reading(), files=9)
     path.write_text("one")
     before = path.stat()
-    assert kept.of(path) == "one"
+    assert kept(path) == "one"
     while path.stat().st_ctime_ns == before.st_ctime_ns:  # until the clock of the file system has gone on
         change(path)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert path.stat().st_size == before.st_size and path.stat().st_mtime_ns == before.st_mtime_ns
-    assert kept.of(path) == "two" and kept.taken == 3
+    assert kept(path) == "two"
 
 
 def test_what_was_written_just_now_is_not_kept(tmp_path: Path) -> None:
     reading = Reading()
-    kept = KeptFiles(reading, room=100)
+    kept = kept_by_stamp(reading, files=9)
     for number in range(50):  # several of them within one tick of the clock
         (tmp_path / "a").write_text(f"{number:03}")
-        assert kept.of(tmp_path / "a") == f"{number:03}"
-    assert (reading.times, kept.taken) == (50, 0)
+        assert kept(tmp_path / "a") == f"{number:03}"
+    assert reading.times == 50
 
 
 @pytest.mark.usefixtures("settled")
 def test_what_is_gone_is_gone(tmp_path: Path) -> None:
-    kept = KeptFiles(Reading(), room=100)
+    kept = kept_by_stamp(Reading(), files=9)
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "a").write_text("one")
-    assert kept.of(tmp_path / "f" / "a") == "one"
+    assert kept(tmp_path / "f" / "a") == "one"
     shutil.rmtree(tmp_path / "f")
-    assert kept.of(tmp_path / "f" / "a") is None and kept.taken == 0
+    assert kept(tmp_path / "f" / "a") is None
     (tmp_path / "f").write_text("")
-    assert kept.of(tmp_path / "f" / "a") is None
-
-
-@pytest.mark.usefixtures("settled")
-def test_there_is_so_much_room(tmp_path: Path) -> None:
-    reading = Reading()
-    kept = KeptFiles(reading, room=10)
-    paths = [tmp_path / name for name in "abcd"]
-    for path in paths:
-        path.write_text("xxxx")
-        kept.of(path)
-        kept.of(paths[0])
-    assert kept.taken == 8
-    reading.times = 0
-    kept.of(paths[0])  # asked for last
-    kept.of(paths[3])
-    assert reading.times == 0
-    kept.of(paths[1])
-    assert (reading.times, kept.taken) == (1, 8)
-    (tmp_path / "large").write_text("x" * 11)
-    assert kept.of(tmp_path / "large") == "x" * 11 and kept.taken == 8
-
-
-@pytest.mark.usefixtures("settled")
-def test_threads_keep_count(tmp_path: Path) -> None:
-    kept = KeptFiles(Reading(), room=20)
-    paths = [tmp_path / f"{number}" for number in range(8)]
-    for path in paths:
-        path.write_text("xxxx")
-    wrong: list[Any] = []
-
-    def ask() -> None:
-        for number in range(400):
-            path = paths[number % 8]
-            if kept.of(path) != "xxxx":
-                wrong.append(path)
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert wrong == [] and 0 < kept.taken <= 20
+    assert kept(tmp_path / "f" / "a") is None
 
 
 @pytest.mark.usefixtures("settled")
@@ -216,12 +164,3 @@ def test_a_run_appears_when_its_command_is_there(project: Project) -> None:
     assert runs_of(project) == []
     (project.runs / "0001-mask" / "command.json").write_text('{"arguments": []}')
     assert [run.name for run in runs_of(project)] == ["0001-mask"]
-
-
-def test_the_room_of_a_folder_counts_files_alone(tmp_path: Path) -> None:
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "a" / "x").write_bytes(b"123")
-    (tmp_path / "a" / "b" / "y").write_bytes(b"12345")
-    (tmp_path / "a" / "link").symlink_to(tmp_path / "a" / "b" / "y")
-    assert room_of(tmp_path) == 8 + (tmp_path / "a" / "link").lstat().st_size
-    assert room_of(tmp_path / "none") == 0

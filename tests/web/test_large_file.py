@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from browser import shown, started
+from browser import shown
 from masktron.web.runs.one_run import RunState, latest_run
 from masktron.web.store.projects import ProjectStore
 from web_client import Served, served, until
@@ -29,12 +28,6 @@ LEAST_OF_SERVER, MOST_OF_SERVER = 30_000_000, 200_000_000
 RECORD = f"<Record><Id>{{0}}</Id><A>{{1}}</A><B>{{2}}</B><T>{{3}}</T><Note>{'nothing ' * 40}</Note></Record>\n"
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="sum" test="A + B = T">A and B are T</assert></rule></pattern></schema>"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

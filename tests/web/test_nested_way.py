@@ -6,14 +6,13 @@ import html
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import etree
 
-from browser import shown, started
+from browser import shown
 from looks import LIGHT, PHONE, findings
 from masktron.errors import UsageError
 from masktron.web.runs.one_run import latest_run
@@ -147,12 +146,6 @@ def test_what_is_said_wrong_of_rows_is_told_and_not_written(
 
 def test_nested_xml_says_its_levels_itself(office: Office, project: Project) -> None:
     assert "with the number of the household" not in office.browser().get(f"/projects/{project.identity}/data").text
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.mark.full

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from masktron.errors import UsageError
 from masktron.web.access import peers
@@ -22,12 +23,11 @@ from masktron.web.access.peers import (
     OwnPeers,
     asked_of_kernel,
     is_wsl,
-    network_of,
     own_peers,
     read_from_table,
 )
 from masktron.web.server import ServerOptions, _peers
-from masktron.web.web_connection import MOST_ANSWERED, OwnListener, WebConnection
+from masktron.web.web_connection import MOST_ANSWERED, OwnListener
 from web_client import Served, served, until
 from web_sockets import LAST, conversations
 
@@ -146,7 +146,7 @@ def of_user(user: int | None) -> Callable[[peers.End, peers.End], int | None]:
     return lambda _, __: user
 
 
-class Counted(WebConnection):
+class Counted(H11Protocol):
     """Counts the protocols that are made."""
 
     made = 0
@@ -286,18 +286,3 @@ def test_the_account_of_the_proxy_gets_in_with_the_one_name(tmp_path: Path) -> N
         assert heard(NOBODY, "ann") == "200\n"
         assert heard(NOBODY, "bob") == "403 The proxy does not name the owner of this server.\n"
         assert heard(NOBODY - 1, "ann").startswith("403 This server is for the user of this machine")
-
-
-@pytest.mark.parametrize(
-    ("address", "network"),
-    [
-        ("192.0.2.7", "192.0.2.7"),
-        ("::ffff:192.0.2.7", "192.0.2.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
-        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
-        ("testclient", "testclient"),
-    ],
-)
-def test_what_an_address_counts_as(address: str, network: str) -> None:
-    assert network_of(address) == network

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -76,14 +75,6 @@ def test_what_changes_nothing_is_no_change(project: Project) -> None:
     project.settings.update({"k": 3}, said="k is 3")
     project.settings.update({"k": 3}, said="k is 3")
     assert len(project.history.changes()) == 2
-
-
-def test_a_change_by_hand_comes_back_too(project: Project) -> None:
-    project.settings.update({"k": 3}, said="k is 3")
-    (project.folder / "masktron.toml").write_text("# by hand\nk = 8\n")
-    project.settings.update({"k": 9}, said="k is 9")
-    project.undo()
-    assert project.settings.text == "# by hand\nk = 8\n"
 
 
 def test_a_history_that_was_cut_goes_on(project: Project) -> None:
@@ -190,30 +181,16 @@ def test_errors_are_shown_at_the_field_that_they_name(
 
 
 def test_forms_are_read_field_by_field() -> None:
-    form = FormFields([("a", " x "), ("b", "1"), ("b", "2"), ("role.A B", "key "), ("t", "a\r\nb ")])
+    form = FormFields([("a", " x "), ("b", "1"), ("b", "2"), ("role.A B", "record-id "), ("t", "a\r\nb ")])
     assert (form.text("a"), form.texts("b"), form.text("none"), form.raw("t")) == ("x", ["1", "2"], "", "a\nb ")
     assert form.with_prefix("role.") == {"A B": "record-id"}
-
-
-def test_old_projects_go_and_busy_ones_stay(tmp_path: Path) -> None:
-    store = ProjectStore(tmp_path, keep=2.0)
-    old, busy, new = (store.make(name) for name in ("old", "busy", "new"))
-    assert store.remove_old(set()) == 0
-    for project in (old, busy):
-        for where, folders, names in os.walk(project.folder):
-            for name in (".", *folders, *names):
-                os.utime(Path(where) / name, (time.time() - 3 * 86_400,) * 2)
-    assert store.remove_old({busy.folder}) == 1
-    assert {one.facts.name for one in store.newest()} == {"busy", "new"} and not old.folder.exists()
-    assert new.folder.exists()
-    assert ProjectStore(tmp_path).remove_old(set()) == 0
 
 
 def test_a_deletion_that_was_killed_is_ended_later(store: ProjectStore, project: Project) -> None:
     gone = project.folder.with_name(f".gone-{project.identity}")
     project.folder.rename(gone)
     assert store.newest() == []
-    store.remove_old(set())
+    store.tidy()
     assert not gone.exists()
 
 
@@ -234,7 +211,7 @@ def test_nothing_is_written_where_a_project_was(store: ProjectStore, project: Pr
     with pytest.raises(ProjectGoneError):
         CHANGED[what](project)
     store.delete(project)  # by another window
-    assert not project.folder.exists() and project.changed() == 0.0 and store.taken() < 100
+    assert not project.folder.exists() and project.changed() == 0.0
 
 
 def test_a_project_is_deleted_in_two_windows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +231,7 @@ def test_what_was_left_of_a_project_goes(store: ProjectStore, project: Project) 
     (orphan / "project.json").unlink()
     link = orphan.with_name("0" * 16)
     link.symlink_to(store.root)
-    store.remove_old(set())
+    store.tidy()
     assert not orphan.exists() and project.is_there and link.is_symlink()
 
 
@@ -382,7 +359,7 @@ def test_what_cannot_be_removed_keeps_no_other(tmp_path: Path, monkeypatch: pyte
         real(folder)
 
     monkeypatch.setattr("masktron.web.store.projects.shutil.rmtree", stuck)
-    store.remove_old(set())
+    store.tidy()
     assert sorted(asked) == sorted(gone) and [one for one in gone if one.exists()] == asked[:1]
 
 

@@ -364,14 +364,14 @@ def test_names_with_commas_are_typed_in_quotation_marks_and_shown_so(client: Tes
 
 
 def test_what_draws_come_to_is_told_before_anything_is_masked(
-    client: TestClient, project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    client: TestClient, project: Project, run: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed = {"pram__AGE": "0.2", "swap__regions": "REGION", "swap__keys": "A", "swap__k": "2"}
     project.settings.update({"roles": {**ROLES, "A": "quasi-identifier"}}, said="roles")
     assert posted(client, project, "save", **typed, way__AGE="width", recode__AGE="10").status_code == 303
     monkeypatch.chdir(project.folder)
     words = ["keys", "files/a.csv", "--rules", "rules.sch", "--config", "masktron.toml", "--json", "../keys.json"]
-    outcome = Runner(capsys)(*words)
+    outcome = run(*words)
     assert outcome.code == 0, outcome.err
     result = json.loads(Path("../keys.json").read_text())
     laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], {"keys.json": result})

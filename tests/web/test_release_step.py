@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from masktron.sources.known_formats import known_formats
-from masktron.web.handlers.opened_file import OpenedFile
+from masktron.web.handlers.run_files import OpenedFile
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.mask_step import needs_a_look
 from masktron.web.pages.release_step import FORMATS

@@ -9,15 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from browser import axe_findings, shown, started
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.runs.one_run import CommandRun, latest_run
-from masktron.web.store.projects import Project, ProjectStore
-from web_client import Office, Served, end_runs, made_office, sent, served, until
+from masktron.web.store.projects import Project
+from web_client import Office, end_runs, made_office, sent, until
 
 pytestmark = pytest.mark.full
 
@@ -110,43 +108,3 @@ def shell(project: Project, command: str) -> None:
     """Carry a command out as a shell does in the folder of the project."""
     words = [sys.executable, "-P", "-m", *shlex.split(command)]
     subprocess.run(words, cwd=project.folder, capture_output=True, check=False)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample()
-
-
-@pytest.fixture(scope="module")
-def server(chromium: Any, project: Project) -> Iterator[Served]:
-    with served(project.folder.parent) as found:
-        yield found
-
-
-def test_what_is_typed_is_checked_without_a_word(chromium: Any, server: Served, project: Project) -> None:
-    before = project.rulebook
-    with shown(chromium, server.opened) as page:
-        page.set_default_timeout(120_000)
-        page.goto(f"{server.address}/projects/{project.identity}/rules/edit/12")
-        page.get_by_label("What has to hold").fill("$earned + Property + (")
-        page.locator("#checked .error").wait_for()
-        assert "is not closed" in page.locator("#checked").inner_text()
-        page.get_by_label("What has to hold").press_sequentially("Transfers) = number(Income) + 1", delay=20)
-        page.get_by_text("1,906 of 1,906 records fail").wait_for()
-        assert page.get_by_label("What has to hold").input_value().endswith("= number(Income) + 1")
-        assert axe_findings(page) == [] and page.complaints == []
-    assert project.rulebook == before
-    # and without script, by the button
-    with shown(chromium, server.opened, java_script_enabled=False) as page:
-        page.set_default_timeout(120_000)
-        page.goto(f"{server.address}/projects/{project.identity}/rules/edit/13")
-        page.get_by_label("What has to hold").fill("Property >= 100")
-        page.get_by_role("button", name="Check").click()
-        page.get_by_text("994 of 1,906 records fail").wait_for()
-        assert page.get_by_label("What has to hold").input_value() == "Property >= 100"

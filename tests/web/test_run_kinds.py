@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from cli_runner import Runner
 from masktron.cli.convert import convert
 from masktron.config import ReadOptions
 from masktron.web.pages.step_runs import is_current
@@ -109,21 +108,6 @@ def test_no_run_takes_settings_that_are_written_later(client: TestClient, projec
         return
     # an empty file where there are no settings
     assert named.parent.parent == project.runs and named.read_bytes() == project.settings.text.encode()
-
-
-@pytest.mark.full
-def test_a_shown_command_gives_the_same_bytes_later(
-    client: TestClient, project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = begun(client, project, "validate")
-    found = []
-    monkeypatch.chdir(project.folder)
-    for settings in ("", 'phase = "final"\n[documents]\nx = "nowhere.xml"\n'):
-        (project.folder / "masktron.toml").write_text(settings)
-        outcome = Runner(capsys)(*asked.command["arguments"])
-        assert outcome.code == 0, outcome.err
-        found.append((asked.folder / "validate.json").read_bytes())
-    assert found[0] == found[1]
 
 
 def _again(path: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -16,10 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from cli_runner import Runner, numbers, write_data, write_rules
-from masktron.web.pages.run_view import _again
-from masktron.web.runs.one_run import Argument, InRun, RunState, prepared_run
-from masktron.web.runs.run_queue import RunQueue
+from cli_runner import Runner
+from masktron.web.runs.one_run import RunState, prepared_run
 from masktron.web.store.projects import ProjectStore
 from other_processes import lives
 from quick_masktron import put_before_masktron
@@ -195,11 +192,6 @@ def test_ctrl_c_ends_it_with_a_word_even_while_an_upload_is_under_way(tmp_path: 
     assert "Traceback" not in found.log.read_text()
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def test_two_servers_do_not_share_a_port(server: Served, tmp_path: Path, run: Runner) -> None:
     outcome = run("web", "--no-browser", "--projects", tmp_path / "x", "--port", server.port)
     assert (outcome.code, "cannot listen there" in outcome.err) == (2, True)
@@ -210,54 +202,13 @@ def test_two_servers_do_not_share_a_port(server: Served, tmp_path: Path, run: Ru
     [
         (("--behind-proxy",), "go together"),
         (("--port", "70000"), "--port must be"),
-        (("--keep", "-1"), "--keep must be"),
         (("--max-upload", "0"), "--max-upload must be"),
-        (("--folder", "/no/such/folder"), "there is no such folder"),
     ],
 )
 def test_bad_options_are_refused(tmp_path: Path, run: Runner, arguments: tuple[str, ...], what: str) -> None:
     outcome = run("web", "--no-browser", "--projects", tmp_path / "projects", *arguments)
     assert (outcome.code, what in outcome.err) == (2, True)
     assert not (tmp_path / "projects").exists()
-
-
-@pytest.mark.full
-def test_what_the_page_makes_is_what_the_shown_command_makes(tmp_path: Path) -> None:
-    """A real run of mask, and its command in a shell: the same bytes with the secret of the first."""
-    store = ProjectStore(tmp_path / "projects")
-    project = store.make("a survey")
-    write_data(project.files / "d.xml", numbers())
-    project.choose_data("d.xml")
-    write_rules(tmp_path / "r.sch", "A + B = T")
-    project.write({"rules.sch": (tmp_path / "r.sch").read_bytes()}, said="rules")
-    project.settings.update({"k": 3}, said="k is 3")
-    queue = RunQueue(store)
-    data = project.data()
-    assert data is not None
-    words: list[Argument] = [
-        "mask",
-        data,
-        "--rules",
-        InRun("rules.sch"),
-        "--config",
-        InRun("masktron.toml"),
-        "--shuffle",
-    ]
-    run = queue.start(project, "mask", [*words, "--out", InRun("masked.xml")])
-    until(lambda: queue.beat() is not None or run.is_over, within=60.0)
-    assert run.exit_code == 0, run.stderr
-    assert [one.name for one in run.outputs] == ["masked.manifest.json", "masked.xml"]
-    assert run.stages
-    again = _again(run)
-    assert again is not None
-    out = run.folder / "masked.xml"
-    before = out.read_bytes()
-    out.unlink()
-    script = again.replace("masktron", f"{sys.executable} -P -m masktron", 1)
-    environment = {**os.environ, "MASKTRON_NO_BACKGROUND": "1"}
-    subprocess.run(["sh", "-c", script], cwd=project.folder, check=True, capture_output=True, env=environment)
-    assert out.read_bytes() == before
-    queue.leave()
 
 
 def test_a_slow_page_is_no_reason_to_wait(server: Served, browser: Browser) -> None:

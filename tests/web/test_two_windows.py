@@ -84,19 +84,3 @@ def test_other_settings_are_no_hindrance(
     seen = seen_on(client, project, page, action)
     project.settings.update({"allow": ["x"]}, said="in another window")
     assert sent(client, project, page, action, seen=seen, **fields).status_code == 303
-
-
-@pytest.mark.parametrize("page", ["rules", "history"])
-def test_only_the_change_that_is_shown_is_undone(client: TestClient, project: Project, page: str) -> None:
-    where = f"/projects/{project.identity}/{page}"
-    project.settings.update({"k": 5}, said="one")
-    shown = re.search(r'name="change" value="(\d+)"', client.get(where).text)
-    assert shown is not None
-    project.settings.update({"k": 6}, said="another")
-    answer = sent(client, project, page, "undo", change=shown[1])
-    assert answer.status_code == 422 and "something else was done since" in answer.text
-    assert project.settings.table == {"k": 6}
-    newer = re.search(r'name="change" value="(\d+)"', client.get(where).text)
-    assert newer is not None
-    assert sent(client, project, page, "undo", change=newer[1]).status_code == 303
-    assert project.settings.table == {"k": 5}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browser import shown, started
+from browser import shown
 from looks import LIGHT, PHONE, TWICE, Window, findings
 from paths import ROOT
 from quick_masktron import put_before_masktron
@@ -51,12 +50,6 @@ def households(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("survey")
     masktron(folder, "convert", ROOT / "sample_xml" / "household.xml", "--out", "households.csv")
     return folder / "households.csv"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 class Looking:

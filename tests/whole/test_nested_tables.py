@@ -51,7 +51,7 @@ def test_three_ways_to_write_one_survey_give_the_same(survey: Path, tmp_path: Pa
     nested = units_of_xml(tmp_path / "a.xml")
     two = units_of_two(tmp_path / "b.csv", tmp_path / "b.Person.csv")
     one = units_of_one(tmp_path / "c.csv")
-    if role == "key":
+    if role == "record-id":
         assert nested == two == one
         assert len({own[0] for own, _ in nested}) == len(nested)
     else:

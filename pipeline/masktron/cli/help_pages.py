@@ -66,7 +66,7 @@ OF_OPTIONS: Mapping[str, str] = MappingProxyType(
             "--release-safe",
             "tuning": "--candidate --budget --risk --utility",
             "formats": "--format --format-option --record --metadata --to --to-option --rename",
-            "reports": "--html --html-public --beside",
+            "reports": "--html --html-public",
             "writing-rules": "--phase",
         }.items()
         for option in options.split()

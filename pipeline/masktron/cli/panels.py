@@ -16,7 +16,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
         "What goes in": _options(
             "--rules --data --original --manifest --masked --config --role --quasi-identifier --missing "
             "--nominal --ordinal --numeric --against --against-original --against-manifest --field "
-            "--hierarchy --header --beside --class --same-order --format --format-option --record --table "
+            "--hierarchy --header --class --same-order --format --format-option --record --table "
             "--original-table --metadata --phase --document --full --population"
         ),
         "How it is done": _options(
@@ -25,17 +25,17 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
             "--shuffle --keep-order --on-refusal --secret --seed --change --add --suggested --remove --up --down "
             "--id --context --test --message --soft --accept --rename --to --to-option --width --levels "
             "--digits --suppressed --loss --importance --level --ratio --measures --risk --utility --budget "
-            "--seeds --sample --warm --no-browser --port --host-name --projects --folder --behind-proxy "
+            "--seeds --sample --warm --no-browser --port --host-name --projects --behind-proxy "
             "--proxy-header --proxy-account --workers --resume --executor --scheduler --dry-run"
         ),
         "Limits": _options(
             "--limit --max-failures --allow --allow-unfired --allow-lost --allow-empty --max-observed-share "
             "--diversity --register --salt --again --memory --unit-records --max-block-records --rule-timeout "
-            "--max-upload --jobs --run-minutes --run-memory --keep"
+            "--max-upload --jobs"
         ),
         "Output": _options(
             "--out --rows --from --write --candidate --verbose --show-values --html --html-public --map --json --csv "
-            "--svrl --sarif --junit --max-findings --release-safe --rules-out --replace --version --help"
+            "--svrl --sarif --junit --max-findings --release-safe --record-id --rules-out --replace --version --help"
         ),
     }
 )
@@ -43,7 +43,6 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
 
 _ELSEWHERE: Mapping[tuple[str, str], str] = MappingProxyType(
     {
-        ("validate", "--record-id"): "Output",
         ("mask", "--manifest"): "Output",
         ("rerun", "--manifest"): "Output",
         ("tune", "--class"): "How it is done",

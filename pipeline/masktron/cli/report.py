@@ -36,23 +36,14 @@ def report(
             "--rules", "-r", metavar="RULES.sch", help="The rulebook, if it is not where the manifest says."
         ),
     ] = None,
-    beside: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="RESULT.json",
-            help="Another result of the same command to compare with: an earlier validation, or another way to mask; "
-            "repeatable, the oldest first.",
-        ),
-    ] = None,
     html: options.Html = None,
     html_public: options.HtmlPublic = None,
     json: options.Json = None,
 ) -> None:
     """Make a page with pictures of a result: for inside the agency, or for whoever gets the masked file."""
-    others = {f"the result beside it ({path})": path for path in beside or ()}
     running.check_outputs(
         {"--html": html, "--html-public": html_public, "--json": json},
-        {"the result": result, "the masked file": masked, "the original": original, "the rulebook": rules, **others},
+        {"the result": result, "the masked file": masked, "the original": original, "the rulebook": rules},
     )
     with running.progress_shown() as progress:
         from masktron.jobs.report import run_report
@@ -62,7 +53,6 @@ def report(
             masked=masked,
             original=original,
             rules=rules,
-            beside=beside or (),
             html=html,
             html_public=html_public,
             progress=progress,

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from masktron.cli import options, running
 from masktron.cli.given import inputs_beside, settings_file, settings_from
@@ -56,8 +55,6 @@ def validate(
             show_default="1000",
         ),
     ] = None,
-    limit: Annotated[str | None, typer.Option(metavar="N|all", hidden=True)] = None,
-    beside: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     release_safe: Annotated[
         bool,
         typer.Option("--release-safe", help="Counts only: no value, id or place of a record in any output."),
@@ -79,14 +76,6 @@ def validate(
 
     Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
     """
-    if beside:
-        from masktron.errors import UsageError
-
-        raise UsageError(
-            "validate puts no earlier validation beside a new one, report does",
-            hint="keep this one with --json NEW.json, then: masktron report NEW.json --beside EARLIER.json "
-            "--html PAGE.html",
-        )
     # libxml2 reads a large file while the rest is loaded
     with running.progress_shown() as progress, running.judging(data) as judge:
         from masktron.executor.which import asked_executor
@@ -95,7 +84,7 @@ def validate(
         from masktron.report.rendering import tables_of
         from masktron.thresholds import parse_thresholds, thresholds
 
-        most = _number_or_all(_most_findings(max_findings, limit))
+        most = _number_or_all(max_findings or f"{KEPT}")
         # the options svrl, csv, json, sarif, junit and html: each format has one of its name
         outputs = Outputs({name: context.params[name] for name in FORMATS}, most)
         inputs = {
@@ -152,20 +141,6 @@ def validate(
     else:
         running.show_in_short(others, json, told)
     raise typer.Exit(result.exit_code)
-
-
-def _most_findings(given: str | None, former: str | None) -> str:
-    """Return the option by its name, or by the one that it had, which says so."""
-    from masktron.errors import UsageError
-
-    if former is None:
-        return f"{KEPT}" if given is None else given
-    if given is not None:
-        raise UsageError("--limit is the former name of --max-findings: give one of them")
-    Console(stderr=True, highlight=False, emoji=False).print(
-        "[yellow]warning:[/] --limit of validate is called --max-findings now; elsewhere it bounds figures"
-    )
-    return former
 
 
 def _number_or_all(text: str) -> int | None:

@@ -30,10 +30,6 @@ def web(
         Path | None,
         typer.Option(metavar="FOLDER", help="Where the projects are.", show_default="masktron in your data folder"),
     ] = None,
-    folder: Annotated[
-        list[Path] | None,
-        typer.Option("--folder", metavar="FOLDER", help="Data may be picked (copied) from here; repeatable."),
-    ] = None,
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Answer a reverse proxy of the office, which sees to TLS.")
     ] = False,
@@ -66,30 +62,6 @@ def web(
     ] = None,
     jobs: Annotated[int, typer.Option(parser=options.integer, metavar="N", help="Runs at the same time.")] = 1,
     max_upload: Annotated[int, typer.Option(parser=options.integer, metavar="MB", help="Largest upload.")] = 2000,
-    run_minutes: Annotated[
-        float,
-        typer.Option(
-            "--run-minutes", parser=options.number, metavar="N", help="Time that a run may take; 0 for any."
-        ),
-    ] = 0.0,
-    run_memory: Annotated[
-        int,
-        typer.Option(
-            "--run-memory",
-            parser=options.integer,
-            metavar="MB",
-            help="Memory that the processes of a run may take (on Linux); 0 for any.",
-        ),
-    ] = 0,
-    keep: Annotated[
-        float | None,
-        typer.Option(
-            parser=options.number,
-            metavar="DAYS",
-            help="Delete projects that nobody has changed for so long; 0 for never.",
-            show_default="never",
-        ),
-    ] = None,
 ) -> None:
     """Do all this in a browser on your own machine; again, to open it once more."""
     from masktron.errors import UsageError
@@ -97,30 +69,21 @@ def web(
 
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise UsageError(f"masktron web needs {', '.join(missing)}", hint=installing("web"))
-    from masktron.web.runs.run_limits import RunLimits
     from masktron.web.server import ServerOptions, serve
 
     if max_upload < 1:
         raise UsageError(f"--max-upload must be at least 1 (MB), not {max_upload}")
-    if keep is not None and keep < 0:
-        raise UsageError(f"--keep must be a number of days, not {keep:g}")
-    for option, limit in (("--run-minutes", run_minutes), ("--run-memory", run_memory)):
-        if limit < 0:
-            raise UsageError(f"{option} must not be negative, not {limit:g}")
     if not 0 <= port <= 65535:
         raise UsageError(f"--port must be a number from 0 to 65535, not {port}")
     asked = ServerOptions(
         projects=(projects or _data_folder()).resolve(),
         port=port,
-        folders=tuple(one.resolve() for one in folder or ()),
         behind_proxy=behind_proxy,
         proxy_header=proxy_header,
         proxy_account=proxy_account,
         host_names=tuple(host_name or ()),
         jobs=jobs,
         largest_upload=max_upload * _MB,
-        keep=keep,
-        limits=RunLimits(60.0 * run_minutes, run_memory * _MB),
     )
     serve(asked, say=_say, browse=not (no_browser or behind_proxy), sample=not behind_proxy)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Role
+from masktron.config import Config, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.jobs.coded_fields import as_perturbed
@@ -17,10 +17,11 @@ from masktron.jobs.job import Job
 from masktron.jobs.keys_known import known_keys
 from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings
-from masktron.jobs.recoded import as_treated
-from masktron.jobs.recodings_anew import untrue_recodings
+from masktron.jobs.recoded import as_treated, recoding_of, variable_of
 from masktron.jobs.reweighted import untrue_weights
 from masktron.jobs.swapped import untrue_swaps
+from masktron.jobs.written_classes import written_classes
+from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.sources.records import Column, Records
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
@@ -240,3 +241,40 @@ def _there(said: str, read: Collection[str], tested: _Perturbed, found: Findings
     if gone:
         found.problems.append(f"{said}: there is no field {gone[0]!r}")
     return not gone
+
+
+def untrue_recodings(
+    done: Iterable[Recoded], source: Source, records: Records, keep: NDArray[np.bool_], described: DescribedRelease
+) -> Iterator[str]:
+    """Say which recodings of a manifest are not what its settings make of the original; hierarchies are not read.
+
+    Parameters
+    ----------
+    done : iterable of Recoded
+    source : Source
+        The original.
+    records : Records
+        Of it.
+    keep : ndarray of bool, shape (n,)
+        Records that were released.
+    described : DescribedRelease
+    """
+    for one in done:
+        name = one.recoding.field
+        if isinstance(how_of(f"recode.{name}", one.how), FromHierarchy):
+            continue
+        try:
+            config = Config(k=described.k, recode={name: one.how})
+            variable = variable_of(source, name)
+            meant = recoding_of(name, records, keep, config, described.weight, variable)
+            order = () if variable is None else variable.order
+            missing = described.missing.get(name, frozenset())
+            found = written_classes(meant, source, missing, order).recoding
+        except (UsageError, InfeasibleError) as error:
+            yield f"the field {name} cannot have been recoded as the manifest says: {error.what}"
+            continue
+        if found != one.recoding:
+            yield (
+                f"the field {name} is recoded to other values than {one.how} makes of the original: those of the "
+                "manifest are not those of the run"
+            )

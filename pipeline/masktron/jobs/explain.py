@@ -14,7 +14,7 @@ from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, MasktronError
+from masktron.errors import InfeasibleError, MasktronError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.tiers import Assigned
 from masktron.jobs.common import (
@@ -30,11 +30,11 @@ from masktron.jobs.described import completed, explained_fields
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import WRITTEN
-from masktron.jobs.planned_method import method_notes
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
-from masktron.methods.base import Method
+from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
+from masktron.methods.mdav import MdavMethod
 from masktron.plan import Block, Plan, make_plan
 from masktron.preflight.antecedent import escapes
 from masktron.preflight.conclusions import Coverage, Preflight, Tie
@@ -298,3 +298,47 @@ def _form(constraint: Constraint) -> str:
             return render_cross_record(constraint)
         case _:
             return render_form(form_of(constraint))
+
+
+def method_notes(plan: Plan, method: Method) -> tuple[str, ...]:
+    """Say which blocks a method draws and which it masks by groups.
+
+    Parameters
+    ----------
+    plan : Plan
+    method : Method
+
+    Returns
+    -------
+    tuple of str
+        A sentence each; none for the default, whose groups and aggregators are what a plan shows.
+
+    Raises
+    ------
+    UsageError
+        It can draw no block of the file.
+    """
+    if isinstance(method, Partitioning):
+        return () if isinstance(method, MdavMethod) else (f"groups are formed by {method.name}",)
+    drawable = {fact.name for fact in plan.fields if fact.numeric or (method.orders and fact.order is not None)}
+    drawn = [block for block in plan.blocks if method.categories or drawable.issuperset(block.variables)]
+    if not drawn:
+        raise UsageError(
+            f"{method.name} draws numbers, and every block of masked fields holds categories",
+            hint="take a method that masks categories: see `masktron methods`",
+        )
+    return _drawn(method, drawn, [block for block in plan.blocks if block not in drawn])
+
+
+def _drawn(method: Method, drawn: list[Block], grouped: list[Block]) -> tuple[str, ...]:
+    told = [
+        f"{method.name} draws a value of its own for every record in {_fields(drawn)}; there, aggregators are for "
+        "records alone for which no draw can be settled by the rules"
+    ]
+    if grouped:
+        told.append(f"{method.name} draws numbers only; masked by groups: {_fields(grouped)}")
+    return tuple(told)
+
+
+def _fields(blocks: list[Block]) -> str:
+    return ", ".join(name for block in blocks for name in block.variables)

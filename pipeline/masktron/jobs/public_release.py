@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
@@ -13,7 +15,6 @@ from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.files import file_hash
 from masktron.jobs.job import classified
 from masktron.jobs.level_files import LevelFile
-from masktron.jobs.public_classes import public_classes
 from masktron.jobs.public_figures import PublicFigures
 from masktron.jobs.public_levels import name_of_file, with_levels
 from masktron.measures.assessed import Assessed
@@ -23,6 +24,7 @@ from masktron.report.wording import rule_text
 from masktron.results.public_release import (
     FEW_LEFT_OUT,
     PUBLIC_LEAST_RECORDS,
+    PublicClass,
     PublicEngine,
     PublicFate,
     PublicField,
@@ -278,3 +280,60 @@ def _form(edit: Edit) -> str:
             return render_cross_record(edit.constraint)
         case _:
             return render_form(form_of(edit.constraint))
+
+
+_WHOLE = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+")
+
+
+def public_classes(treatments: Iterable[PlainData]) -> dict[str, tuple[PublicClass, ...]]:
+    """Return the classes of each field that was recoded by a hierarchy, from a manifest.
+
+    They are those of the whole hierarchy at the level of the release: whether a record had a value, and how many had,
+    plays no part. A hierarchy of whole numbers may begin and end with the least and greatest value of the original,
+    and so its outer classes are told as open. Of other numbers the values may be those of records, and are not told.
+
+    Parameters
+    ----------
+    treatments : iterable of PlainData
+        As a manifest has them.
+    """
+    listed = (one for one in treatments if one.has("to") and one.text("to") == "listed")
+    found = {
+        one.text("field"): _classes({value: str(label) for value, label in one.part("labels").items()})
+        for one in listed
+    }
+    return {field: classes for field, classes in found.items() if classes}
+
+
+def _classes(labels: Mapping[str, str]) -> tuple[PublicClass, ...]:
+    values: dict[str, list[str]] = {}
+    for value, label in labels.items():
+        values.setdefault(label, []).append(value)
+    if all(held == [label] for label, held in values.items()):
+        return ()
+    if all(map(_WHOLE.fullmatch, labels)):
+        return _in_runs(labels)
+    if all(map(_NUMBER.fullmatch, labels)):
+        return ()
+    return tuple(PublicClass(label, ", ".join(held)) for label, held in values.items())
+
+
+def _in_runs(labels: Mapping[str, str]) -> tuple[PublicClass, ...]:
+    """Return classes of whole numbers, each as runs; the first and the last number are not told."""
+    ordered = sorted(labels, key=int)
+    runs = [(label, list(own)) for label, own in groupby(ordered, key=labels.__getitem__)]
+    told: dict[str, list[str]] = {}
+    for at, (label, own) in enumerate(runs):
+        told.setdefault(label, []).append(_run(own, first=at == 0, last=at == len(runs) - 1))
+    return tuple(PublicClass(label, ", ".join(own)) for label, own in told.items())
+
+
+def _run(values: Sequence[str], *, first: bool, last: bool) -> str:
+    if first and last:
+        return "all values"
+    if first:
+        return f"up to {values[-1]}"
+    if last:
+        return f"{values[0]} or more"
+    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"

@@ -27,7 +27,6 @@ from masktron.report.pages.page_files import write_pages
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.public_page import public_page
 from masktron.report.pages.registry import PAGES, page_of_plain
-from masktron.report.pages.validate_page import validate_page
 from masktron.report.pictures.canvas import require_drawing
 from masktron.report.verdict import read_verdict
 from masktron.results import PageResult, ReportResult, shown
@@ -36,9 +35,6 @@ from masktron.sources.opening import open_source
 from masktron.trust import file_beside
 from masktron.write.manifest import read_manifest
 
-_COMPARABLE = ("validate", "mask")
-"""Jobs whose results can stand beside others."""
-
 
 def run_report(
     source: Path,
@@ -46,7 +42,6 @@ def run_report(
     masked: Path | None = None,
     original: Path | None = None,
     rules: Path | None = None,
-    beside: Sequence[Path] = (),
     html: Path | None = None,
     html_public: Path | None = None,
     own: bool = False,
@@ -61,8 +56,6 @@ def run_report(
     masked, original, rules : Path, optional
         The files of a manifest. Those that are not given are taken from the folder of the manifest, where it names
         them there. Files with another SHA-256 are refused.
-    beside : sequence of Path
-        Results of the same job to compare with: earlier validations, the oldest first, or other ways to mask.
     html, html_public : Path, optional
         The page for inside the agency, and the one for whoever gets the file. The second one needs a manifest.
     own : bool
@@ -79,14 +72,10 @@ def run_report(
         raise UsageError("there is no page to write", hint="name one with --html FILE or --html-public FILE")
     outputs = {"--html": html, "--html-public": html_public}
     given = {"the result": source, "the masked file": masked, "the original": original, "the rulebook": rules}
-    given |= {f"the result beside it ({path.name})": path for path in beside}
     refuse_outputs({name: path for name, path in outputs.items() if path is not None}, given)
     require_drawing()
     content = read_result(source)
     job = job_of(content)
-    others = tuple((path.name, _alike(path, job)) for path in beside)
-    if others and job not in _COMPARABLE:
-        raise UsageError(f"a result of {job} stands for itself", where=str(beside[0]), hint="leave --beside out")
     pages: Mapping[Path, Page]
     notes: Sequence[str]
     manifest = content if "manifest_version" in content.content else None
@@ -96,12 +85,9 @@ def run_report(
             raise UsageError(
                 f"{wrong} goes with a manifest", where=str(source), hint="give the .manifest.json that mask wrote"
             )
-        page = validate_page(content, earlier=others) if job == "validate" else page_of_plain(content, others)
-        pages, notes = {} if html is None else {html: page}, []
+        pages, notes = {} if html is None else {html: page_of_plain(content)}, []
     else:
-        pages, notes = _of_manifest(
-            source, manifest, masked, original, rules, others, html, html_public, progress, own=own
-        )
+        pages, notes = _of_manifest(source, manifest, masked, original, rules, html, html_public, progress, own=own)
     progress("drawing the pictures", 0)
     write_pages(pages)
     written = tuple(PageResult(shown(path), page.edition, len(page.pictures)) for path, page in pages.items())
@@ -146,23 +132,12 @@ def job_of(content: PlainData) -> str:
     return job
 
 
-def _alike(path: Path, job: str) -> PlainData:
-    """Read a result to stand beside one of a job; of a manifest its result."""
-    content = read_result(path)
-    if (other := job_of(content)) != job:
-        raise UsageError(
-            f"a result of {other} cannot stand beside one of {job}", where=str(path), hint=f"give one of {job}"
-        )
-    return told_result(content) if "manifest_version" in content.content else content
-
-
 def _of_manifest(
     source: Path,
     manifest: PlainData,
     masked: Path | None,
     original: Path | None,
     rules: Path | None,
-    others: Sequence[tuple[str, PlainData]],
     html: Path | None,
     html_public: Path | None,
     progress: Progress,
@@ -198,7 +173,7 @@ def _of_manifest(
     pages: dict[Path, Page] = {}
     if html is not None:
         summary = None if files is None else files.drawn(manifest.part("result"), progress)
-        pages[html] = mask_page(told_result(manifest), manifest=manifest, files=summary, others=others)
+        pages[html] = mask_page(told_result(manifest), manifest=manifest, files=summary)
     if html_public is not None:
         if rulebook is None:
             raise UsageError(

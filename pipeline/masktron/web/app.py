@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -19,17 +18,12 @@ from masktron.web.access.answer_headers import AnswerHeaders
 from masktron.web.access.gate import Gate
 from masktron.web.handlers.project_pages import ProjectPages
 from masktron.web.handlers.run_files import RunFiles
-from masktron.web.mistakes import note_mistake
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.plain_answers import nothing_here, problem_page
 from masktron.web.request_log import RequestLog
 from masktron.web.store.projects import GONE
 from masktron.web.store.uploading import remove_halves
 from masktron.web.web_parts import WebParts
-
-_LOG = logging.getLogger("masktron.web")
-_OLD_EVERY = 3600.0
-"""Seconds between two looks for projects that nobody keeps any more."""
 
 
 def web_app(parts: WebParts) -> ASGIApp:
@@ -66,34 +60,24 @@ def _lifespan(parts: WebParts) -> Callable[[Starlette], Any]:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await asyncio.to_thread(_tidied, parts)
         parts.queue.recover()
-        tasks = [asyncio.create_task(parts.queue.work()), asyncio.create_task(_keep_tidy(parts))]
+        task = asyncio.create_task(parts.queue.work())
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
             parts.queue.leave()
 
     return lifespan
 
 
 def _tidied(parts: WebParts) -> None:
+    parts.store.tidy()
     for project in parts.store.all():
         remove_halves(project.files)
         for gone in project.runs.glob(f"{GONE}*"):
             shutil.rmtree(gone)
-
-
-async def _keep_tidy(parts: WebParts) -> None:
-    while True:
-        try:
-            if number := await asyncio.to_thread(parts.store.remove_old, parts.queue.busy()):
-                _LOG.info("%d projects deleted after their time", number)
-        except Exception as error:  # noqa: BLE001 -- the next look may find it mended
-            note_mistake(error)
-        await asyncio.sleep(_OLD_EVERY)
 
 
 def _mistaken(_: Request, __: Exception) -> Response:

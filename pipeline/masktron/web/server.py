@@ -11,7 +11,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -26,11 +26,10 @@ from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.app import web_app
 from masktron.web.mistakes import note_mistake
 from masktron.web.opening_page import OpeningPage
-from masktron.web.runs.run_limits import RunLimits, is_memory_seen
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import ProjectStore
 from masktron.web.store.sole_server import sole_server
-from masktron.web.web_connection import OwnListener, WebConnection
+from masktron.web.web_connection import OwnListener
 from masktron.web.web_parts import WebParts
 
 _HOUR = 3600.0
@@ -55,8 +54,6 @@ class ServerOptions:
         Where the projects are.
     port : int
         0 for any that is free.
-    folders : tuple of Path
-        From which data may be picked.
     behind_proxy : bool
         Whether connections come from a reverse proxy of the office, which sees to TLS.
     proxy_header : str or None
@@ -70,23 +67,16 @@ class ServerOptions:
         Runs at once.
     largest_upload : int
         Bytes of a file.
-    keep : float or None
-        Days; for ever where None.
-    limits : RunLimits
-        What a run may take.
     """
 
     projects: Path
     port: int = 0
-    folders: tuple[Path, ...] = ()
     behind_proxy: bool = False
     proxy_header: str | None = None
     proxy_account: str | None = None
     host_names: tuple[str, ...] = ()
     jobs: int = 1
     largest_upload: int = 2 << 30
-    keep: float | None = None
-    limits: RunLimits = field(default_factory=RunLimits)
 
     @property
     def scheme(self) -> str:
@@ -95,7 +85,7 @@ class ServerOptions:
 
 
 def require_safe(options: ServerOptions) -> None:
-    """Refuse options that do not go together, or name what is not there.
+    """Refuse options that do not go together, or ask for what cannot be.
 
     Raises
     ------
@@ -109,11 +99,6 @@ def require_safe(options: ServerOptions) -> None:
         _account_of(options)
     if options.jobs < 1:
         raise UsageError("--jobs must be at least 1")
-    if options.limits.memory and not is_memory_seen():
-        raise UsageError("--run-memory needs Linux", hint="leave it out")
-    for folder in options.folders:
-        if not folder.is_dir():
-            raise UsageError("there is no such folder", where=f"--folder {folder}", hint="check the path")
 
 
 def _header_of(options: ServerOptions) -> tuple[str, str]:
@@ -196,7 +181,7 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
             log_config=None,
             timeout_graceful_shutdown=_ENDING,
             ws="none",
-            http=WebConnection,
+            http="h11",
             loop="asyncio",
         )
         _log_to_stderr()
@@ -277,12 +262,12 @@ class _Server(uvicorn.Server):
 def _parts(options: ServerOptions, port: int) -> WebParts:
     """Return what the application is made of."""
     secure = options.scheme == "https"
-    store = ProjectStore(options.projects, pickable=options.folders, keep=options.keep or None)
+    store = ProjectStore(options.projects)
     cookie = Cookie("__Host-masktron" if secure else f"masktron-{port}", secure)
     sessions = Sessions(options.projects / "sessions.json", _LIFETIME)
     return WebParts(
         store=store,
-        queue=RunQueue(store, options.jobs, options.limits),
+        queue=RunQueue(store, options.jobs),
         sessions=sessions,
         door=ProxyDoor(*_header_of(options), sessions) if options.behind_proxy else TokenDoor(sessions, cookie),
         cookie=cookie,

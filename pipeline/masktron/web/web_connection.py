@@ -1,8 +1,7 @@
-"""Connections: whose are accepted, how many, and how slowly a request may arrive."""
+"""Connections: those of one user of this machine are accepted."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 import struct
@@ -10,16 +9,10 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from masktron.web.access.answer_headers import HEADERS
 from masktron.web.access.peers import OwnPeers
 
 _LOG = logging.getLogger("masktron.web")
-HEADER_SECONDS = 15.0
-"""From the first byte of a request to the end of its headers, however busily it sends them."""
-MOST_CONNECTIONS = 200
 
 MOST_REFUSED = 50
 """Foreign connections that are refused in one go, before the server does its other work."""
@@ -79,68 +72,15 @@ class OwnListener(socket.socket):
             return
         _LOG.info("a connection refused: not of the user who has started the server")
         connection.setblocking(False)
-        connection.send(_plain(403, _FOREIGN))
+        connection.send(_forbidden(_FOREIGN))
 
 
-class WebConnection(H11Protocol):
-    """Speaks HTTP/1.1 as uvicorn does, and ends connections that only take up room."""
-
-    header_seconds = HEADER_SECONDS
-    most = MOST_CONNECTIONS
-    _deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, unless there are too many."""
-        super().connection_made(transport)
-        if len(self.connections) > self.most:
-            transport.write(_plain(503, "There are too many connections.", retry=True))
-            transport.close()
-            return
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        """Take bytes; those of headers have to end in time."""
-        if self.transport.is_closing():
-            return
-        super().data_received(data)
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
-        self._unwatch()
-        super().connection_lost(exc)
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, with the headers that all answers have."""
-        self.transport.write(_plain(400, msg))
-        self.transport.close()
-
-    def _watch(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
-            self._unwatch()
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(self.header_seconds, self._late)
-
-    def _unwatch(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def _late(self) -> None:
-        self._deadline = None
-        if not self.transport.is_closing():
-            self.transport.write(_plain(408, "The request came too slowly."))
-            self.transport.close()
-
-
-def _plain(status: int, text: str, *, retry: bool = False) -> bytes:
-    reasons = {400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 503: "Service Unavailable"}
+def _forbidden(text: str) -> bytes:
     headers = {
         "content-type": "text/plain; charset=utf-8",
         "content-length": str(len(text.encode())),
         "connection": "close",
         **HEADERS,
-        **({"retry-after": "5"} if retry else {}),
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {status} {reasons[status]}\r\n{lines}\r\n{text}".encode()
+    return f"HTTP/1.1 403 Forbidden\r\n{lines}\r\n{text}".encode()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from masktron.web.access.gate import Cookie, Door
 from masktron.web.access.sessions import Sessions
-from masktron.web.form_reading import FormReader
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
 from masktron.web.web_page import Visit
@@ -34,9 +32,6 @@ class WebParts:
         Bytes.
     is_local : bool
         Whether browser and server are on one machine.
-    upload_limits : mapping
-        Of `UploadLimits`, where they are not the usual ones.
-    forms : FormReader
     """
 
     store: ProjectStore
@@ -48,8 +43,6 @@ class WebParts:
     scheme: str = "http"
     largest_upload: int = 2 << 30
     is_local: bool = True
-    upload_limits: Mapping[str, float] = field(default_factory=dict)
-    forms: FormReader = field(default_factory=FormReader)
 
     def project_of(self, request: Request) -> Project | None:
         """Return the project of an address; None where there is none."""

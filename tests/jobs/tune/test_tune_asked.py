@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -111,6 +112,15 @@ def test_every_method_can_be_asked_for() -> None:
         ({"params": {"nois": {}}}, "there is no method 'nois'", ""),
         ({"params": {"noise": 3}}, "tune.params must be a table", ""),
         ({"methods": [3]}, "methods must be names, not 3", ""),
+        ({"swap_rate": "0.1,much"}, "swap_rate must be numbers from 0 to 1, not 'much'", ""),
+        ({"swap_rate": [math.nan]}, "swap_rate must be numbers", ""),
+        ({"pram": {"JOB": ["change:much"]}}, "", ""),
+        ({"key_k": 1}, "key_k must be a whole number of at least 2", ""),
+        ({"recode": {"AGE": ["widht:5"]}}, "'widht:5' is no way to recode a field", ""),
+        ({"recode": {"AGE": 5}}, "recode.AGE must be a list", ""),
+        ({"recode": "AGE"}, "tune.recode must be a table", ""),
+        ({"recode": ["AGE"]}, "not of the form FIELD=HOW", ""),
+        ({"recode": [5]}, "recode must be texts FIELD=HOW", ""),
     ],
 )
 def test_wrong_wishes_are_refused(table: dict[str, object], message: str, hint: str) -> None:

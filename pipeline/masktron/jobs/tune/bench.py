@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,6 @@ from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Prepared, planned
 from masktron.jobs.released import declared_of, require_contract
 from masktron.jobs.treated import rules_beside, treated
-from masktron.jobs.tune.drawn_protection import protection_of
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
@@ -44,8 +44,10 @@ from masktron.methods.chosen import chosen
 from masktron.plan import Partition
 from masktron.progress import Progress, no_progress
 from masktron.release_secret import secret_of_seed
+from masktron.results.tune import worst_protection
 from masktron.sources.frame_path import FramePath
 from masktron.sources.records import Records
+from masktron.write.treatments import Postrandomised, Swapped, Treatment
 
 _REFUSALS = (InfeasibleError, ResourceError, UsageError, ViolationError)
 """What stops a single candidate, and no other."""
@@ -327,3 +329,41 @@ def some_records(records: Records, which: NDArray[np.intp]) -> Records:
 
 def _reason(error: MasktronError) -> str:
     return " ".join(error.what.split())
+
+
+def protection_of(treatments: Iterable[Treatment]) -> dict[str, float]:
+    """Return what is said of draws and swaps in a run, by the names of `masktron.results.tune.PROTECTION`.
+
+    Parameters
+    ----------
+    treatments : iterable of Treatment
+        As they were carried out.
+    """
+    done = tuple(treatments)
+    drawn = [_of_draws(one.figures) for one in done if isinstance(one, Postrandomised)]
+    swapped = [_of_swaps(one) for one in done if isinstance(one, Swapped)]
+    return {**worst_protection(drawn), **worst_protection(swapped)}
+
+
+def _of_draws(told: Mapping[str, float | None]) -> dict[str, float]:
+    """Return what PRAM of a field says of itself, of the records or households that have a value."""
+    units = max(1.0, told["records"] or 0)
+    odds = told["odds"]
+    return {
+        "pram_changed": 100 * (told["changed"] or 0) / units,
+        "pram_confidence": 100 * (told["confidence"] or 0),
+        "pram_odds": math.inf if odds is None else odds,
+        "pram_stays": 100 * ((told["given"] or 0) + (told["alone"] or 0)) / units,
+    }
+
+
+def _of_swaps(done: Swapped) -> dict[str, float]:
+    """Return what swapping says of itself, of levels with several regions: all know who lives in a single one."""
+    told: Mapping[str, Any] = done.figures
+    shares = [
+        100 * level["rare_at_home"] / level["rare"]
+        for level in told["levels"]
+        if level["rare"] and level["regions"] > 1
+    ]
+    moved = {"swap_moved": 100 * 2 * done.pairs / max(1, told["units"])}
+    return {**moved, **({"swap_at_home": max(shares)} if shares else {})}

@@ -48,7 +48,6 @@ def mask_page(
     *,
     manifest: PlainData | None = None,
     files: SideBySide | None = None,
-    others: Sequence[tuple[str, PlainData]] = (),
 ) -> Page:
     """Make a page of a masked file.
 
@@ -60,8 +59,6 @@ def mask_page(
         For versions, checksums and settings.
     files : SideBySide, optional
         Both files; without them there are no pictures of values.
-    others : sequence of (str, PlainData)
-        Other results of `mask` on the same original, with their names, to be compared in risk and utility.
 
     Raises
     ------
@@ -87,7 +84,7 @@ def mask_page(
             Section(
                 "position",
                 "Risk and utility",
-                (*_position(result, files, others), *figures_table(result.parts("figures"), result.part("limits"))),
+                (*_position(result, files), *figures_table(result.parts("figures"), result.part("limits"))),
             ),
             Section("levels", "Level by level", tuple(level_parts(result))),
             Section("keys", "What keys tell", tuple(key_parts(result))),
@@ -168,10 +165,10 @@ def _alike(least: int) -> tuple[str, str]:
     return f"at least {number(least)}", "records"
 
 
-def _position(result: PlainData, files: SideBySide | None, others: Sequence[tuple[str, PlainData]]) -> list[PagePart]:
+def _position(result: PlainData, files: SideBySide | None) -> list[PagePart]:
     unmasked = math.nan if files is None else files.unmasked_linkage
     name = file_name(result.text("output") or "data frame")
-    return position_parts(_risks(result), unmasked, name, [(other, _risks(run)) for other, run in others])
+    return position_parts(_risks(result), unmasked, name)
 
 
 def _risks(result: PlainData) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from masktron.report.pages.common_parts import figure
 from masktron.report.pages.page import PagePart, PagePicture, PageTable
@@ -40,9 +40,8 @@ def position_parts(
     figures: Mapping[str, float],
     unmasked_linkage: float,
     name: str = "this file",
-    others: Sequence[tuple[str, Mapping[str, float]]] = (),
 ) -> list[PagePart]:
-    """Draw a file and others on the axes that all of them have; nothing where there are none.
+    """Draw a file on the first axes of which it has both figures; nothing where it has none.
 
     Parameters
     ----------
@@ -52,13 +51,8 @@ def position_parts(
         Linkage of the original with itself; NaN for 100.
     name : str
         Of the file, in the table.
-    others : sequence of (str, mapping)
-        Other files with their figures.
     """
-    runs = [figures, *(own for _, own in others)]
-    axes = next((pair for pair in _AXES if _there(pair, *runs)), None) or next(
-        (pair for pair in _AXES if _there(pair, figures)), None
-    )
+    axes = next((pair for pair in _AXES if not any(math.isnan(figures.get(one, math.nan)) for one in pair)), None)
     if axes is None:
         return []
     risk, loss = figures[axes[0]], figures[axes[1]]
@@ -66,25 +60,22 @@ def position_parts(
     if axes[0] == "disclosure_risk":
         # the mean of linkage and of intervals, in which every value is near to itself
         unmasked = (unmasked + 100) / 2
-    beside = [PlanePoint(other, own[axes[1]], own[axes[0]], "other") for other, own in others if _there(axes, own)]
-    points = (PlanePoint("unmasked", 0.0, unmasked, "unmasked"), *beside, PlanePoint("this file", loss, risk, "this"))
+    points = (PlanePoint("unmasked", 0.0, unmasked, "unmasked"), PlanePoint("this file", loss, risk, "this"))
     rows = tuple(
         (name if point.kind == "this" else point.name, figure(point.loss, "%"), figure(point.risk, "%", 1))
         for point in points
     )
-    better = next((f" {one.name} is better in both." for one in beside if one.loss <= loss and one.risk <= risk), "")
     words, legend = _WORDS[axes]
     columns = ("file", axes[1], axes[0])
     return [
         PagePicture(
             "risk-and-utility",
             "Where this file stands",
-            words.format(risk=risk, unmasked=unmasked, loss=loss) + better,
+            words.format(risk=risk, unmasked=unmasked, loss=loss),
             RiskUtilityPlane(
                 points,
                 f"{axes[1]}, %",
                 f"{axes[0]}, %",
-                named={"other": "another run"},
                 least_loss=LEAST_LOSS,
                 least_risk=100.0,
             ),
@@ -92,7 +83,3 @@ def position_parts(
             legend,
         )
     ]
-
-
-def _there(axes: tuple[str, str], *runs: Mapping[str, float]) -> bool:
-    return all(not math.isnan(own.get(name, math.nan)) for own in runs for name in axes)

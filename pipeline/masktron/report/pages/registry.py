@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -31,8 +31,8 @@ def page_of(result: JobResult) -> Page:
     return page_of_plain(PlainData(result.as_dict()))
 
 
-def page_of_plain(result: PlainData, others: Sequence[tuple[str, PlainData]] = ()) -> Page:
-    """Make a page of the plain data of a result, for `mask` beside others.
+def page_of_plain(result: PlainData) -> Page:
+    """Make a page of the plain data of a result.
 
     Raises
     ------
@@ -41,4 +41,4 @@ def page_of_plain(result: PlainData, others: Sequence[tuple[str, PlainData]] = (
     """
     name = PAGES[result.text("job")]
     maker: Callable[..., Page] = getattr(import_module(f"masktron.report.pages.{name}"), name)
-    return maker(result, others=others) if others else maker(result)
+    return maker(result)

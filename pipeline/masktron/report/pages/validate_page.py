@@ -18,7 +18,6 @@ from masktron.report.pages.common_parts import (
     listed,
     per_cent,
     rules_table,
-    said,
     verdict_of,
 )
 from masktron.report.pages.findings_summary import FindingsSummary
@@ -27,7 +26,6 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.ordered_columns import ColumnsInOrder
 from masktron.report.pictures.palette import WARN
-from masktron.report.pictures.trend import CourseOfCounts, Trend
 from masktron.report.text import number
 
 _REGIONS = 40
@@ -40,9 +38,7 @@ _FEWEST_FOR_REGIONS = 10
 """Failing records from which on it says something where in the file they stand."""
 
 
-def validate_page(
-    result: PlainData, *, summary: FindingsSummary | None = None, earlier: Sequence[tuple[str, PlainData]] = ()
-) -> Page:
+def validate_page(result: PlainData, *, summary: FindingsSummary | None = None) -> Page:
     """Make a page of a validation.
 
     Parameters
@@ -51,8 +47,6 @@ def validate_page(
         As ``validate --json`` writes it.
     summary : FindingsSummary, optional
         Of all findings; that of the listed ones when not given.
-    earlier : sequence of (str, PlainData)
-        Validations of before, with their names, the oldest first.
 
     Raises
     ------
@@ -79,7 +73,6 @@ def validate_page(
                 "Rules",
                 (*failures_picture(rules), *classes_picture(rules), rules_table(rules)),
             ),
-            Section("trend", "Against earlier runs", tuple(_trend(result, earlier))),
             Section("fields", "Fields", (*_fields(summary), *_meanings(result))),
             Section("regions", "Regions of the file", tuple(_regions(summary, records))),
             Section("records", "Records", tuple(_records(summary))),
@@ -124,61 +117,6 @@ def _failing(rules: Sequence[PlainData]) -> list[PagePart]:
         return []
     title = "Rules that do not hold"
     return [rules_table(most, title if len(most) == len(failing) else f"{title}: {len(most)} of {len(failing)}")]
-
-
-def _trend(result: PlainData, earlier: Sequence[tuple[str, PlainData]]) -> list[PagePart]:
-    if not earlier:
-        return []
-    runs = [*earlier, ("this run", result)]
-    names = tuple(name for name, _ in runs)
-    hard, soft = (tuple(float(run.count(key)) for _, run in runs) for key in ("violations", "warnings"))
-    courses = [CourseOfCounts("violations", hard)]
-    if any(soft):
-        courses.append(CourseOfCounts("warnings", soft))
-    rows = tuple(
-        (name, number(run.count("records")), number(run.count("violations")), number(run.count("warnings")))
-        for name, run in runs
-    )
-    change = int(hard[-1] - hard[-2])
-    course = "as many as" if not change else f"{number(abs(change))} {'more' if change > 0 else 'fewer'} than"
-    return [
-        PagePicture(
-            "trend-of-violations",
-            "Violations from run to run",
-            f"{counted(int(hard[-1]), 'violation')} now, {course} in {names[-2]}.",
-            Trend(names, tuple(courses), "count"),
-            PageTable(
-                "Violations by run",
-                ("run", "records", "violations", "warnings"),
-                rows,
-                frozenset({"records", "violations", "warnings"}),
-            ),
-        ),
-        *_changed(result, earlier[-1]),
-    ]
-
-
-def _changed(result: PlainData, last: tuple[str, PlainData]) -> list[PagePart]:
-    """Rules whose failures changed since the last run, and those that one of the runs does not have."""
-    then = {rule.text("id"): rule for rule in last[1].parts("rules")}
-    now = {rule.text("id"): rule for rule in result.parts("rules")}
-    rows = []
-    for name in dict.fromkeys((*now, *then)):
-        counts = [failures_of(run[name]) if name in run else None for run in (then, now)]
-        if counts[0] != counts[1]:
-            before, after = ("no such rule" if count is None else number(count) for count in counts)
-            worse = (counts[1] or 0) > (counts[0] or 0)
-            rows.append((name, before, after, Mark("more", "bad") if worse else Mark("fewer", "good")))
-    if not rows:
-        return said(f"No rule fails more or less often than in {last[0]}.")
-    return [
-        PageTable(
-            f"Rules that changed since {last[0]}",
-            ("rule", "failures then", "now", "change"),
-            tuple(rows),
-            frozenset({"failures then", "now"}),
-        )
-    ]
 
 
 def _fields(summary: FindingsSummary | None) -> list[PagePart]:

@@ -6,7 +6,6 @@ The kernel is asked by ``NETLINK_SOCK_DIAG`` (sock_diag(7)), which finds one soc
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import platform
 import socket
@@ -170,19 +169,6 @@ def read_from_table(peer: End, own: End) -> int | None:
             if words[1:3] in (plain, mapped):
                 return int(words[7]) if words[9] != "0" else None
     return None
-
-
-def network_of(address: str) -> str:
-    """Return under what an address is counted where there are limits: itself, or of IPv6 its network of 64 bits."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:  # of tests, and of sockets that have a path
-        return address
-    if not isinstance(found, ipaddress.IPv6Address):
-        return address
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Network((int(found), _WHOLE_NETWORK), strict=False))
 
 
 def _packed(address: str) -> tuple[int, bytes]:

@@ -12,11 +12,11 @@ from starlette.responses import HTMLResponse, Response
 from masktron.errors import MasktronError, UsageError
 from masktron.web.access.gate import secret_of
 from masktron.web.access.sessions import form_token, is_form_token
-from masktron.web.form_reading import passed_over
+from masktron.web.form_reading import passed_over, read_form
 from masktron.web.pages import projects_list
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.runs.one_run import one_look
-from masktron.web.store.projects import MOST_UPLOADS, Project
+from masktron.web.store.projects import Project
 from masktron.web.store.uploading import Uploaded, UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import onward, way_of
@@ -32,7 +32,7 @@ class ProjectPages:
 
     async def projects(self, request: Request) -> Response:
         """Answer for the list of projects, and take its forms."""
-        form = await self._parts.forms.read(request) if request.method == "POST" else None
+        form = await read_form(request) if request.method == "POST" else None
         if isinstance(form, Response):
             return form
         return await run_in_threadpool(self._projects, request, form)
@@ -55,7 +55,6 @@ class ProjectPages:
             csrf=form_token(secret_of(request)),
             problems=problems,
             given=form,
-            keep=self._parts.store.keep,
             **projects_list.show(visit),
         )
         return HTMLResponse(text, 422 if problems else 200)
@@ -64,7 +63,7 @@ class ProjectPages:
         """Return what answers for a page of a project: it shows it, and takes its forms."""
 
         async def answer(request: Request) -> Response:
-            form = await self._parts.forms.read(request) if request.method == "POST" else None
+            form = await read_form(request) if request.method == "POST" else None
             if isinstance(form, Response):
                 return form
             return await run_in_threadpool(self._answered, page, request, form)
@@ -100,13 +99,12 @@ class ProjectPages:
         return answer
 
     async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
-        await run_in_threadpool(_require_place, project)
         length = request.headers.get("content-length", "")
         found = await uploaded(
             body,
             request.headers.get("content-type", ""),
             project.files,
-            limits=UploadLimits(self._parts.largest_upload, self._parts.store.left(), **self._parts.upload_limits),
+            limits=UploadLimits(self._parts.largest_upload, self._parts.store.left()),
             is_token=lambda given: is_form_token(given, secret_of(request)),
             length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
@@ -222,17 +220,10 @@ def _require_seen(page: WebPage, project: Project, form: FormFields) -> None:
         )
 
 
-def _require_place(project: Project) -> None:
-    if len(project.uploads()) >= MOST_UPLOADS:
-        raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
-
-
 def _kept(project: Project, found: Uploaded) -> str:
-    """Give an upload its name, unless others have come whole meanwhile and there are too many."""
+    """Give an upload its name."""
     try:
-        with project.lock():
-            _require_place(project)
-            return project.keep_upload(found.half, found.name)
+        return project.keep_upload(found.half, found.name)
     except BaseException:
         found.half.unlink(missing_ok=True)
         raise

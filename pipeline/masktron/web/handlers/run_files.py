@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from masktron.errors import MasktronError
 from masktron.resources import packaged_text
 from masktron.web.access.answer_headers import DOWNLOAD_POLICY, PICTURE_POLICY, report_policy
-from masktron.web.handlers.opened_file import OpenedFile
-from masktron.web.plain_answers import download_of, nothing_here, redirected
+from masktron.web.plain_answers import download_headers, download_of, nothing_here, redirected
 from masktron.web.runs.checked_files import may_leave
-from masktron.web.runs.one_run import CommandRun, RunOutput, run_of
+from masktron.web.runs.one_run import CommandRun, RunOutput, run_of, stamp_from
 from masktron.web.store.disk import bytes_of, plain_files
 from masktron.web.store.project_files import project_file
 from masktron.web.web_page import Redirect, Visit
@@ -124,3 +126,41 @@ def _static(place: str) -> tuple[bytes, str]:
 @cache
 def _script_hash() -> str:
     return base64.b64encode(hashlib.sha256(packaged_text("report/pages/page.js").encode()).digest()).decode()
+
+
+_PIECE = 1 << 18
+
+
+class OpenedFile(StreamingResponse):
+    """Sends a file that is open, and closes it.
+
+    The last piece goes only if nobody has written into the file meanwhile: else the download breaks off.
+
+    Parameters
+    ----------
+    stream : binary stream
+    name : str
+        Under which the browser keeps it.
+    """
+
+    def __init__(self, stream: BufferedReader, name: str) -> None:
+        found = os.fstat(stream.fileno())
+        self._stream = stream
+        self._stamp = stamp_from(found)
+        headers = {**download_headers(name), "content-length": str(found.st_size)}
+        super().__init__(self._pieces(found.st_size), headers=headers, media_type="application/octet-stream")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        with self._stream:
+            await super().__call__(scope, receive, send)
+
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        self._stream.seek(0)
+        left = size
+        while left:
+            piece = self._stream.read(min(_PIECE, left))
+            left -= len(piece)
+            if not piece or (not left and stamp_from(os.fstat(self._stream.fileno())) != self._stamp):
+                raise ConnectionAbortedError("the file was changed while it was sent")
+            yield piece

@@ -1,4 +1,4 @@
-"""The first step: microdata uploaded or picked, and what was read of them."""
+"""The first step: microdata uploaded, and what was read of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from masktron.web.pages.file_options import (
     options_shown,
     told_here,
 )
-from masktron.web.pages.paging import page_of_items, whole_number
+from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import is_current
 from masktron.web.pages.table_levels import levels_said, levels_shown
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run, runs_of
-from masktron.web.store.picking import listed
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
@@ -41,7 +40,6 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "uploads": project.uploads(),
         "data": project.data(),
         "has_settings": _has_others(project),
-        "folders": [_folder(place, visit, number) for number, place in enumerate(project.pickable)],
         "largest": min(visit.largest_upload, visit.store.left()),
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
@@ -109,21 +107,6 @@ def shown_name(one: Mapping[str, Any]) -> str:
     return name if "/" in name or column == name.removeprefix("@") else column
 
 
-def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:
-    """Return what can be picked from a folder; ``?in=NUMBER:FOLDER`` says which folder of it is open."""
-    asked, _, inner = visit.query.get("in", "").partition(":")
-    inner = inner if asked == str(number) else ""
-    folders, files = listed(place, inner)
-    return {
-        "number": number,
-        "name": place.name or str(place),
-        "inner": inner,
-        "above": inner.rpartition("/")[0],
-        "folders": [(one, f"{inner}/{one}".lstrip("/")) for one in folders],
-        "files": [(one, f"{inner}/{one}".lstrip("/"), size) for one, size in files],
-    }
-
-
 def look_at(visit: Visit, project: Project) -> CommandRun:
     """Start the command that reads the data and says what it found.
 
@@ -137,7 +120,7 @@ def look_at(visit: Visit, project: Project) -> CommandRun:
 
 def _words(project: Project) -> list[Argument]:
     if (data := project.data()) is None:
-        raise UsageError("there are no data as yet", hint="upload a file, or pick one")
+        raise UsageError("there are no data as yet", hint="upload a file")
     return ["describe", data, "--json", InRun(RESULT)]
 
 
@@ -149,16 +132,6 @@ def _took(visit: Visit, project: Project, name: str) -> Redirect:
 
 def _choose(visit: Visit, project: Project, form: FormFields) -> Redirect:
     return _took(visit, project, form.text("file"))
-
-
-def _pick(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    number = whole_number(form.text("folder"))
-    if number is None or number >= len(project.pickable):
-        raise UsageError("there is no such folder", hint="pick a file from the list")
-    folder = project.pickable[number]
-    project.choose_data(visit.store.pick(project, folder, form.raw("file")), folder=folder)
-    look_at(visit, project)
-    return Redirect(visit.path(project, "data"))
 
 
 def _read(visit: Visit, project: Project, _: FormFields) -> Redirect:
@@ -219,7 +192,7 @@ def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
 def _state(project: Project) -> StepState:
     data = project.data()
     if data is None:
-        return StepState(False, "upload a file, or pick one")
+        return StepState(False, "upload a file")
     run, name = latest_run(project, run_kinds.DESCRIBE.step), Path(data).name
     if run is None or not run.is_of(data):
         return StepState(False, f"{name} was not read as yet")
@@ -238,7 +211,6 @@ DATA = WebPage(
     step="data",
     actions={
         "choose": _choose,
-        "pick": _pick,
         "read": _read,
         "written": _written,
         "households": _households,

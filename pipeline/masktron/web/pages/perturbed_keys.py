@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,7 +10,6 @@ from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
 from masktron.web.pages.form_values import number_from, whole_from
-from masktron.web.pages.typed_names import names_told, names_typed
 from masktron.web.web_page import FormFields
 
 _SHARE = "change"
@@ -147,3 +147,50 @@ def _require_known(setting: str, names: Iterable[str], known: Iterable[str]) -> 
     for name in names:
         if name not in there:
             raise UsageError(f"{setting}: there is no field {name!r}", hint=did_you_mean(name, there))
+
+
+_NAME = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^",\s][^,]*)?)\s*(?P<end>,|\Z)')
+
+
+def names_told(names: Iterable[str]) -> str:
+    """Return names as a form shows them, so that `names_typed` reads them again.
+
+    >>> names_told(["COUNTY", "Town, code"])
+    'COUNTY, "Town, code"'
+    """
+    return ", ".join(map(_told, names))
+
+
+def names_typed(setting: str, text: str) -> list[str]:
+    """Return the names that somebody has typed, in their order, without white space around them.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the field of the form, for messages.
+    text : str
+
+    Raises
+    ------
+    UsageError
+        A quotation mark is not closed, or more stands behind it than a comma.
+    """
+    names, at = list[str](), 0
+    while True:
+        found = _NAME.match(text, at)
+        if found is None:
+            raise UsageError(
+                f"{setting}: a quotation mark is not closed, or more than a comma is behind it: {text[at:].strip()}",
+                hint='write "Town, code", COUNTY; a quotation mark within a name twice',
+            )
+        quoted, plain = found["quoted"], found["plain"]
+        names.append(quoted.replace('""', '"') if quoted is not None else (plain or "").strip())
+        if not found["end"]:
+            return [name for name in names if name]
+        at = found.end()
+
+
+def _told(name: str) -> str:
+    if "," in name or name.startswith('"') or name != name.strip():
+        return f'"{name.replace('"', '""')}"'
+    return name

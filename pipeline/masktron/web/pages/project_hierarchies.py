@@ -9,7 +9,7 @@ from pathlib import Path
 from masktron.errors import UsageError
 from masktron.hierarchies import Hierarchy, hierarchy_in, written
 from masktron.web.store.disk import bytes_of
-from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.kept_files import kept_by_stamp
 from masktron.web.store.projects import Project
 
 MOST_BYTES = 2_000_000
@@ -28,7 +28,7 @@ def hierarchy_name(field: str) -> str:
 def hierarchy_of(project: Project, field: str) -> Hierarchy | None:
     """Return the hierarchy of a field; None where it has none, or somebody has written another file there."""
     try:
-        return _KEPT.of(project.folder / hierarchy_name(field))
+        return _KEPT(project.folder / hierarchy_name(field))
     except UsageError:
         return None
 
@@ -67,5 +67,4 @@ def _read(path: str) -> Hierarchy:
         raise UsageError("the hierarchy is not UTF-8", where=name) from error
 
 
-_KEPT = KeptFiles(_read, room=4_000_000)
-"""A hierarchy takes some four times its bytes."""
+_KEPT = kept_by_stamp(_read, files=50)

@@ -26,7 +26,6 @@ def show(visit: Visit) -> dict[str, Any]:
             }
             for one in projects
         ],
-        "taken": visit.store.taken(),
         "left": visit.store.left(),
     }
 

@@ -15,7 +15,7 @@ from masktron.web.pages.paging import SIZE, page_of_items
 from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
 from masktron.web.runs.one_run import CommandRun, ToldError
 from masktron.web.store.disk import bytes_of, plain_files
-from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.kept_files import kept_by_stamp
 from masktron.web.store.project_files import RULEBOOKS
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage
@@ -31,7 +31,7 @@ def rules_of(project: Project) -> RulesInText | None:
     RulebookError
         It cannot be read, or not be changed in place.
     """
-    return _RULES.of(project.folder / RULES)
+    return _RULES(project.folder / RULES)
 
 
 def _read(path: str) -> RulesInText:
@@ -42,9 +42,8 @@ def _taken_in(path: str) -> tuple[str, ...]:
     return includes_of(bytes_of(path) or b"", Path(path).name)
 
 
-_RULES = KeptFiles(_read, room=150_000)
-"""A rulebook with its places takes many times its bytes."""
-_INCLUDES = KeptFiles(_taken_in, room=5_000_000)
+_RULES = kept_by_stamp(_read, files=4)
+_INCLUDES = kept_by_stamp(_taken_in, files=100)
 
 
 def saved(visit: Visit, project: Project, files: Mapping[str, bytes | None], said: str) -> Redirect:
@@ -162,7 +161,7 @@ def _missing(project: Project) -> list[str]:
     while left:
         name = left.pop()
         try:
-            found = _INCLUDES.of(project.folder / name) or ()
+            found = _INCLUDES(project.folder / name) or ()
         except RulebookError:  # the check of the rules says so
             continue
         for one in found:

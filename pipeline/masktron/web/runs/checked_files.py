@@ -26,7 +26,7 @@ _LARGEST_HASHED = 256_000_000
 """Bytes of a file that is read for a page, or a download."""
 _MOST_KEPT = 64
 _SETTLED = 2_000_000_000
-"""Nanoseconds since the last change of a file whose hash is kept; see `KeptFiles`."""
+"""Nanoseconds since the last change of a file whose hash is kept; see `kept_files`."""
 
 
 @dataclass(frozen=True, slots=True)

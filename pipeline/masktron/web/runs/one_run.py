@@ -27,7 +27,7 @@ from masktron.web.store.disk import (
     write_bytes,
     write_plain,
 )
-from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.kept_files import kept_by_stamp
 from masktron.web.store.project_files import project_file
 from masktron.web.store.project_history import now
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
@@ -244,8 +244,6 @@ class CommandRun:
     def error(self) -> ToldError | None:
         """The error that ended it, with what, where and hint; None where it ended without one."""
         ended = self._ended
-        if ended is not None and ended["problem"].startswith(run_process.TOO_MUCH):
-            return ToldError(ended["problem"], hint="ask who runs the server, or mask in parts", kind="ResourceError")
         if (told := read_plain(self.path_of(run_process.ERROR))) is not None:
             options = tuple(FormatOption(one["name"], one["value"]) for one in told.get("format_options", ()))
             return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"], options)
@@ -302,7 +300,7 @@ class CommandRun:
                 f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
             )
         try:
-            found = _RESULTS.of(path)
+            found = _RESULTS(path)
         except (TypeError, ValueError) as error:  # somebody has changed it
             raise UnreadableResultError(f"{name} is no result", hint="do this step once more") from error
         if found is not None and found.get("schema_version") != SCHEMA_VERSION:
@@ -332,7 +330,7 @@ def one_look() -> Iterator[None]:
 
 def runs_of(project: Project) -> list[CommandRun]:
     """Return the runs of a project, the newest first."""
-    found = _LISTS.of(f"{project.folder}/{RUNS}") or ()
+    found = _LISTS(f"{project.folder}/{RUNS}") or ()
     runs = [CommandRun(project, number, step) for number, step, _ in found]
     # a folder without a command is one that is being made: it was when its list was
     return [run for run, (_, _, begun) in zip(runs, found, strict=True) if begun or _is_begun(run)]
@@ -373,10 +371,8 @@ def _result(path: str) -> dict[str, Any]:
     return found
 
 
-_LISTS = KeptFiles(_list, room=4_000_000)
-"""A folder of some thirty runs counts with 4,096 bytes."""
-_RESULTS = KeptFiles(_result, room=600_000)
-"""Plain data of JSON take some ten times its bytes."""
+_LISTS = kept_by_stamp(_list, files=200)
+_RESULTS = kept_by_stamp(_result, files=20)
 
 
 def prepared_run(

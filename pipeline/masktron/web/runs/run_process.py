@@ -7,9 +7,7 @@ number a process has got meanwhile. Nothing but the standard library is loaded h
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import os
 import shutil
 import signal
@@ -32,11 +30,6 @@ SCRATCH = ".tmp"
 """The temporary files of a command: below its project, so that they go with it."""
 INTERNAL = frozenset({COMMAND, PROCESS, EXIT, CANCEL, PROGRESS, ERROR, STDOUT, STDERR})
 """Files of a run that are no outputs of its command."""
-TOO_MUCH = "the run took too much"
-_LOOK = 0.5
-"""Seconds between two looks at what a command takes."""
-_GRACE = 8.0
-"""Seconds that it has to clean up, before it is killed."""
 _PATIENCE = 3.0
 """Seconds for which a lock that somebody has is tried again."""
 NICE = 5
@@ -49,8 +42,7 @@ def main(arguments: list[str]) -> int:
     Parameters
     ----------
     arguments : list of str
-        The folder of the run; it lies two folders below that of its project, in which the command works. Then the
-        seconds and the bytes of memory that the command may take; 0, or nothing, for no limit.
+        The folder of the run; it lies two folders below that of its project, in which the command works.
     """
     folder = Path(arguments[0]).resolve()
     lock = _own_lock(folder)
@@ -64,8 +56,7 @@ def main(arguments: list[str]) -> int:
     write(folder / PROCESS, {"pid": os.getpid(), "began": began})
     (folder / SCRATCH).mkdir(mode=0o700)
     command = json.loads((folder / COMMAND).read_bytes())
-    seconds, memory = float(arguments[1]) if arguments[1:] else 0.0, int(arguments[2]) if arguments[2:] else 0
-    code, problem = _carried_out(folder, command, lock, seconds, memory, asked)
+    code, problem = _carried_out(folder, command, lock, asked)
     try:
         shutil.rmtree(folder / SCRATCH)
     finally:
@@ -73,9 +64,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _carried_out(
-    folder: Path, command: dict[str, Any], lock: int, seconds: float, memory: int, asked: list[int]
-) -> tuple[int | None, str]:
+def _carried_out(folder: Path, command: dict[str, Any], lock: int, asked: list[int]) -> tuple[int | None, str]:
     environment = {
         **os.environ,
         "MASKTRON_PROGRESS": str(folder / PROGRESS),
@@ -102,64 +91,8 @@ def _carried_out(
             return None, str(error.strerror)
         if asked:  # before there was a command that could hear it
             process.terminate()
-        code, problem = _watched(process, seconds, memory)
-    return (128 - code if code < 0 else code), problem
-
-
-def _watched(process: subprocess.Popen[bytes], seconds: float, memory: int) -> tuple[int, str]:
-    """Wait for a command, and end it where it takes more than it may; then the problem says so."""
-    limit = time.monotonic() + seconds if seconds else math.inf
-    while True:
-        try:
-            return process.wait(_LOOK if seconds or memory else None), ""
-        except subprocess.TimeoutExpired:
-            if time.monotonic() > limit:
-                return _ended(process), f"{TOO_MUCH} time: more than {seconds / 60:g} minutes"
-            if memory and memory_of(process.pid) > memory:
-                return _ended(process), f"{TOO_MUCH} memory: more than {memory // 1_000_000:,} MB"
-
-
-def _ended(process: subprocess.Popen[bytes]) -> int:
-    """End a command with what it has started: first by asking."""
-    process.terminate()
-    try:
-        return process.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        for pid in _descendants(process.pid):
-            with contextlib.suppress(ProcessLookupError):  # it ended with its parent
-                os.kill(pid, signal.SIGKILL)
-        return process.wait()
-
-
-def memory_of(pid: int) -> int:
-    """Return the bytes of memory that a process and all that it has started hold; what they share counts once."""
-    return sum(map(_held, _descendants(pid)))
-
-
-def _held(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError):  # it has ended
-        return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-
-
-def _descendants(pid: int) -> list[int]:
-    """Return a process and all that it has started, and they have."""
-    children: dict[int, list[int]] = {}
-    for one in Path("/proc").iterdir():
-        if one.name.isdigit():
-            try:
-                parent = int((one / "stat").read_text().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            children.setdefault(parent, []).append(int(one.name))
-    found, more = [], [pid]
-    while more:
-        own = more.pop()
-        found.append(own)
-        more += children.get(own, [])
-    return found
+        code = process.wait()
+    return (128 - code if code < 0 else code), ""
 
 
 def _own_lock(folder: Path) -> int | None:

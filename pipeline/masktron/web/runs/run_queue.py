@@ -21,7 +21,6 @@ from masktron.processes import import_environment, interpreter
 from masktron.web.mistakes import note_mistake
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
-from masktron.web.runs.run_limits import RunLimits
 from masktron.web.store.disk import write_plain
 from masktron.web.store.projects import GONE, Project, ProjectStore
 
@@ -33,8 +32,6 @@ _DRAFTS = 1
 """Runs that try drafts out at the same time, beside those that are about to end."""
 _PAUSE = 10.0
 """Seconds until a run that found no room is tried again."""
-MOST_WAITING = 20
-"""Runs that may wait."""
 
 
 @dataclass(slots=True)
@@ -57,17 +54,13 @@ class RunQueue:
     store : ProjectStore
     at_once : int
         Runs that work at the same time.
-    limits : RunLimits, optional
-        What each may take.
     """
 
-    def __init__(self, store: ProjectStore, at_once: int = 1, limits: RunLimits | None = None) -> None:
+    def __init__(self, store: ProjectStore, at_once: int = 1) -> None:
         self._store = store
         self._at_once = at_once
-        self._limits = RunLimits() if limits is None else limits
         self._lock = threading.Lock()
         self._waiting: list[CommandRun] = []
-        self._entering = 0
         self._working: dict[Path, _Working] = {}
         self._not_before = 0.0
         """When runs may begin again, after there was no room."""
@@ -95,18 +88,9 @@ class RunQueue:
         Raises
         ------
         ResourceError
-            Too many runs wait, or there is no room on the disk.
+            There is no room on the disk.
         """
-        with self._lock:
-            # those that are just being entered count: their folders are made outside the lock
-            if len(self._waiting) + self._entering >= MOST_WAITING:
-                raise ResourceError(f"{MOST_WAITING} runs wait already", hint="wait for one to end, or cancel some")
-            self._entering += 1
-        try:
-            return self._entered(project, step, arguments)
-        finally:
-            with self._lock:
-                self._entering -= 1
+        return self._entered(project, step, arguments)
 
     def try_out(
         self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes]
@@ -251,15 +235,7 @@ class RunQueue:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         with os.fdopen(os.open(run.folder / run_process.STDERR, flags, 0o600), "wb") as err:
             process = subprocess.Popen(  # noqa: S603 -- ourselves
-                [
-                    executable,
-                    "-P",
-                    "-m",
-                    "masktron.web.runs.run_process",
-                    str(run.folder),
-                    str(self._limits.seconds),
-                    str(self._limits.memory),
-                ],
+                [executable, "-P", "-m", "masktron.web.runs.run_process", str(run.folder)],
                 cwd=run.project.folder,
                 env=import_environment(),
                 stdin=subprocess.DEVNULL,

@@ -8,14 +8,14 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from masktron.errors import ResourceError
 from masktron.scratch import create_private
-from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.kept_files import kept_by_stamp
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
@@ -82,7 +82,7 @@ def write_plain(path: Path, content: Mapping[str, Any]) -> None:
 
 def read_plain(path: Path | str) -> Mapping[str, Any] | None:
     """Read plain data, which nobody may change; None where there is no such file."""
-    return _PLAIN.of(path)
+    return _PLAIN(path)
 
 
 def bytes_of(path: Path | str) -> bytes | None:
@@ -96,7 +96,7 @@ def bytes_of(path: Path | str) -> bytes | None:
 
 def digest_of(path: Path | str) -> bytes | None:
     """Return the SHA-256 of a small file; None where there is none."""
-    return _DIGESTS.of(path)
+    return _DIGESTS(path)
 
 
 @told_when_full()
@@ -147,20 +147,6 @@ def plain_files(folder: Path | str) -> list[os.DirEntry[str]]:
     return sorted(found, key=lambda one: one.name)
 
 
-def room_of(folder: Path) -> int:
-    """Return the bytes that a folder holds."""
-    total, left = 0, [str(folder)]
-    while left:
-        with suppress(FileNotFoundError), os.scandir(left.pop()) as entries:  # a run may have gone meanwhile
-            for one in entries:
-                if one.is_dir(follow_symlinks=False):
-                    left.append(one.path)
-                else:
-                    with suppress(FileNotFoundError):  # a temporary file
-                        total += one.stat(follow_symlinks=False).st_size
-    return total
-
-
 def _plain(path: str) -> Mapping[str, Any]:
     with open(path, "rb") as stream:  # noqa: PTH123
         return MappingProxyType(_table(stream.read()))
@@ -178,7 +164,5 @@ def _table(content: bytes) -> dict[str, Any]:
     return table
 
 
-_PLAIN = KeptFiles(_plain, room=1_000_000)
-"""Plain data take some five times the bytes of their file."""
-_DIGESTS = KeptFiles(_digest, room=10_000_000)
-"""Of each file 32 bytes and its path are kept."""
+_PLAIN = kept_by_stamp(_plain, files=2000)
+_DIGESTS = kept_by_stamp(_digest, files=500)

@@ -12,7 +12,6 @@ import re
 import secrets
 import shutil
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -23,9 +22,8 @@ from masktron.errors import DocumentError, UsageError
 from masktron.resources import resource
 from masktron.toml_text import TomlText
 from masktron.web.mistakes import note_mistake
-from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of
-from masktron.web.store.file_names import free_name, harmless_name
-from masktron.web.store.picking import copied
+from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain
+from masktron.web.store.file_names import free_name
 from masktron.web.store.project_history import Change, History, now
 from masktron.web.store.project_settings import ProjectSettings
 
@@ -37,12 +35,8 @@ RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
 GONE = ".gone-"
 """How folders begin that are being deleted."""
-MOST_PROJECTS, MOST_UPLOADS = 200, 200
-"""In all, and of a project."""
 SAMPLE = "household"
 """The sample that a click opens."""
-_MOST_COPIED = 4
-"""Files that are copied from folders at the same time: each takes a thread of those that make pages."""
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NAME = 100
 _SAMPLE_RULES = {RULES: f"{SAMPLE}.sch", "patterns.sch": "patterns.sch"}
@@ -64,15 +58,12 @@ class ProjectFacts:
         When, in UTC.
     data : str or None
         The microdata: a file of ``files/``.
-    folder : str or None
-        The folder from which it was copied; None for an upload.
     sample : bool
     """
 
     name: str
     made: str
     data: str | None = None
-    folder: str | None = None
     sample: bool = False
 
 
@@ -81,8 +72,6 @@ class Project:
     """One project: its folder."""
 
     folder: Path
-    pickable: tuple[Path, ...] = ()
-    """Folders of the server from which data may be picked."""
 
     @property
     def identity(self) -> str:
@@ -199,14 +188,8 @@ class Project:
         with self.changing():
             return self.history.undo(number)
 
-    def choose_data(self, name: str, *, folder: Path | None = None) -> None:
+    def choose_data(self, name: str) -> None:
         """Take an upload as the microdata.
-
-        Parameters
-        ----------
-        name : str
-        folder : Path, optional
-            The folder from which it was copied; see `ProjectStore.pick`.
 
         Raises
         ------
@@ -215,8 +198,7 @@ class Project:
         """
         if name not in self.uploads():
             raise UsageError("there is no such upload", hint="upload it once more")
-        place = None if folder is None else str(folder)
-        self.change_facts(said=f"Data: {name}", data=name, folder=place)
+        self.change_facts(said=f"Data: {name}", data=name)
 
     def change_facts(self, *, said: str, **changes: str | None) -> None:
         """Change what ``project.json`` says."""
@@ -299,17 +281,10 @@ class ProjectStore:
     Parameters
     ----------
     root : Path
-    pickable : tuple of Path
-        Folders of the server from which data may be picked.
-    keep : float or None
-        Days after the last change of a project when it is deleted; never where None.
     """
 
-    def __init__(self, root: Path, *, pickable: tuple[Path, ...] = (), keep: float | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self.pickable = pickable
-        self.keep = keep
-        self._copying = threading.BoundedSemaphore(_MOST_COPIED)
         make_private(root)
 
     def newest(self) -> list[Project]:
@@ -319,9 +294,7 @@ class ProjectStore:
     def get(self, identity: str) -> Project | None:
         """Return a project; None where there is none."""
         folder = self.root / identity
-        return (
-            Project(folder, self.pickable) if _IDENTITY.fullmatch(identity) and (folder / FACTS).is_file() else None
-        )
+        return Project(folder) if _IDENTITY.fullmatch(identity) and (folder / FACTS).is_file() else None
 
     def make(self, name: str) -> Project:
         """Make a project without data.
@@ -329,7 +302,7 @@ class ProjectStore:
         Raises
         ------
         UsageError
-            The name is empty or too long, or there are too many projects.
+            The name is empty or too long.
         """
         name = " ".join(name.split())
         if not name:
@@ -365,46 +338,12 @@ class ProjectStore:
                 project.folder.rename(gone)
                 shutil.rmtree(gone)
 
-    def pick(self, project: Project, folder: Path, relative: str) -> str:
-        """Copy a file of a folder that may be picked from into a project, and return the name of the copy.
-
-        A command that runs later, and for as long as it likes, so reads what was picked, whatever lies there by then.
-
-        Raises
-        ------
-        UsageError
-            There is no such folder or file, no room for it, or several files are being copied already.
-        DocumentError
-            It cannot be copied.
-        """
-        if folder not in self.pickable:
-            raise UsageError("files of this folder may not be picked", hint="pick one from the list")
-        if len(project.uploads()) >= MOST_UPLOADS:
-            raise UsageError(f"there are {MOST_UPLOADS} uploads already", hint="remove some")
-        if not self._copying.acquire(blocking=False):
-            raise UsageError("other files are being copied at the moment", hint="pick it once more in a minute")
-        try:
-            half = copied(folder, relative, project.files, self.left())
-            return project.keep_upload(half, harmless_name(relative))
-        finally:
-            self._copying.release()
-
-    def taken(self) -> int:
-        """Return the bytes that all projects take."""
-        return room_of(self.root)
-
     def left(self) -> int:
         """Return the bytes that are free on the disk."""
         return shutil.disk_usage(self.root).free
 
-    def remove_old(self, busy: set[Path]) -> int:
-        """Delete projects that nobody has changed for the days that they are kept, and return how many.
-
-        Parameters
-        ----------
-        busy : set of Path
-            Folders of projects that have a run under way: they stay.
-        """
+    def tidy(self) -> None:
+        """Remove what is left of projects whose deletion was interrupted."""
         for gone in self.root.glob(f"{GONE}*"):  # what a server that was killed has begun
             try:
                 shutil.rmtree(gone)
@@ -413,13 +352,6 @@ class ProjectStore:
         for folder in self.root.iterdir():
             if _IDENTITY.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
                 self._remove_orphan(Project(folder))
-        if self.keep is None:
-            return 0
-        limit = time.time() - self.keep * 86_400
-        old = [one for one in self.all() if one.folder not in busy and one.changed() < limit]
-        for project in old:
-            self.delete(project)
-        return len(old)
 
     def _remove_orphan(self, project: Project) -> None:
         """Remove the folder of a project that nobody finds any more."""
@@ -428,9 +360,7 @@ class ProjectStore:
                 self.delete(project)
 
     def _make(self, facts: ProjectFacts) -> Project:
-        if sum(1 for _ in self.all()) >= MOST_PROJECTS:
-            raise UsageError(f"there are {MOST_PROJECTS} projects already", hint="delete one that is done")
-        project = Project(self.root / secrets.token_hex(8), self.pickable)
+        project = Project(self.root / secrets.token_hex(8))
         with project.lock():
             for part in (project.folder, project.files, project.runs):
                 make_private(part)
@@ -443,4 +373,4 @@ class ProjectStore:
             names = [one.name for one in entries if _IDENTITY.fullmatch(one.name)]
         for name in names:
             if (self.root / name / FACTS).is_file():
-                yield Project(self.root / name, self.pickable)
+                yield Project(self.root / name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,19 +45,10 @@ class UploadLimits:
         Bytes.
     room : int
         Bytes that are free on the disk.
-    silence : float
-        Seconds without a byte.
-    slowest : float
-        Bytes in a second, after `patience`.
-    patience : float
-        Seconds.
     """
 
     file: int
     room: int
-    silence: float = 20.0
-    slowest: float = 16_384.0
-    patience: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +190,7 @@ async def uploaded(
     Raises
     ------
     UploadRefusedError
-        Nothing is kept: no form with a token and a file, too large, too slow, cut short.
+        Nothing is kept: no form with a token and a file, too large, cut short.
     DocumentError
         The disk is full.
     """
@@ -212,7 +202,10 @@ async def uploaded(
         raise too_large(most)
     form = _Form(folder, limits, is_token)
     try:
-        await _read(body, MultipartParser(options[b"boundary"], form.callbacks()), limits)
+        parser = MultipartParser(options[b"boundary"], form.callbacks())
+        async for piece in body:
+            # a slow disk holds up this upload, and no page
+            await asyncio.to_thread(parser.write, piece)
         return form.found()
     except BaseException as error:
         form.close()
@@ -220,35 +213,20 @@ async def uploaded(
             form.half.unlink(missing_ok=True)
         if isinstance(error, FormParserError):
             raise UploadRefusedError(400, "this is no form with a file", "upload it once more") from error
-        if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+        if isinstance(error, OSError):
             raise DocumentError(
                 f"the upload cannot be kept: {error.strerror}", hint="ask who runs the server"
             ) from error
         raise
 
 
-async def _read(body: AsyncIterator[bytes], parser: MultipartParser, limits: UploadLimits) -> None:
-    began, size = time.monotonic(), 0
-    pieces = aiter(body)
-    while True:
-        try:
-            piece = await asyncio.wait_for(anext(pieces), limits.silence)
-        except StopAsyncIteration:
-            return
-        except TimeoutError:
-            raise UploadRefusedError(408, "the upload has stood still", "upload it once more") from None
-        size += len(piece)
-        took = time.monotonic() - began
-        if took > limits.patience and size < limits.slowest * took:
-            raise UploadRefusedError(408, "the upload is too slow", "try it from another connection")
-        # a slow disk holds up this upload, and no page
-        await asyncio.to_thread(parser.write, piece)
-
-
 def too_large(most: int) -> UploadRefusedError:
     """Return the refusal of a file that has more than so many bytes."""
-    return UploadRefusedError(413, f"the file is larger than the {most // 1_000_000:,} MB that are left for it",
-                              "have a folder opened for it: masktron web --folder")  # fmt: skip
+    return UploadRefusedError(
+        413,
+        f"the file is larger than the {most // 1_000_000:,} MB that are left for it",
+        "copy it into the folder files/ of the project, or see masktron web --max-upload",
+    )
 
 
 def remove_halves(folder: Path) -> None:
