@@ -153,7 +153,6 @@ DATA_IN_XML = {
     "jobs.cell_rules": "records with other cells, in memory, as documents for the engine that decides",
     "masking.judging": "masked records, in memory, as documents for the engine that decides",
     "masking.totals.control_totals": "numbers outside the records, where rules look for them",
-    "rulebook.schematron.escapes": "a rulebook",
     "rulebook.schematron.inclusions": "a rulebook",
 }
 """Who reads XML beside the sources, and what: engines have their own way from the bytes to what they judge."""

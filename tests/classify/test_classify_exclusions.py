@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import masktron
 from cli_runner import write_rules
 from examples import parts
-from masktron.classify.display import render_form
-from masktron.classify.exclusions import Excluded, Piece, with_exclusions
+from masktron.classify.display import Excluded, Piece, render_form, with_exclusions
 from masktron.constraints import Atom, Linear, Range
 
 SHOWN = [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masktron.classify.conjunctions import reach
 from masktron.classify.display import render_form
 from masktron.classify.forms import (
     ALWAYS,
@@ -25,7 +26,6 @@ from masktron.classify.forms import (
     variables_of,
 )
 from masktron.classify.polynomial import MonomialSum, evaluate
-from masktron.classify.reach import reach
 from masktron.classify.truth import in_range
 from masktron.constraints import (
     Atom,

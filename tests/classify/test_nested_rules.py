@@ -11,9 +11,8 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from masktron.classify.forms import CellValue, holds, number_of, variables_of
-from masktron.classify.nested_rules.across_edits import LevelCheck
+from masktron.classify.nested_rules.across_edits import LevelCheck, kinds_of
 from masktron.classify.nested_rules.level_classes import LevelReading
-from masktron.classify.nested_rules.level_contexts import kinds_of
 from masktron.classify.nested_rules.member_figures import LevelRule, MemberFigure, RecordNode, SingleField
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.evaluation.exact import evaluate

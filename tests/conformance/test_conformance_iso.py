@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from masktron.evaluation import exact
 from masktron.evaluation.request import EvaluationRequest
 from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
+from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, EDITION_OF
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import survey
 from paths import CONFORMANCE, DOCS, SCHEMAS
@@ -128,9 +127,9 @@ def test_a_case_holds_what_it_is_about() -> None:
 
 
 def test_the_table_of_masktron_is_that_of_the_standard() -> None:
-    told = {f"{t.element}/@{t.attribute}" if t.attribute else t.element: t.edition for t in (*TERMS, *SHARED)}
+    attributes = {f"{element}/@{one}": first for element, own in ATTRIBUTES.items() for one, first in own.items()}
     # inclusions are gone before the table of children counts
-    assert told == FIRST_EDITION
+    assert {**EDITION_OF, **attributes} == FIRST_EDITION
     assert {parent: set(children) for parent, children in CHILDREN.items() if children} == ELEMENTS_WITHIN
 
 
@@ -161,27 +160,17 @@ def test_what_no_edition_has_is_refused_wherever_it_stands(
 
 
 def test_no_element_is_left_out() -> None:
-    assert {element for _, element in IN_PLACE} == {t.element for t in TERMS if not t.attribute} - {"library"}
+    assert {element for _, element in IN_PLACE} == EDITION_OF.keys() - {"library"}
 
 
-def test_the_table_in_the_docs_is_that_of_the_code() -> None:
+def test_the_docs_say_of_every_term_what_masktron_does() -> None:
     text = (DOCS / "writing-rules" / "schematron.md").read_text(encoding="utf-8")
-    begin, end = "| element, attributes | since | masktron |\n| --- | --- | --- |\n", "\n\n"
-    assert text.partition(begin)[2].partition(end)[0].split("\n") == table()
-
-
-def table() -> list[str]:
-    """Return the rows of the table: the terms of an element that have an edition and a treatment in common."""
-    rows = []
-    for (element, edition, way, says), terms in groupby(TERMS, key=lambda t: (t.element, t.edition, t.way, t.says)):
-        names = [f"`@{t.attribute}`" if t.attribute else f"**`{element}`**" for t in terms]
-        shown = names if names[0].startswith("**") else [f"`{element}`", *names]
-        rows.append(f"| {' '.join(shown)} | {edition} | {way}{f': {says}' if says else ''} |")
-    for way in ("shown", "text"):
-        elements = dict.fromkeys(f"`{t.element}`" for t in SHARED if t.way == way)
-        rows.append(f"| {' '.join(f'`@{name}`' for name in RICH)} of {', '.join(elements)} | 2016 | {way} |")
-    return rows
-
-
-if __name__ == "__main__":
-    print("\n".join(table()))
+    told: dict[str, str] = {}
+    for names, since in re.findall(r"^\| (.+) \| ([0-9]{4}) \| .+ \|$", text, re.MULTILINE):
+        shared, of, elements = names.partition(" of ")
+        for element in re.findall(r"[\w-]+", elements) if of else re.findall(r"[\w-]+", names)[:1]:
+            first = EDITION_OF[element] if of else since
+            told |= {f"{element}/@{one}": first for one in re.findall(r"@([\w-]+)", shared)}
+            if names.startswith("**"):
+                told[element] = since
+    assert told == FIRST_EDITION

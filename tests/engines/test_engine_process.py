@@ -184,7 +184,7 @@ def test_the_run_names_the_rule_and_the_record(tmp_path: Path, capsys: pytest.Ca
     assert done.code == 6
     assert "(R2), record 38: SaxonC-HE" in done.err
     assert "takes more than 0.3 s" in done.err
-    assert "the pattern '^(a+)+$' can be read in exponentially many ways" in done.err
+    assert "write patterns so that each text has one reading" in done.err
     assert not result.exists()
     with pytest.raises(ResourceError) as caught:  # the place of a record leads to it in the original
         masktron.validate(data, rules, rule_timeout=0.3, release_safe=True)

@@ -21,7 +21,7 @@ import pytest
 from examples import parts
 from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import DocumentError, ResourceError
-from masktron.evaluation import cross_check, parallel, tasks_by_executor
+from masktron.evaluation import cross_check, parallel
 from masktron.evaluation import worker_pool as pool_module
 from masktron.evaluation.cross_check import EnginePart, PartProgress, Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
@@ -159,7 +159,7 @@ def test_an_executor_finds_what_each_engine_finds_alone(tmp_path: Path, monkeypa
     book = rules(tmp_path)
     expected = alone(path, book, layout, asking())
     forbid(monkeypatch)
-    monkeypatch.setattr(tasks_by_executor, "TOGETHER", 3)
+    monkeypatch.setattr(cross_check, "TOGETHER", 3)
     executor, told = ByHand(), list[tuple[EnginePart, int]]()
     assert_same(by_executor(path, book, layout, asking(), executor, told=lambda *what: told.append(what)), expected)
     # slices of one engine together, in the order of the file
@@ -236,7 +236,7 @@ def test_what_takes_too_long_in_a_worker_is_left_to_who_can_name_it(
     path, layout = written(tmp_path)
     book = rules(tmp_path)
     monkeypatch.setattr(EngineProcess, "within", refusing_saxon)
-    monkeypatch.setattr(tasks_by_executor, "TOGETHER", 3)
+    monkeypatch.setattr(cross_check, "TOGETHER", 3)
     executor = ByHand()
     found = by_processes(
         EvaluationRequest(path, book, layout, executor=executor), asking(), small=0, size=300, by_executor=0

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import masktron
-from masktron.evaluation.across.key_bytes import spans
+from masktron.evaluation.across.collect import spans
 from masktron.evaluation.across.selection import Key
 from masktron.evaluation.columns.field_source import BatchSource
 from masktron.kernels import kept, mdav_tree, ready, separated

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import UsageError
 from masktron.measures.classes import class_chi_square
 from masktron.methods.crest import CrestMethod, class_notes
 from masktron.partitions.crest import class_counts, compound, crest
@@ -97,11 +97,6 @@ def test_classes_and_shares_that_do_not_go_together(classes: np.ndarray, shares:
 def test_as_many_classes_as_records_are_refused() -> None:
     with pytest.raises(UsageError, match="8000 classes are too many"):
         crest(np.arange(8000.0)[:, None], 2, np.arange(8000))
-
-
-def test_too_few_records() -> None:
-    with pytest.raises(InfeasibleError, match="2 records cannot form a group of 3"):
-        crest(np.ones((2, 1)), 3, np.zeros(2, np.intp))
 
 
 class TestMethod:

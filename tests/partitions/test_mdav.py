@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from examples import examples, spread
-from masktron.errors import InfeasibleError, UsageError
-from masktron.kernels.integers import as_integers
+from masktron.errors import UsageError
 from masktron.kernels.mdav import mdav
 from masktron.partitions.mdav import partition, standardise
 from slow_mdav import slow_mdav
@@ -90,25 +88,6 @@ def test_records_without_coordinates_are_grouped_in_order() -> None:
     assert partition(np.empty((7, 0)), 3).tolist() == [0, 0, 0, 1, 1, 1, 1]
 
 
-def test_more_than_there_are_is_infeasible() -> None:
-    with pytest.raises(InfeasibleError, match="5 records cannot form a group of 6"):
-        partition(np.zeros((5, 1)), 6)
-
-
-@pytest.mark.parametrize(
-    ("points", "k", "message"),
-    [
-        (np.zeros((5, 1)), 0, "group of 0"),
-        (np.array([[0.0], [np.nan]]), 1, "record 2, column 1"),
-        (np.array([[0.0, np.inf]]), 1, "record 1, column 2"),
-        (np.array([[1e200], [0.0]]), 1, "too large"),
-    ],
-)
-def test_bad_arguments_are_named(points: NDArray[np.float64], k: int, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        partition(points, k)
-
-
 def test_standardise() -> None:
     z = standardise(np.array([[1.0, 0.1, 1e300], [2.0, 0.1, -1e300], [6.0, 0.1, 5e299]]))
     assert z.mean(axis=0) == pytest.approx(0, abs=1e-15)
@@ -122,23 +101,6 @@ def test_standardise_keeps_missing_values_and_counts_the_others() -> None:
     assert np.isnan(z).tolist() == [[False, True], [True, True], [False, True]]
     with pytest.raises(UsageError, match="infinite"):
         standardise(np.array([[np.inf]]))
-
-
-@given(
-    values=st.lists(
-        st.one_of(st.integers(-(10**6), 10**6).map(float), st.floats(allow_nan=False, allow_infinity=False)),
-        max_size=20,
-    )
-)
-def test_integers_are_exact(values: list[float]) -> None:
-    integers, exponent = as_integers(np.array(values, dtype=np.float64))
-    assert [int(i) * Fraction(2) ** exponent for i in integers] == [Fraction(v) for v in values]
-    assert int(integers.sum()) * Fraction(2) ** exponent == sum(map(Fraction, values))
-
-
-def test_small_integers_stay_machine_integers() -> None:
-    assert as_integers(np.arange(1000.0))[0].dtype == np.int64
-    assert as_integers(np.array([1e300, 1e-300]))[0].dtype == object
 
 
 def read(path: Path, names: list[str] | None) -> NDArray[np.float64]:

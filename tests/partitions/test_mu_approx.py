@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.mu_approx import MuApproxMethod
 from masktron.partitions.cutting import by_size, cut_longest, forest
 from masktron.partitions.mdav import partition
 from masktron.partitions.mu_approx import approx_partition, around, grown
@@ -161,28 +159,3 @@ def test_natural_clusters_are_the_groups() -> None:
     points = centres[member] + generator.normal(size=(len(member), 1))
     assert groups_of(approx_partition(points, 5)) == groups_of(member)
     assert groups_of(partition(points, 5)) != groups_of(member)
-
-
-def test_ugly_columns() -> None:
-    base = np.random.default_rng(2).integers(0, 3, 40).astype(np.float64)
-    for points in (
-        np.zeros((9, 0)),
-        np.ones((9, 3)),
-        np.full((9, 2), -0.0) * (np.arange(9) % 2)[:, None],
-        np.column_stack((base, 2 * base, np.ones(40))),
-        np.column_stack((base * 1e149, base * 1e-300)),
-        np.where(np.arange(40) < 30, 0.0, np.arange(40.0))[:, None],
-    ):
-        for k in (2, 4, 9):
-            sizes = np.bincount(approx_partition(points, k))
-            assert k <= sizes.min() <= sizes.max() <= 2 * k - 1
-
-
-def test_contract() -> None:
-    with pytest.raises(InfeasibleError, match="2 records cannot form a group of 3"):
-        MuApproxMethod(3).partition(np.zeros((2, 1)))
-    with pytest.raises(UsageError, match="record 2, column 1"):
-        approx_partition(np.array([[0.0], [np.nan]]), 1)
-    with pytest.raises(UsageError, match="group of 0"):
-        approx_partition(np.zeros((2, 1)), 0)
-    assert approx_partition(np.array([[3.0], [1.0]]), 1).tolist() == [0, 1]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import masktron.kernels.mdav as mdav_kernel
 import masktron.partitions.partitioner as module
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import univariate
 from masktron.partitions.kdcut import Cuts, kd_cut
@@ -48,14 +48,7 @@ def test_records_that_are_equal_or_have_no_columns_are_grouped_in_order() -> Non
         assert Partitioner()(points, 3).tolist() == mdav(points, 3).tolist() == [0, 0, 0, 1, 1, 1, 1]
 
 
-def test_contract_of_mdav() -> None:
-    for most in (None, 30):
-        with pytest.raises(InfeasibleError, match="5 records cannot form a group of 6"):
-            Partitioner(most)(np.zeros((5, 2)), 6)
-        with pytest.raises(UsageError, match="group of 0"):
-            Partitioner(most)(np.zeros((5, 2)), 0)
-        with pytest.raises(UsageError, match="record 2, column 1"):
-            Partitioner(most)(np.array([[0.0, 1.0], [np.nan, 2.0]]), 1)
+def test_blocks_hold_three_groups() -> None:
     with pytest.raises(UsageError, match="at most 14 records are too small for groups of 5"):
         Partitioner(14)(cloud(100, 2), 5)
 

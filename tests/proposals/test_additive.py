@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from examples import examples
 from masktron.config import Config
-from masktron.proposals.additive import Additive, SumSearch
+from masktron.proposals.additive import Additive, SumSearch, unit_relations
 from masktron.proposals.candidate import FieldState, SuggestedRule
 from masktron.proposals.chance import MOST_EXCEPTIONS, errors
-from masktron.proposals.implications import leaner
-from masktron.proposals.long_totals import unit_relations
 from masktron.proposals.profiles import FieldProfile, profiles_of
+from masktron.proposals.suggesting import leaner
 from masktron.sources.lexical import fraction_digits, parse_number
 from masktron.sources.records import Column, Field, Layout, Records, Status
 

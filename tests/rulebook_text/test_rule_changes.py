@@ -21,7 +21,7 @@ from masktron.rulebook_text.rule_changes import (
     with_rules,
     without,
 )
-from masktron.rulebook_text.rule_entries import RulesInText, rules_in
+from masktron.rulebook_text.rule_entries import RulesInText, includes_of, rules_in
 from masktron.rulebook_text.spans import NotInPlaceError
 from paths import ROOT
 
@@ -66,7 +66,7 @@ def test_what_may_be_changed_is_what_stands_in_the_file() -> None:
     )
     assert named["income-sum"].beside == (named["property-range"].number,)
     assert named["size-sum"].locked.startswith("it is made from the abstract pattern sum: record = Household")
-    assert rules.includes == ("patterns.sch",)
+    assert includes_of(HOUSEHOLD, "household.sch") == ("patterns.sch",)
     other = rules_in(PATTERN)
     assert [(one.id, one.message_locked) for one in other.entries] == [
         ("one", ""),

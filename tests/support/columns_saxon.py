@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from columns_twin import batch_of
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.scope import ColumnScope
-from masktron.evaluation.columns.xpath2 import XPATH2
+from masktron.evaluation.columns.xpath2_expressions import XPATH2
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook

@@ -18,7 +18,7 @@ EMPTY: Mapping[str, Any] = {
     **{
         name: []
         for name in (
-            "contradictions", "redundant", "duplicates", "impossible", "never_tight", "allowed", "always", "never",
+            "contradictions", "redundant", "duplicates", "impossible", "allowed", "always", "never",
             "skipped", "in_part", "undecided",
         )
     },

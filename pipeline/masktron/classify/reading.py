@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from masktron.classify.conditions import Conditions
+from masktron.classify.conjunctions import Conjunction
 from masktron.classify.crossrecord import CrossRecordError, cross_record_edit, reads_other_records
 from masktron.classify.edit import Edit, asked_by
 from masktron.classify.effort import TooManyDisjunctsError
 from masktron.classify.forms import ALWAYS, complete, conjoin
 from masktron.classify.formula import Negation, Some, dnf
-from masktron.classify.governing import governing_edit
-from masktron.classify.linear import linear_edit
+from masktron.classify.linear import is_order, linear_edit
 from masktron.classify.lints import equality_lints, name_lints, shadow_lint, truth_lints
-from masktron.classify.opaque import opaque_edit
 from masktron.classify.product import product_edit
 from masktron.classify.situation import Before, Situation, place_formulas
 from masktron.classify.tallies import TallyReader
 from masktron.classify.values import domain_edit, value_edit
-from masktron.constraints import Constraint, CrossRecordEdit, Form
+from masktron.constraints import (
+    Constraint,
+    CrossRecordEdit,
+    Form,
+    GoverningEdit,
+    Linear,
+    OpaqueEdit,
+    Polynomial,
+    Product,
+    Untranslated,
+)
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import Check, Rule, XPathVersion
 from masktron.xpath.ir import Expression, Unknown, VariableReference, fields_of, walk
 from masktron.xpath.plain_text import source_of
 from masktron.xpath.rule_context import Place
+
+
+def opaque_edit(reasons: Sequence[str], variables: tuple[str, ...]) -> OpaqueEdit:
+    """Say why a rule has no normal form."""
+    return OpaqueEdit("; ".join(dict.fromkeys(reasons)) or "it has no normal form", variables)
+
+
+def governing_edit(core: Form, form: Form) -> GoverningEdit | None:
+    """One alternative with orders between variables, or several alternatives of which one at least is understood."""
+    if len(core) == 1:
+        orders = [atom for atom in core[0] if isinstance(atom, Linear)]
+        return GoverningEdit(form) if orders and _only_orders(core[0]) else None
+    return None if all(_has_untranslated(conjunction) for conjunction in core) else GoverningEdit(form)
+
+
+def _only_orders(conjunction: Conjunction) -> bool:
+    return all(
+        is_order(atom) if isinstance(atom, Linear) else not isinstance(atom, Product | Polynomial | Untranslated)
+        for atom in conjunction
+    )
+
+
+def _has_untranslated(conjunction: Conjunction) -> bool:
+    return any(isinstance(atom, Untranslated) for atom in conjunction)
+
 
 CLASSES: tuple[Callable[[Form, Form], Constraint | None], ...] = (
     domain_edit,

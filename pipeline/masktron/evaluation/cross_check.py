@@ -6,7 +6,7 @@ is found does not depend on who did what: slices are counted one by one and adde
 engine still reads with its own parser, and what a slice has to be is tested by the engine.
 
 Where the request has an executor, its workers do these tasks, several at a time
-(`masktron.evaluation.tasks_by_executor`).
+(`masktron.evaluation.cross_check`).
 
 What cannot be done like that, and every error, is left to `masktron.evaluation.parallel` and `evaluate`.
 """
@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
+from masktron.errors import DocumentError, ResourceError
 from masktron.evaluation.background import Background
 from masktron.evaluation.parallel import (
     SLICE,
@@ -28,7 +30,6 @@ from masktron.evaluation.parallel import (
     EngineCounts,
     SliceJudge,
     Sum,
-    cores,
     count,
     engine_name,
     runs_on,
@@ -40,15 +41,134 @@ from masktron.evaluation.recount.tasks import Asked, Hand, ReadTask, RecountTask
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, described
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.tasks_by_executor import TaskBatch, TasksByExecutor
-from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
+from masktron.evaluation.worker_pool import RefusedError, Task, Work, WorkerPool, WorkerPoolError
 from masktron.executor.contract import Executor
+from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
 from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed
 from masktron.sources.xml.wellformed import Stamp, stamp_of
+
+TOGETHER = 16
+"""Tasks that a worker gets at a time."""
+
+type BatchAnswers = tuple[tuple[int, Any], ...]
+"""The last answer of each task, with its place among those that were given together."""
+
+
+class TaskBatch:
+    """Does tasks that were given together, in whatever process.
+
+    Parameters
+    ----------
+    opening : callable
+        Returns the `Work` of a process, where it is called once.
+    path : Path
+        What the tasks read.
+    """
+
+    def __init__(self, opening: Callable[[], Work], path: Path) -> None:
+        self._opening, self._path = opening, path
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_opening": self._opening, "_path": self._path}
+
+    @cached_property
+    def _work(self) -> Work:
+        return self._opening()
+
+    def _answer(self, task: Task) -> Any:
+        """Do a task, once more where the process of an engine was ended meanwhile, and return its last answer."""
+        try:
+            return list(self._work(task))[-1]
+        except ResourceError:
+            return list(self._work(task))[-1]  # in a new process
+
+    def __call__(self, tasks: tuple[Task, ...]) -> BatchAnswers:
+        """Do some tasks; the answer of one that is refused is its error, and nothing else of its lane is done.
+
+        Raises
+        ------
+        DocumentError
+            The file cannot be read here.
+        ResourceError
+            The process of an engine ends again and again, or cannot be started.
+        """
+        found: dict[int, Any] = {}
+        refused = set[int]()
+        for place, task in enumerate(tasks):
+            if task.lane in refused:
+                continue
+            try:
+                found[place] = self._answer(task)
+            except RefusedError as refusal:
+                refused.add(task.lane)
+                found[place] = refusal
+            except OSError as problem:
+                raise DocumentError(
+                    f"a worker cannot read the file: {problem.strerror or problem}",
+                    where=str(self._path.with_name(name_to_be(self._path))),
+                    hint="workers on other machines find files under the same full paths (docs/workers.md)",
+                ) from None
+        return tuple(found.items())
+
+
+@dataclass(frozen=True, slots=True)
+class TasksByExecutor:
+    """Has an executor do tasks.
+
+    Attributes
+    ----------
+    executor : Executor
+        Entered.
+    batch : TaskBatch
+    stage : str
+        What is being done, in words.
+    """
+
+    executor: Executor
+    batch: TaskBatch
+    stage: str
+
+    def answers(self, tasks: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
+        """Yield each task with its last answer; as `masktron.evaluation.worker_pool.WorkerPool.answers`.
+
+        Raises
+        ------
+        MasktronError
+            As `masktron.executor.contract.Executor.map`.
+        """
+        refused = set[int]()
+        given: list[tuple[Task, ...]] = []
+
+        def batches() -> Iterator[tuple[Task, ...]]:
+            for together in _together(tasks):
+                left = tuple(task for task in together if task.lane not in refused)
+                if left:
+                    given.append(left)
+                    yield left
+
+        for number, answers in enumerate(self.executor.map(self.batch, batches(), stage=self.stage)):
+            own = given[number]
+            for place, answer in answers:
+                if isinstance(answer, RefusedError):
+                    refused.add(own[place].lane)
+                yield own[place], answer
+
+
+def _together(tasks: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
+    """Put tasks of one lane together that follow each other."""
+    waiting: list[Task] = []
+    for task in tasks:
+        if waiting and (len(waiting) == TOGETHER or waiting[0].lane != task.lane):
+            yield tuple(waiting)
+            waiting = []
+        waiting.append(task)
+    if waiting:
+        yield tuple(waiting)
+
 
 MOST_PROCESSES = 4
 """Each has Saxon's library and heap, some 170 MB."""
@@ -297,7 +417,7 @@ def by_processes(
             # values of records travel with these tasks: they stay on this machine
             work = _recount_of(asked, question, size, tell)
             tasks += work.reading()
-        number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
+        number = min(processes or min(usable_cores(), MOST_PROCESSES), len(tasks))
         opening = Opening(frame, before, rulebook, layout, asked if isinstance(asked, Asked) else None)
         with WorkerPool(number, opening) as pool:
             for task, answer in pool.answers(tasks):

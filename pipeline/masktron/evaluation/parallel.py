@@ -128,7 +128,7 @@ def count(
     if frame is not None:
         whole = _Whole(request, frame, request.documents())
         try:
-            counts = whole.count(threads or cores(), size, frozenset(leave_out))
+            counts = whole.count(threads or min(usable_cores(), _MOST_THREADS), size, frozenset(leave_out))
             return replace(counts, left=dict.fromkeys(leave_out, ""))
         except (EngineError, NotFramedError, NotSlicedError):
             pass  # evaluate finds the rule or the record that is to blame, or decides in its own way
@@ -138,11 +138,6 @@ def count(
 def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> str:
     """Return what an evaluation or a count says of its engine, without running it."""
     return described(engines_of(rulebook, layout, engine), rulebook)
-
-
-def cores(most: int = _MOST_THREADS) -> int:
-    """Return the number of cores that this process may use, up to so many."""
-    return min(usable_cores(), most)
 
 
 class Sum:

@@ -28,7 +28,6 @@ from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, needs_saxon, stylesheet
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.analysis import once
-from masktron.rulebook.backtracking import backtracking
 from masktron.rulebook.forbidden import shortened
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rule, Rulebook, ValueOf
@@ -42,6 +41,10 @@ type FilePositions = Sequence[int] | NDArray[np.int64]
 
 CORRECTED = ", with numbers as in XPath 1.0"
 """Said of libxml2 where its own reading or writing of numbers would have given other verdicts."""
+_IF_SLOW = (
+    "simplify the test or its context, write patterns so that each text has one reading (a+, not (a+)+), or give "
+    "engines more time: --rule-timeout SECONDS"
+)
 
 
 class SlowRuleError(ResourceError):
@@ -137,13 +140,6 @@ def _walks(rulebook: Rulebook, checks: Collection[int]) -> bool:
     return any(looks_through(text, saxon=False) for text in texts)
 
 
-def _why_slow(rulebook: Rulebook, check: int) -> str:
-    """Say what to do about a check that takes too long."""
-    if found := backtracking(rulebook, check):
-        return f"{found[0]}: write the pattern so that a text has one reading; `masktron explain` lists such patterns"
-    return "simplify the test or its context, or give engines more time: --rule-timeout SECONDS"
-
-
 def time_for(run: Run) -> AbstractContextManager[None]:
     """Give engines the time of all checks of a run on a whole document, since each of them may take its time."""
     return rules_within(rule_seconds() * len(run.checks) if run.whole else None)
@@ -203,7 +199,7 @@ class Runner:
             f"{self.engine} takes more than {rule_seconds():g} s for '{' '.join(check.test.split())}' {on}",
             where=f"{check.origin} ({check.id})",
             record=record,
-            hint=_why_slow(self.rulebook, slow.check),
+            hint=_IF_SLOW,
         )
 
     def _slow_numbers(self) -> SlowRuleError:
@@ -214,7 +210,7 @@ class Runner:
             f"{self.engine} takes more than {seconds:g} s for the numbers of XPath 1.0, on the whole document",
             where=f"{checks[0].origin} ({', '.join(check.id for check in checks[:3])}{', ...' * (len(checks) > 3)})",
             record=None,
-            hint=_why_slow(self.rulebook, checks[0].index),
+            hint=_IF_SLOW,
         )
 
     def _recovered(self, root: etree._Element, *, report: bool) -> str:

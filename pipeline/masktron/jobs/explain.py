@@ -53,14 +53,11 @@ from masktron.results import (
     shown,
 )
 from masktron.roles import FieldFacts
-from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Records
 
 _ALWAYS = render_form(((),))
 """What is written of a rule that holds of all records."""
-_MOST_TRIED = 5
-"""Patterns that Saxon is tried on: each may take a second."""
 
 
 def run_explain(
@@ -85,7 +82,7 @@ def run_explain(
     method = chosen(config.method, config.params, config.k).method
     if data is None:
         rulebook = open_rulebook(rules, config.phase)
-        edits = _with_patterns(rulebook, classify(rulebook))
+        edits = classify(rulebook)
         lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     alone = original is not None
@@ -101,7 +98,6 @@ def run_explain(
     records = job.source.records(missing=config.missing, told=reading) if flat else None
     if records is not None:
         job = replace(job, edits=tuple(_with_decimals(edit, records) for edit in job.edits))
-    job = replace(job, edits=_with_patterns(job.rulebook, job.edits))
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
     progress(judging_stage(job, size_notes(job)), 0)
     evaluation = job.evaluate(beside, progress, limit=0, keep_verdicts=records is not None)
@@ -259,19 +255,6 @@ def _result(
 def _without_misnamed(found: Preflight, misnamed: frozenset[str]) -> Preflight:
     """Call no rule always true that reads what no record has: by its right name it may be anything."""
     return replace(found, always=tuple(rule for rule in found.always if rule not in misnamed))
-
-
-def _with_patterns(rulebook: Rulebook, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Return edits with doubts about patterns that backtrack, as far as Saxon was seen to."""
-    said: dict[Suspect, str] = {}
-
-    def lints(edit: Edit) -> list[str]:
-        for suspect in (found := backtracking(rulebook, edit.check.index)):
-            if suspect not in said:
-                said[suspect] = suspect.proved() if len(said) < _MOST_TRIED else ""
-        return [said[suspect] for suspect in found if said[suspect]]
-
-    return tuple(replace(edit, lints=tuple(dict.fromkeys((*edit.lints, *lints(edit))))) for edit in edits)
 
 
 def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:

@@ -1,4 +1,10 @@
-"""What the rules that share fields say about each other."""
+"""What the rules that share fields say about each other.
+
+Every question is whether some record satisfies a set of rules. The rules are disjunctions; a record is found for
+those without choice, then for one disjunct after the other of a rule that this record breaks, until none is broken or
+every branch ends in a proved conflict. The rules of all conflicts together are then a conflict. The search is
+bounded: beyond, nothing is said.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +12,120 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from masktron.classify.display import render_atom, render_form
+from masktron.classify.display import render_form
 from masktron.classify.forms import is_about_missing
-from masktron.constraints import Atom, Form, Linear, Member, Present, Range
+from masktron.constraints import Atom, Form, Linear, Member, Present, Product, Range
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Redundancy, RulePart
-from masktron.preflight.conjunction import Witness, rows_in
+from masktron.preflight.conjunction import Sourced, Split, Witness, examine, rows_in
 from masktron.preflight.feasibility import Conflict, least
 from masktron.preflight.literals import CellKind, Clause, Universe, negation, universe_of
-from masktron.preflight.search import chosen, satisfied, search
 from masktron.xpath.plain_text import decimal_text
+
+BRANCHES = 200
+"""Conjunctions examined for one question."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    left: int
+
+
+def search(
+    clauses: Sequence[tuple[Clause, int]], universe: Universe, *, branches: int = BRANCHES
+) -> Witness | Conflict | None:
+    """Find a record that satisfies all clauses, or prove that there is none.
+
+    Parameters
+    ----------
+    clauses : sequence of (Clause, int)
+        Each with the number of the rule that it comes from.
+    universe : Universe
+    branches : int
+        Conjunctions to examine at most.
+
+    Returns
+    -------
+    Model, Conflict or None
+        None where the search ended before either, or the solver's answer could not be proved.
+    """
+    for clause, source in clauses:
+        if not clause:
+            return Conflict(frozenset({source}))
+    fixed = tuple((literal, source) for clause, source in clauses if len(clause) == 1 for literal in clause[0])
+    open_ = [(clause, source) for clause, source in clauses if len(clause) > 1]
+    return _branch(tuple(dict.fromkeys(fixed)), open_, universe, _Budget(branches))
+
+
+def chosen(model: Witness, clauses: Sequence[tuple[Clause, int]]) -> tuple[Sourced, ...]:
+    """Return the literals of one disjunct of each clause that a model satisfies."""
+    found = [
+        (literal, source)
+        for clause, source in clauses
+        for literal in next(c for c in clause if all(model.satisfies(each) for each in c))
+    ]
+    return tuple(dict.fromkeys((*model.literals, *found)))
+
+
+def _branch(
+    literals: tuple[Sourced, ...], open_: Sequence[tuple[Clause, int]], universe: Universe, budget: _Budget
+) -> Witness | Conflict | None:
+    budget.left -= 1
+    if budget.left < 0:
+        return None
+    outcome = examine(literals, universe)
+    if not isinstance(outcome, tuple):
+        return outcome
+    model, split = outcome
+    if split is not None:
+        source = min(split.sources, default=-1)
+        alternatives: Clause = tuple((alternative,) for alternative in split.alternatives)
+        return _tried(alternatives, source, split, literals, open_, universe, budget)
+    broken = [entry for entry in open_ if not satisfied(model, entry[0])]
+    if not broken and any(isinstance(literal, Product) for literal, _ in literals):
+        # The record need not satisfy the products, so that it says nothing of rules that nobody decided.
+        broken = [entry for entry in open_ if not _asked(literals, entry[0])]
+    if not broken:
+        return model
+    clause, source = min(broken, key=lambda entry: len(entry[0]))
+    rest = [entry for entry in open_ if entry != (clause, source)]
+    return _tried(clause, source, None, literals, rest, universe, budget)
+
+
+def _tried(
+    clause: Clause,
+    source: int,
+    split: Split | None,
+    literals: tuple[Sourced, ...],
+    rest: Sequence[tuple[Clause, int]],
+    universe: Universe,
+    budget: _Budget,
+) -> Witness | Conflict | None:
+    """Try the alternatives in turn; a conflict that none of them takes part in is one of the whole."""
+    causes = split.sources if split is not None else frozenset({source})
+    decided = True
+    for conjunction in clause:
+        added = tuple((literal, source) for literal in conjunction)
+        outcome = _branch(tuple(dict.fromkeys((*literals, *added))), rest, universe, budget)
+        if isinstance(outcome, Witness):
+            return outcome
+        if outcome is None:
+            decided = False
+        elif source not in outcome.sources:
+            return outcome
+        else:
+            causes |= outcome.sources
+    return Conflict(causes) if decided else None
+
+
+def _asked(literals: tuple[Sourced, ...], clause: Clause) -> bool:
+    known = {literal for literal, _ in literals}
+    return any(known.issuperset(conjunction) for conjunction in clause)
+
+
+def satisfied(model: Witness, clause: Clause) -> bool:
+    """Whether a record satisfies a clause."""
+    return any(all(model.satisfies(literal) for literal in conjunction) for conjunction in clause)
+
 
 QUESTION = -1
 """The number of what is asked, among the numbers of rules."""
@@ -41,7 +152,7 @@ class Component:
 
     Attributes
     ----------
-    contradictions, redundant, impossible, never_tight, allowed, undecided : list
+    contradictions, redundant, impossible, allowed, undecided : list
         As in `Preflight`; empty before `ask`.
     """
 
@@ -55,7 +166,6 @@ class Component:
         self.contradictions: list[Contradiction] = []
         self.redundant: list[Redundancy] = []
         self.impossible: list[RulePart] = []
-        self.never_tight: list[RulePart] = []
         self.allowed: list[AllowedValues] = []
         self.undecided: list[str] = []
 
@@ -68,7 +178,6 @@ class Component:
         self._allowed()
         for rule in self.hard:
             self._parts(rule)
-            self._tightness(rule)
         self._redundancies()
 
     def follows(self, rule: Known) -> Redundancy | None:
@@ -141,24 +250,6 @@ class Component:
             core = self._core(others, ((part,),), self.numbers, f"whether '{text}' of {rule.id} can hold")
             if core is not None:
                 self.impossible.append(RulePart(rule.id, text, self._named(core)))
-
-    def _tightness(self, rule: Known) -> None:
-        """Ask whether each bound of a rule can be reached beside the other rules and the rest of its alternative."""
-        others = [other for other in self.hard if other is not rule]
-        for part in [p for p in rule.form if not is_about_missing(p) and not _is_unequal(p, rule.form)]:
-            for atom in part:
-                rest = tuple(other for other in part if other != atom)
-                for side, reached in _sides(atom) if isinstance(atom, Range | Linear) else ():
-                    asked = (*rest, reached)
-                    if self._seen((asked,)):
-                        continue
-                    text = render_atom(side)
-                    core = self._core(others, ((asked,),), self.numbers, f"whether '{text}' of {rule.id} is reached")
-                    if core is not None and not self._is_impossible(rule, part):
-                        self.never_tight.append(RulePart(rule.id, text, self._named(core)))
-
-    def _is_impossible(self, rule: Known, part: tuple[Atom, ...]) -> bool:
-        return any(found.rule == rule.id and found.part == render_form((part,)) for found in self.impossible)
 
     def _allowed(self) -> None:
         for name in sorted(self.numbers.numeric):
@@ -289,19 +380,6 @@ def _mirrored(atom: Atom) -> Iterator[Atom]:
             yield Range(name, None, low, high_open=True)
         case _:
             pass
-
-
-def _sides(atom: Range | Linear) -> Iterator[tuple[Range | Linear, Range | Linear]]:
-    """Yield each inequality of an atom with the equality that says that its bound is reached."""
-    if isinstance(atom, Linear):
-        if atom.relation != "=":
-            yield atom, Linear(atom.terms, "=", atom.bound)
-    elif atom.low is None or atom.low != atom.high:
-        name, low, high = atom.variable, atom.low, atom.high
-        if low is not None:
-            yield Range(name, low, None, low_open=atom.low_open), Range(name, low, low)
-        if high is not None:
-            yield Range(name, None, high, high_open=atom.high_open), Range(name, high, high)
 
 
 def _beyond(name: str, sign: int, bound: Fraction, *, is_open: bool) -> Range:

@@ -111,8 +111,6 @@ class Preflight(Serialised):
         Rules that say the same.
     impossible : tuple of RulePart
         Alternatives that no record satisfies beside the other rules.
-    never_tight : tuple of RulePart
-        Inequalities whose bound no record reaches beside the other rules.
     allowed : tuple of AllowedValues
         For each field of the rules of which something is known.
     always, never : tuple of str
@@ -131,7 +129,6 @@ class Preflight(Serialised):
     redundant: tuple[Redundancy, ...] = ()
     duplicates: tuple[tuple[str, ...], ...] = ()
     impossible: tuple[RulePart, ...] = ()
-    never_tight: tuple[RulePart, ...] = ()
     allowed: tuple[AllowedValues, ...] = ()
     always: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
@@ -188,18 +185,14 @@ class Coverage(Serialised):
         the IF is not understood.
     alternatives : tuple of Alternative
         Those about missing values counted as one; empty where there is only one or the columns do not decide.
-    at_bound : int or None
-        Records that satisfy the rule on a bound of it, or within one step of the grid of a field; None where it has
-        no bounds, or where a field of one has more fraction digits than a grid.
     """
 
-    KEYS: ClassVar = "rule records asked alternatives at_bound untested"
+    KEYS: ClassVar = "rule records asked alternatives untested"
 
     rule: str
     records: int
     asked: int | None
     alternatives: tuple[Alternative, ...]
-    at_bound: int | None
 
     @property
     def untested(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Whether a conjunction of literals can hold: kinds of cells, truths, intervals, linear rows, logarithms of products.
+"""Whether a conjunction of literals can hold: kinds of cells, truths, intervals, linear rows.
 
 Every conflict is proved. A record that is found satisfies all literals but those that are looked at as a whole
 (products, patterns, domains, what is not understood), which are only kept from contradicting each other.
@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from masktron.classify.bounds import linear_bound
 from masktron.classify.truth import holds, number_of
-from masktron.constraints import Atom, Linear, Member, Missing, Present, Product, Range, Whole
+from masktron.constraints import Atom, Linear, Member, Missing, Present, Range, Whole
 from masktron.preflight.feasibility import Conflict, Point, Row, decide
 from masktron.preflight.literals import CellKind, CellState, Literal, Refuted, Universe, about_texts, is_whole
 
@@ -190,8 +190,6 @@ def examine(literals: tuple[Sourced, ...], universe: Universe) -> tuple[Witness,
     found = decide(facts.rows)
     if not isinstance(found, Point):
         return found
-    if (clash := _logarithmic(facts)) is not None:
-        return clash
     return _model(facts, found, literals), _split(facts, found)
 
 
@@ -237,71 +235,3 @@ def _split(facts: _Facts, point: Point) -> Split | None:
         sides = [] if lower is None else [Range(name, None, lower)]
         return Split((*sides, *([] if higher is None else [Range(name, higher, None)])), sources)
     return None
-
-
-def _logarithmic(facts: _Facts) -> Conflict | None:
-    """Prove by logarithms that products contradict each other or the ranges of positive variables."""
-    products = [(a, source) for a, (truth, source) in facts.truths.items() if truth and isinstance(a, Product)]
-    if not products:
-        return None
-    single = [row for row in facts.rows if len(row.terms) == 1]
-    positive = {row.terms[0][0]: row.sources for row in single if _is_positive(row)}
-    _spread(positive, products)
-    rows = [row for atom, source in products for row in _product_row(atom, source, positive)]
-    rows += [logged for row in single if row.terms[0][0] in positive for logged in _logged(row, positive)]
-    result = decide(rows, logarithms=True) if rows else None
-    return result if isinstance(result, Conflict) else None
-
-
-def _is_positive(row: Row) -> bool:
-    """Whether a row with one variable says that it is above zero."""
-    limit = row.bound / row.terms[0][1]
-    return (row.relation == "=" or row.terms[0][1] < 0) and (limit > 0 or (limit == 0 and row.relation == "<"))
-
-
-def _spread(positive: dict[str, RuleIndices], products: Sequence[tuple[Product, int]]) -> None:
-    """Add variables that must be positive because a product of positive ones equals or does not exceed theirs.
-
-    If the left side is positive, so is the right one (and the left one, if the right one is and they are equal); then
-    the one factor of it that is not known to be positive is so, if its power is odd.
-    """
-    found = True
-    while found:
-        found = False
-        for atom, source in products:
-            if len(atom.left) != 1:
-                continue
-            sides = [(atom.left[0], atom.right)] + ([(atom.right, atom.left[0])] if atom.relation == "=" else [])
-            for known, other in sides:
-                unknown = [(name, power) for name, power in other.powers if name not in positive]
-                if len(unknown) == 1 and unknown[0][1] % 2 and all(name in positive for name, _ in known.powers):
-                    names = {name for name, _ in (*known.powers, *other.powers)} - {unknown[0][0]}
-                    sources = frozenset({source}).union(*(positive[name] for name in names))
-                    positive[unknown[0][0]] = sources
-                    found = True
-
-
-def _product_row(atom: Product, source: int, positive: Mapping[str, RuleIndices]) -> Iterator[Row]:
-    """Write ``c * x^p = d * y^q`` as ``p log x - q log y = log(d / c)``, where all variables are positive."""
-    if len(atom.left) != 1:
-        return
-    (left,), right = atom.left, atom.right
-    powers: dict[str, Fraction] = {}
-    for monomial, sign in ((left, 1), (right, -1)):
-        for name, power in monomial.powers:
-            powers[name] = powers.get(name, Fraction(0)) + sign * power
-    if powers.keys() <= positive.keys():
-        sources = frozenset({source}).union(*(positive[name] for name in powers))
-        terms = tuple((name, power) for name, power in sorted(powers.items()) if power)
-        if terms:
-            yield Row(terms, atom.relation, right.coefficient / left.coefficient, sources)
-
-
-def _logged(row: Row, positive: Mapping[str, RuleIndices]) -> Iterator[Row]:
-    """Write a bound on a positive variable as one on its logarithm."""
-    ((name, coefficient),) = row.terms
-    limit = row.bound / coefficient
-    if limit > 0:
-        sign = Fraction(1 if coefficient > 0 else -1)
-        bound = limit if sign > 0 else 1 / limit
-        yield Row(((name, sign),), row.relation, bound, row.sources | positive[name])

@@ -9,7 +9,7 @@ cannot be proved is not decided.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -18,7 +18,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import Relation
-from masktron.preflight.exact_equations import solve_near
+
+
+def solve_near[K: Hashable](
+    equations: Iterable[tuple[Mapping[K, Fraction], Fraction]], guess: Mapping[K, Fraction]
+) -> dict[K, Fraction]:
+    """Solve equations exactly; what they leave free takes its value from a guess.
+
+    Parameters
+    ----------
+    equations : iterable of (coefficients, right-hand side)
+        Taken in this order; an equation that contradicts those before it is left out, so the caller has to test the
+        result against what it needs.
+    guess : mapping of unknown to Fraction
+        A value for every unknown.
+
+    Returns
+    -------
+    dict of unknown to Fraction
+    """
+    solved: dict[K, tuple[dict[K, Fraction], Fraction]] = {}
+    for coefficients, bound in equations:
+        right = bound
+        left = {name: value for name, value in coefficients.items() if value}
+        for pivot, (terms, constant) in solved.items():
+            if factor := left.pop(pivot, None):
+                _add(left, terms, -factor)
+                right = right - factor * constant
+        if not left:
+            continue
+        new = next(iter(left))
+        scale = left.pop(new)
+        row = {name: value / scale for name, value in left.items()}
+        level = right / scale
+        for pivot, (terms, constant) in solved.items():
+            if factor := terms.pop(new, None):
+                _add(terms, row, -factor)
+                solved[pivot] = (terms, constant - factor * level)
+        solved[new] = (row, level)
+    values = dict(guess)
+    for pivot, (terms, constant) in solved.items():
+        values[pivot] = constant - sum((c * guess[name] for name, c in terms.items()), Fraction(0))
+    return values
+
+
+def _add[K: Hashable](target: dict[K, Fraction], terms: Mapping[K, Fraction], factor: Fraction) -> None:
+    """Add a multiple of some terms, in place."""
+    for name, value in terms.items():
+        total = target.get(name, Fraction(0)) + factor * value
+        if total:
+            target[name] = total
+        else:
+            target.pop(name, None)
+
 
 METHOD: Final = "highs-ds"
 NEAR = 1e-6
@@ -27,16 +79,11 @@ DENOMINATORS = (1, 1000, 10**9)
 """Numbers that no equation fixes are rounded to fractions with denominators up to these, in turn."""
 ROUNDS = 4
 """Times that rows and columns are scaled."""
-LONGEST_POWER = 1000
-"""Products of constants are compared exactly up to exponents of this size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """``sum(coefficient * variable) relation bound``, and the rules that it comes from.
-
-    In a system of logarithms the bound is a positive number that stands for its logarithm.
-    """
+    """``sum(coefficient * variable) relation bound``, and the rules that it comes from."""
 
     terms: tuple[tuple[str, Fraction], ...]
     relation: Relation
@@ -86,7 +133,7 @@ def solver_name() -> str:
     return f"HiGHS dual simplex in SciPy {scipy.__version__} (linprog, method {METHOD}), proofs in exact rationals"
 
 
-def decide(rows: Sequence[Row], *, logarithms: bool = False) -> Point | Conflict | None:
+def decide(rows: Sequence[Row]) -> Point | Conflict | None:
     """Find a solution, or prove that there is none; None where neither succeeds.
 
     Theorem (Motzkin's transposition): rows ``a_i x <= b_i``, ``<`` or ``=`` have no solution if and only if there are
@@ -97,23 +144,17 @@ def decide(rows: Sequence[Row], *, logarithms: bool = False) -> Point | Conflict
     The LP is ``max s`` subject to ``a_i x <= b_i t``, for strict rows ``a_i x + s <= b_i t``, ``s <= t`` and
     ``0 <= s <= 1``: a cone cut off at 1, feasible at 0, so that the optimum is 1 (and x/t a solution) or 0 (and the
     dual values are multipliers as above), with nothing between.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-    logarithms : bool
-        Unknowns and bounds are logarithms; then a solution is None, since it is rarely rational.
     """
-    if not logarithms and all(len(row.terms) == 1 for row in rows):
+    if all(len(row.terms) == 1 for row in rows):
         return _by_intervals(rows)
     names = sorted({name for row in rows for name, _ in row.terms})
-    solution, scales = _cone(rows, names, logarithms)
+    solution, scales = _cone(rows, names)
     if solution is None:
         return None
     if -solution.value > 0.5:
         raw = solution.point[: len(names)] / solution.point[-2]
-        return None if logarithms else _exact_point(rows, dict(zip(names, raw.tolist(), strict=True)))
-    return _exact_conflict(rows, names, _multipliers(rows, solution, scales), logarithms)
+        return _exact_point(rows, dict(zip(names, raw.tolist(), strict=True)))
+    return _exact_conflict(rows, names, _multipliers(rows, solution, scales))
 
 
 def least(rows: Sequence[Row], name: str) -> Point | None:
@@ -163,15 +204,9 @@ def _matrix(rows: Sequence[Row], names: Sequence[str]) -> NDArray[np.float64]:
     return matrix
 
 
-def _float_bound(row: Row, logarithms: bool) -> float:
-    return math.log(row.bound.numerator) - math.log(row.bound.denominator) if logarithms else float(row.bound)
-
-
-def _cone(
-    rows: Sequence[Row], names: Sequence[str], logarithms: bool
-) -> tuple[_Solution | None, NDArray[np.float64]]:
+def _cone(rows: Sequence[Row], names: Sequence[str]) -> tuple[_Solution | None, NDArray[np.float64]]:
     """Solve the LP of `decide`, rows and columns brought to one size; also return the scales of the rows."""
-    right = np.array([[_float_bound(row, logarithms)] for row in rows])
+    right = np.array([[float(row.bound)] for row in rows])
     system = np.hstack([_matrix(rows, names), -right])
     row_scales, column_scales = _scales(system)
     system = system * row_scales[:, None] * column_scales
@@ -294,9 +329,7 @@ def _tight(row: Row, raw: Mapping[str, float]) -> bool:
     return abs(sum(parts) - float(row.bound)) <= NEAR * size
 
 
-def _exact_conflict(
-    rows: Sequence[Row], names: Sequence[str], raw: NDArray[np.float64], logarithms: bool
-) -> Conflict | None:
+def _exact_conflict(rows: Sequence[Row], names: Sequence[str], raw: NDArray[np.float64]) -> Conflict | None:
     """Recompute multipliers in rationals from those that are not zero, and test them."""
     largest = float(np.abs(raw).max())
     used = [at for at in range(len(rows)) if abs(raw[at]) > NEAR * largest]
@@ -305,15 +338,15 @@ def _exact_conflict(
     guess = {at: Fraction(raw[at] / largest).limit_denominator(DENOMINATORS[-1]) for at in used}
     cancel = [({at: c for at in used for n, c in rows[at].terms if n == name}, Fraction(0)) for name in names]
     cancel.sort(key=lambda equation: len(equation[0]))
-    total = ({} if logarithms else {at: rows[at].bound for at in used}, Fraction(0))
+    total = ({at: rows[at].bound for at in used}, Fraction(0))
     for equations in (cancel, [*cancel, total]):
         values = solve_near(equations, guess)
-        if _proves([rows[at] for at in used], [values[at] for at in used], logarithms):
+        if _proves([rows[at] for at in used], [values[at] for at in used]):
             return Conflict(frozenset(source for at in used if values[at] for source in rows[at].sources))
     return None
 
 
-def _proves(rows: Sequence[Row], multipliers: Sequence[Fraction], logarithms: bool) -> bool:
+def _proves(rows: Sequence[Row], multipliers: Sequence[Fraction]) -> bool:
     """Whether multipliers prove that rows have no solution; see `decide`."""
     sums: dict[str, Fraction] = {}
     for row, weight in zip(rows, multipliers, strict=True):
@@ -323,19 +356,6 @@ def _proves(rows: Sequence[Row], multipliers: Sequence[Fraction], logarithms: bo
             sums[name] = sums.get(name, Fraction(0)) + weight * coefficient
     if any(sums.values()):
         return False
-    sign = _sign_of_total(rows, multipliers, logarithms)
+    total = sum((weight * row.bound for row, weight in zip(rows, multipliers, strict=True)), Fraction(0))
     strict = any(weight and row.relation == "<" for row, weight in zip(rows, multipliers, strict=True))
-    return sign is not None and (sign < 0 or (sign == 0 and strict))
-
-
-def _sign_of_total(rows: Sequence[Row], multipliers: Sequence[Fraction], logarithms: bool) -> int | None:
-    """Sign of ``sum(y_i b_i)``; of logarithms, by comparing ``prod(c_i ** y_i)`` with 1 in whole powers."""
-    if not logarithms:
-        total = sum((weight * row.bound for row, weight in zip(rows, multipliers, strict=True)), Fraction(0))
-        return (total > 0) - (total < 0)
-    common = math.lcm(*(weight.denominator for weight in multipliers))
-    powers = [int(weight * common) for weight in multipliers]
-    if max(map(abs, powers), default=0) > LONGEST_POWER:
-        return None
-    product = math.prod((row.bound**power for row, power in zip(rows, powers, strict=True)), start=Fraction(1))
-    return (product > 1) - (product < 1)
+    return total < 0 or (total == 0 and strict)

@@ -16,7 +16,6 @@ from masktron.constraints import (
     Linear,
     Member,
     Missing,
-    Monomial,
     Present,
     Product,
     Range,
@@ -76,17 +75,10 @@ def _opposites(atom: Atom) -> Clause:
     match atom:
         case Member(variable=name, values=values) if not about_texts(atom):
             return ((Member(name, values, not atom.negated),), (Missing(name),))
-        case Product(left=(one,), relation=relation, right=right) if _without_poles(one, right):
-            beyond = [Product((right,), "<=" if relation == "<" else "<", one)]
-            beyond += [Product((one,), "<", right)] if relation == "=" else []
-            missing = [Missing(name) for name in variables_of_atom(atom)]
-            return (*((Refuted(atom), each) for each in beyond), *((Refuted(atom), each) for each in missing))
+        case _ if is_whole(atom):
+            return ((Refuted(atom),),)
         case _:
             return tuple((opposite,) for opposite in opposites(atom) or (Refuted(atom),))
-
-
-def _without_poles(*monomials: Monomial) -> bool:
-    return all(power > 0 for monomial in monomials for _, power in monomial.powers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,6 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         redundant=tuple(sorted((f for part in parts for f in part.redundant), key=lambda f: order[f.rule])),
         duplicates=tuple(same for level in levels for same in _duplicates(level)),
         impossible=tuple(sorted((f for part in parts for f in part.impossible), key=lambda f: order[f.rule])),
-        never_tight=tuple(sorted((f for part in parts for f in part.never_tight), key=lambda f: order[f.rule])),
         allowed=tuple(sorted(_allowed(parts, edits), key=lambda f: natural(f.field))),
         always=tuple(rule.id for rule in known if rule.form == ALWAYS),
         never=tuple(rule.id for rule in never),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -17,19 +18,187 @@ from masktron.proposals.candidate import (
     LEVELS,
     MULTIPLE,
     NOT_NEGATIVE,
+    ORDER,
     TOTAL,
     UNIQUE,
+    FieldState,
     ShownValue,
     SuggestedRule,
 )
 from masktron.proposals.governed import governed
-from masktron.proposals.implications import Implication, exhausted, leaner
-from masktron.proposals.orders import orders
-from masktron.proposals.profiles import FieldProfile, profiles_of
+from masktron.proposals.profiles import FieldProfile, aligned, profiles_of
 from masktron.proposals.single_field import names_records, single_field
 from masktron.proposals.spelled import FieldPaths, and_said, known
 from masktron.sources.records import Records
 from masktron.sources.variables import Variable
+
+FEWEST_RECORDS = 20
+FEWEST_THAT_REACH_IT = 3
+"""Records in which both are the same, from which an order is more than a guess, and may have exceptions."""
+MOST_BY_CHANCE = 0.9
+"""Share of records that would agree at random: where nearly all would, sizes differ and there is no rule."""
+_SAMPLE = 500
+
+
+def orders(
+    fields: Sequence[FieldProfile], paths: FieldPaths, implied: Collection[tuple[str, str]] = ()
+) -> Iterator[SuggestedRule]:
+    """Yield ``A <= B`` for quantities that obey it in all records that have both but errors, shortest chains alone.
+
+    Neither a comparison that follows from two others nor one that the ranges of both fields imply is proposed.
+
+    Parameters
+    ----------
+    fields : sequence of FieldProfile
+        Quantities.
+    paths : FieldPaths
+    implied : collection of (str, str)
+        Pairs of fields whose order follows from something else.
+    """
+    places = max((field.places for field in fields), default=0)
+    known_fields = [(f, v) for f, v in zip(fields, aligned(list(fields), places), strict=True) if v is not None]
+    found = {}
+    for (lesser, low), (greater, high) in permutations(known_fields, 2):
+        both = lesser.present & greater.present
+        rows = np.flatnonzero(both)
+        few = rows[:: max(1, len(rows) // _SAMPLE)]
+        if len(rows) < FEWEST_RECORDS or (low[few] > high[few]).mean() > chance.MOST_EXCEPTIONS:
+            continue
+        fails, some = both & (low > high), both & ((low != 0) | (high != 0))
+        if not chance.errors((high - low)[some]):
+            continue
+        rows = np.flatnonzero(both & ~fails)
+        if low[rows].max() <= high[rows].min() or (low[rows] == high[rows]).all():
+            continue
+        share = chance.agreeing(rows, lambda one, other, a=low, b=high: int((a[one] <= b[other]).sum()))  # type: ignore[misc]
+        expected = chance.expected(len(fields) * (len(fields) - 1), len(rows), int(fails.sum()), share)
+        same = int(((low == high) & (low != 0))[rows].sum())
+        if fails.any() and same < FEWEST_THAT_REACH_IT:
+            continue
+        if share <= MOST_BY_CHANCE and expected <= chance.PLAUSIBLE:
+            found[lesser.name, greater.name] = (lesser, greater, both, fails, same, share, expected)
+    for (low_name, high_name), (lesser, greater, both, fails, same, share, expected) in found.items():
+        names = {field.name for field in fields} - {low_name, high_name}
+        if (low_name, high_name) in implied or any(
+            (low_name, name) in found and (name, high_name) in found for name in names
+        ):
+            continue
+        one, two = paths[low_name], paths[high_name]
+        yield SuggestedRule(
+            ORDER,
+            (low_name, high_name),
+            f"order-{low_name}-{high_name}",
+            (*known(one, lesser), *known(two, greater)),
+            f"number({one}) <= number({two})",
+            (f"{low_name} ", ShownValue(one), f" is above {high_name} ", ShownValue(two), "."),
+            both,
+            fails,
+            "guess" if same < FEWEST_THAT_REACH_IT else chance.strength(expected, int(fails.sum())),
+            f"{int((both & ~fails).sum()):,} records obey it, in {same:,} of them both are the same and not 0; put "
+            f"together at random, {100 * share:.0f} % of records would",
+            expected,
+        )
+
+
+type Implication = tuple[FieldState, FieldState]
+
+_CONTRARY = {"zero": "above-zero", "above-zero": "zero", "missing": "there", "there": "missing"}
+
+
+def leaner(
+    candidates: Sequence[SuggestedRule], given: Iterable[Implication], natural: Collection[str]
+) -> tuple[list[SuggestedRule], int]:
+    """Leave out the candidates of which every step is a chain of steps of others.
+
+    Theorem: what is left out follows from what is left and from `given`, in every record in which the fields have
+    values. Proof: one candidate is left out at a time, and each of its steps is then a path of steps that hold; the
+    relation "there is a path" does not get smaller by that, as the steps of the candidate are such paths.
+
+    Parameters
+    ----------
+    candidates : sequence of SuggestedRule
+        The last are left out first.
+    given : iterable of Implication
+        Steps that hold anyway, such as those of a total without negative parts.
+    natural : collection of str
+        Fields that hold no number below 0, so that they are above 0 where they are not 0.
+
+    Returns
+    -------
+    list of SuggestedRule
+    int
+        How many were left out.
+    """
+    from_given = {step for one in given for step in _both_ways(one, natural)}
+    kept = list(candidates)
+    ways = {id(one): {step for own in one.steps for step in _both_ways(own, natural)} for one in kept}
+    counted: dict[Implication, int] = dict.fromkeys(from_given, 1)
+    after: dict[FieldState, set[FieldState]] = {}
+    for steps in (from_given, *ways.values()):
+        for step in steps:
+            counted[step] = counted.get(step, 0) + (steps is not from_given)
+            after.setdefault(step[0], set()).add(step[1])
+    for one in reversed(candidates):
+        if not one.steps:
+            continue
+        for step in ways[id(one)]:
+            counted[step] -= 1
+            if not counted[step]:
+                after[step[0]].discard(step[1])
+        if all(_leads(after, *step) for step in one.steps):
+            kept = [other for other in kept if other is not one]
+            continue
+        for step in ways[id(one)]:
+            counted[step] += 1
+            after[step[0]].add(step[1])
+    return kept, len(candidates) - len(kept)
+
+
+def exhausted(rules: Iterable[SuggestedRule], codes: Mapping[str, frozenset[str]]) -> Iterator[Implication]:
+    """Yield what rules on the codes of a field say together: IF not B THEN C.
+
+    Theorem: where A has one of its codes, each of which asks for B or for C, a record without B has C. Proof: its
+    code is none of those that ask for B, and so one of those that ask for C.
+
+    Parameters
+    ----------
+    rules : iterable of SuggestedRule
+        With the codes of one field as IF.
+    codes : mapping of str to frozenset of str
+        All codes of a field that always has one, as steps name them.
+    """
+    asked = [(one.steps[0][0][0], {state for (_, state), _ in one.steps}, one.steps[0][1]) for one in rules]
+    for name, first, one in asked:
+        contrary = _CONTRARY.get(one[1])
+        for other, second, two in asked:
+            if name == other and contrary is not None and name in codes and first | second >= codes[name]:
+                yield (one[0], contrary), two
+
+
+def _both_ways(step: Implication, natural: Collection[str]) -> Iterator[Implication]:
+    """Yield a step and what it says the other way round: IF not B THEN not A."""
+    yield step
+    (one, first), (two, second) = step
+    contrary = (_CONTRARY.get(second), _CONTRARY.get(first))
+    if contrary[0] is None or contrary[1] is None:
+        return
+    sized = {name for name, what in step if what in ("zero", "above-zero")}
+    if all(name in natural for name in sized):
+        yield (two, contrary[0]), (one, contrary[1])
+
+
+def _leads(after: dict[FieldState, set[FieldState]], start: FieldState, end: FieldState) -> bool:
+    """Whether steps lead from one to another."""
+    seen, left = {start}, [start]
+    while left:
+        for reached in after.get(left.pop(), ()):
+            if reached == end:
+                return True
+            if reached not in seen:
+                seen.add(reached)
+                left.append(reached)
+    return False
+
 
 EXACT_SUM = 1 << 53
 """Engines add whole numbers up to here without rounding."""

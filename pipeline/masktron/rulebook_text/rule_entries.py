@@ -40,8 +40,6 @@ class RuleEntry:
     together : tuple of int
         Numbers of the rules that stand in the same element, itself among them: they have one context.
     removable : bool
-    set_id : str
-        Of its pattern.
     role : str
         As written: ``warning`` makes it soft, so that a failure is only told.
     soft_by : str
@@ -60,7 +58,6 @@ class RuleEntry:
     message_locked: str = ""
     together: tuple[int, ...] = ()
     removable: bool = True
-    set_id: str = ""
     role: str = ""
     soft_by: str = ""
 
@@ -90,14 +87,11 @@ class RulesInText:
     entries : tuple of RuleEntry
     elements : tuple of Element
         Of the entries.
-    includes : tuple of str
-        What ``include`` and ``extends`` name.
     """
 
     text: XmlText
     entries: tuple[RuleEntry, ...]
     elements: tuple[Element, ...]
-    includes: tuple[str, ...]
 
     @property
     def ids(self) -> frozenset[str]:
@@ -159,7 +153,7 @@ def rules_in(source: bytes, where: str = "rules.sch") -> RulesInText:
         _entry(number, element, locked, together.get(id(element.parent), ()))
         for number, (element, locked) in enumerate(found, 1)
     )
-    return RulesInText(text, entries, tuple(element for element, _ in found), _includes(text.root))
+    return RulesInText(text, entries, tuple(element for element, _ in found))
 
 
 def _entries(root: Element) -> Iterator[tuple[Element, str]]:
@@ -197,22 +191,16 @@ def is_abstract(element: Element) -> bool:
     return element.attributes.get("abstract", "").strip() in ("true", "1")
 
 
-def _includes(root: Element) -> tuple[str, ...]:
-    named = (one.attributes.get("href", "") for one in root.within() if one.name in ("include", "extends"))
-    return tuple(dict.fromkeys(one.partition("#")[0] for one in named if one.partition("#")[0]))
-
-
 def _entry(number: int, element: Element, locked: str, together: tuple[int, ...]) -> RuleEntry:
     attributes = element.attributes
     if element.name not in _CHECKS:
         kind: EntryKind = "instance" if element.name in SETS else "include"
         return RuleEntry(
             number, attributes.get("id", ""), kind, "", "", "", element.line, element.last_line, locked,
-            removable=kind == "instance", set_id=attributes.get("id", ""),
+            removable=kind == "instance",
         )  # fmt: skip
     message, message_locked = shown_message(element)
     rule = element.parent
-    found = None if rule is None else rule.parent
     return RuleEntry(
         number,
         attributes.get("id", ""),
@@ -226,7 +214,6 @@ def _entry(number: int, element: Element, locked: str, together: tuple[int, ...]
         message_locked,
         together,
         removable=not locked,
-        set_id="" if found is None else found.attributes.get("id", ""),
         role=attributes.get("role", ""),
         soft_by=_soft_by(attributes),
     )
@@ -253,4 +240,5 @@ def includes_of(source: bytes, where: str) -> tuple[str, ...]:
             where=f"{where}:{text.root.line}",
             hint="a rulebook begins with <schema xmlns='http://purl.oclc.org/dsdl/schematron'>",
         )
-    return _includes(text.root)
+    named = (one.attributes.get("href", "") for one in text.root.within() if one.name in ("include", "extends"))
+    return tuple(dict.fromkeys(one.partition("#")[0] for one in named if one.partition("#")[0]))

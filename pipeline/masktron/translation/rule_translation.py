@@ -1,10 +1,16 @@
-"""Each check of a rulebook on its way to the recoded file."""
+"""Each check of a rulebook on its way to the recoded file.
+
+A rule may ask nothing any more. ``AGE < 40 or B > 3`` asks nothing of a class from 35 without an end, as somebody of
+it may be 35; and nothing of the classes below. Its translation still applies to what has no class, as a missing age,
+and finds no error in any other record. That is another thing than a rule which every value obeys, and which never
+asked anything of them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from masktron.classify import Edit, classify, reading_removed, record_names
@@ -18,15 +24,50 @@ from masktron.recodings import Recoding
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.records import Layout
 from masktron.translation.joined_rules import ClassedRule, joined_rules
-from masktron.translation.recoded_conditions import recoded
+from masktron.translation.recoded_conditions import RecodedTree, recoded
 from masktron.translation.recoded_spelling import LostError, Spelling
 from masktron.translation.translated_rules import Fate, TranslatedRule, Translation
 from masktron.translation.truth_trees import ALWAYS, TruthTree, both, either, leaves, tree_of
-from masktron.translation.vacuous_rules import asks_nothing_any_more
 from masktron.xpath.focus import ROOT, Scope, spine
 from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, fields_of, reads_everything, walk
 from masktron.xpath.rule_context import without_predicates
 from masktron.xpath.tokens import parse
+
+
+def asks_nothing_any_more(
+    tree: TruthTree, recodings: Sequence[Recoding], version: XPathVersion, *, as_intervals: bool = False
+) -> bool:
+    """Whether a rule asks something of records that have a value in each recoded field, and its translation nothing.
+
+    Parameters
+    ----------
+    tree : TruthTree
+        What the rule asks before fields are recoded.
+    recodings : sequence of Recoding
+        In the order in which the rule is translated.
+    version : str
+    as_intervals : bool
+        As for `masktron.translation.recoded_conditions.recoded`.
+
+    Returns
+    -------
+    bool
+        False as well where that cannot be told.
+    """
+
+    def silent(
+        asked: TruthTree, left: Sequence[Recoding], told: Callable[[RecodedTree], Collection[TruthTree]]
+    ) -> bool:
+        if asked == ALWAYS or not left:
+            return asked == ALWAYS
+        found = told(recoded(asked, left[0], version, as_intervals=as_intervals))
+        return all(silent(one, left[1:], told) for one in found)
+
+    try:
+        return silent(tree, recodings, lambda one: one.now) and not silent(tree, recodings, lambda one: one.before)
+    except LostError:
+        return False  # what is asked of one class alone cannot be written, so that it is something
+
 
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
 _VARIABLE = re.compile(r"\$\s*([\w.-]+)")

@@ -19,7 +19,7 @@ from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
 from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.xpath1 import XPATH1
-from masktron.evaluation.columns.xpath2 import XPATH2
+from masktron.evaluation.columns.xpath2_expressions import XPATH2
 from masktron.sources.columns import Cell
 from masktron.sources.records import Layout
 from rulebook_builder import layout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -17,12 +17,8 @@ from masktron.sources.columns import Batch
 _CHUNK = 5000
 
 
-class BatchJudge(Protocol):
-    """Whoever says what checks that look at one record only say of the records of a batch."""
-
-    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return `Verdict` codes, shape (n, checks)."""
-        ...
+type BatchJudge = Callable[[Batch], NDArray[np.uint8]]
+"""Returns `Verdict` codes of checks that look at one record only, shape (n, checks)."""
 
 
 class DocumentMaker(Protocol):

@@ -10,14 +10,15 @@ Nothing here reads a value: whoever has computed the aggregates, by whatever mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
+from masktron.errors import RulebookError
 from masktron.evaluation.across.derived import extended
-from masktron.evaluation.across.outside import stands_alone
-from masktron.evaluation.across.paths import Map
-from masktron.evaluation.across.predicate_checks import conditions_of
-from masktron.evaluation.across.recognise import Hole
+from masktron.evaluation.across.paths import Map, NotAcross, PathReader, Spot, called
+from masktron.evaluation.across.recognise import Hole, Recogniser
+from masktron.evaluation.across.resolve import Surroundings
 from masktron.evaluation.across.rewrite import (
     PREFIX,
     AttributeNames,
@@ -29,12 +30,265 @@ from masktron.evaluation.across.rewrite import (
 )
 from masktron.evaluation.across.rewrite import filled as fill
 from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
-from masktron.evaluation.across.survey import AggregateSurvey
 from masktron.evaluation.stylesheet import needs_saxon
+from masktron.rulebook.analysis import context_of
 from masktron.rulebook.locality import locality
-from masktron.rulebook.schema import Check, Rulebook, ValueOf
+from masktron.rulebook.schema import Check, Let, Origin, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
-from masktron.xpath.namespaces import STANDARD_NAMESPACES
+from masktron.xpath.context_match import ContextPath, parse_context
+from masktron.xpath.lexer import tokenize, variables
+from masktron.xpath.namespaces import STANDARD_NAMESPACES, with_standard
+from masktron.xpath.tokens import parse, repair
+
+_WORDS = (
+    "and or = != < <= > >= eq ne lt le gt ge + - * div mod idiv , to || if ( (string) (integer) (decimal) (float)"
+)
+_OPERATORS = frozenset(_WORDS.split())
+_NAMES = "not boolean true false number abs floor ceiling round round-half-to-even sum count concat min max avg"
+_FUNCTIONS = frozenset(_NAMES.split())
+
+
+def stands_alone(rulebook: Rulebook, map_: Map, bases: Mapping[tuple[int, int], Spot], check: int) -> bool:
+    """Whether a check fires on a node above the records, and reads nothing of these.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+        With values in the place of what is read of the records.
+    bases : mapping
+        Where each rule fires.
+    """
+    for p, pattern in enumerate(rulebook.patterns):
+        for r, rule in enumerate(pattern.rules):
+            asked = next((c for c in rule.checks if c.index == check), None)
+            if asked is None:
+                continue
+            base = bases.get((p, r))
+            if base is None or base.level >= map_.record.level or not _plain(rule, map_):
+                return False
+            if not all(_apart(earlier, rule) for earlier in pattern.rules[:r]):
+                return False
+            lets = {let.name: let.value for let in (*rulebook.lets, *pattern.lets, *rule.lets)}
+            expressions = [asked.test, *(part.select for part in asked.message if isinstance(part, ValueOf))]
+            return all(_reads_nothing(e, rulebook, lets, map_) for e in expressions)
+    return False
+
+
+def _plain(rule: Rule, map_: Map) -> bool:
+    """Whether the context is a path of plain names, the last of which no other element has."""
+    paths = parse_context(rule.context)
+    if paths is None or any(step.predicates or step.kind != "element" for path in paths for step in path.steps):
+        return False
+    names = [path.steps[-1].name.rpartition(":")[2] for path in paths if path.steps]
+    locals_ = [tag.rpartition("}")[2] for tag in (*map_.outside, *(f.tag for f in map_.layout.fields))]
+    locals_.append(map_.layout.record_tag.rpartition("}")[2])
+    return not set(names) & {name.removeprefix("@") for name in locals_}
+
+
+def _apart(earlier: Rule, rule: Rule) -> bool:
+    """Whether no node is in both contexts, by the names of their last steps."""
+    one, two = (parse_context(r.context) for r in (earlier, rule))
+    if one is None or two is None:
+        return False
+    ends = [{p.steps[-1].plain_name if p.steps else "/" for p in paths} for paths in (one, two)]
+    return None not in ends[0] | ends[1] and not {_local(n) for n in ends[0]} & {_local(n) for n in ends[1]}
+
+
+def _local(name: str | None) -> str:
+    return (name or "").rpartition(":")[2]
+
+
+def _reads_nothing(expression: str, rulebook: Rulebook, lets: Mapping[str, str], map_: Map) -> bool:
+    try:
+        token = parse(expression, with_standard(rulebook.namespaces))
+    except RulebookError:
+        return False
+    if not _harmless(token, map_):
+        return False
+    read = variables(tokenize(expression))
+    return all(name in lets and _reads_nothing(lets[name], rulebook, _without(lets, name), map_) for name in read)
+
+
+def _without(lets: Mapping[str, str], name: str) -> dict[str, str]:
+    return {other: value for other, value in lets.items() if other != name}
+
+
+def _harmless(token: Any, map_: Map) -> bool:
+    symbol = token.symbol
+    if symbol == "$":
+        return True
+    if symbol in ("/", "//", "(name)", "@", ":"):
+        call = called(token)
+        if call is not None:
+            return call[0] in _FUNCTIONS and all(_harmless(part, map_) for part in call[1])
+        return _leads_aside(token, map_)
+    call = called(token)
+    if call is not None:
+        return call[0] in _FUNCTIONS and bool(call[1] or call[0] in ("true", "false")) and _all(call[1], map_)
+    if symbol not in _OPERATORS or (symbol == "*" and not len(token)):
+        return False
+    return _all(list(token), map_)
+
+
+def _all(tokens: list[Any], map_: Map) -> bool:
+    return all(_harmless(part, map_) for part in tokens)
+
+
+def _leads_aside(token: Any, map_: Map) -> bool:
+    """Whether a path of plain names leads through an element that is neither above the records nor in them."""
+    names: list[str] = []
+    for part in token.iter():
+        if part.symbol == "(name)":
+            names.append(str(part.value))
+        elif part.symbol not in ("/", "//", "@"):
+            return False
+    layout = map_.layout
+    tags = (*layout.record_path, *(f.tag for f in layout.fields))
+    inside = {tag.rpartition("}")[2] for tag in tags}
+    aside = {name.rpartition("}")[2].removeprefix("@") for name in map_.outside}
+    return any(name in aside and name not in inside for name in names)
+
+
+class AggregateSurvey:
+    """Walks over a rulebook once.
+
+    Attributes
+    ----------
+    holes : dict of TextPlace to tuple of Hole
+    bases : dict of (pattern, rule) to Spot
+        Where each rule fires; those that fire at several kinds of nodes are left out.
+    reasons : dict of TextPlace to str
+        What was met in an expression and not understood.
+    """
+
+    def __init__(self, rulebook: Rulebook, maps: Mapping[RecordSource, Map]) -> None:
+        self.holes: dict[TextPlace, tuple[Hole, ...]] = {}
+        self.bases: dict[tuple[int, int], Spot] = {}
+        self.reasons: dict[TextPlace, str] = {}
+        self._rulebook = rulebook
+        self._namespaces = with_standard(rulebook.namespaces)
+        self._map = maps["file"]
+        around = Surroundings(
+            rulebook.version,
+            PathReader(self._namespaces, frozenset(one.name for one in rulebook.beside)),
+            maps,
+            Spot(0),
+        )
+        around = self._lets(around, rulebook.lets, (), shared=True)
+        for p, pattern in enumerate(rulebook.patterns):
+            self._pattern(replace(around, scope=p), p, pattern)
+
+    def _pattern(self, around: Surroundings, p: int, pattern: Pattern) -> None:
+        around = self._lets(around, pattern.lets, (p,), shared=True)
+        for r, rule in enumerate(pattern.rules):
+            base = self._base(rule)
+            if base is None:
+                continue
+            self.bases[p, r] = base
+            self._rule(replace(around, base=base), (p, r), rule)
+
+    def _rule(self, around: Surroundings, place: TextPlace, rule: Rule) -> None:
+        around = self._lets(around, rule.lets, place, shared=False)
+        for c, check in enumerate(rule.checks):
+            self._expression(around, check.test, (*place, c, 0), truth=True)
+            for k, part in enumerate(check.message):
+                if isinstance(part, ValueOf) and not part.is_name:
+                    self._expression(around, part.select, (*place, c, k + 1), truth=False)
+
+    def _lets(self, around: Surroundings, lets: tuple[Let, ...], place: TextPlace, *, shared: bool) -> Surroundings:
+        for k, let in enumerate(lets):
+            token, inner = self._expression(around, let.value, (*place, -1 - k), truth=False)
+            known = let.name in around.variables
+            value = None
+            if token is not None and not known:
+                try:
+                    value = inner.value(token)
+                except NotAcross:
+                    value = None
+            around = around.bind(let.name, value)
+            if shared and not known:
+                around = replace(around, shared=around.shared | {let.name})
+        return around
+
+    def _expression(
+        self, around: Surroundings, expression: str, place: TextPlace, *, truth: bool
+    ) -> tuple[Any, Surroundings]:
+        around = replace(around, source=repair(expression))
+        try:
+            token = parse(expression, self._namespaces)
+        except RulebookError:
+            return None, around
+        recogniser = Recogniser(around)
+        found = tuple(sorted(recogniser.holes(token, around, truth=truth), key=lambda hole: hole.start))
+        if found:
+            self.holes[place] = found
+        if recogniser.reasons:
+            self.reasons[place] = recogniser.reasons[0]
+        return token, around
+
+    def _base(self, rule: Rule) -> Spot | None:
+        paths = context_of(self._rulebook, rule.context)
+        spots = {self._target(path) for path in paths or ()}
+        return spots.pop() if len(spots) == 1 else None
+
+    def _target(self, path: ContextPath) -> Spot | None:
+        """Return where the nodes of a context stand, by the name of its last step."""
+        if not path.steps:
+            return Spot(0)
+        last = path.steps[-1]
+        if last.plain_name is None:
+            return None
+        prefix, colon, local = last.plain_name.rpartition(":")
+        uri = self._namespaces.get(prefix, "") if colon else ""
+        tag = f"{{{uri}}}{local}" if uri else local
+        found = list(self._spots(tag, attribute=last.kind == "attribute"))
+        return found[0] if len(found) == 1 else None
+
+    def _spots(self, tag: str, *, attribute: bool) -> Iterator[Spot]:
+        layout = self._map.layout
+        if not attribute:
+            yield from (Spot(i + 1) for i, name in enumerate(layout.record_path) if name == tag)
+        for i, f in enumerate(layout.fields):
+            if f.tag == tag and f.attribute == attribute:
+                yield Spot(len(layout.record_path), i)
+
+
+def conditions_of(rulebook: Rulebook, layout: Layout, predicates: Collection[Predicate]) -> Rulebook:
+    """Return a rulebook with one check for each condition: it holds where the condition is true.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+        Whose variables and prefixes the conditions use.
+    layout : Layout
+        Of the records that they are asked of.
+    """
+    tags = (*layout.record_path, *(field.tag for field in layout.fields))
+    uris = dict.fromkeys(tag[1:].partition("}")[0] for tag in tags if tag.startswith("{"))
+    prefixes = {uri: f"m-across{k}" for k, uri in enumerate(uris)}
+    here = Origin(str(rulebook.path), 0)
+    patterns = []
+    for i, predicate in enumerate(predicates):
+        check = Check(f"condition-{i}", i, "assert", predicate.source, (), here)
+        rule = Rule(_context(predicate, layout, prefixes), (), (check,), here)
+        lets = rulebook.patterns[predicate.scope].lets if predicate.scope >= 0 else ()
+        patterns.append(Pattern(f"condition-{i}", lets, (rule,), here))
+    namespaces = (*rulebook.namespaces, *((prefix, uri) for uri, prefix in prefixes.items()))
+    return replace(rulebook, patterns=tuple(patterns), namespaces=namespaces)
+
+
+def _context(predicate: Predicate, layout: Layout, prefixes: Mapping[str, str]) -> str:
+    steps = [_step(tag, prefixes) for tag in layout.record_path]
+    if predicate.field is not None:
+        field = layout.fields[predicate.field]
+        steps.append(("@" if field.attribute else "") + _step(field.tag, prefixes))
+    return "/" + "/".join(steps)
+
+
+def _step(tag: str, prefixes: Mapping[str, str]) -> str:
+    uri, _, local = tag[1:].partition("}")
+    return f"{prefixes[uri]}:{local}" if tag.startswith("{") else tag
+
 
 type ConstantValue = int | float | bool | None
 """Of an aggregate that is the same for all records; None is the empty sequence."""

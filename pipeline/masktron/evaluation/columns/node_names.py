@@ -45,7 +45,7 @@ def name_of(function: str, arguments: Sequence[Items], state: State) -> Items:
     if len(texts) == 1 and state.focus is nodes:
         # the context item is there wherever something is asked of it, and its name is one for all records
         return one(literal(texts[0][1]), doubt.mask)
-    return one(merged([same_text(text, node.present) for node, text in texts], ""), doubt.mask)
+    return one(merged([same_text(text, node.present) for node, text in texts]), doubt.mask)
 
 
 def name_of_node(function: str, node: Node, state: State) -> str:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.decimal_bounds import settled
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
-    NO,
     RECORD,
     YES,
     Bools,
@@ -124,15 +123,11 @@ def double_text(value: float) -> str | None:
     return text.removesuffix(".0")
 
 
-def one_text(
-    items: Items, source: FieldSource, doubt: Doubt, *, default: str | None = "", cast: bool = False
-) -> String:
-    """Return a sequence of at most one item as text.
+def one_text(items: Items, source: FieldSource, doubt: Doubt, *, cast: bool = False) -> String:
+    """Return a sequence of at most one item as text, and the empty sequence as the empty text.
 
     Parameters
     ----------
-    default : str or None
-        What stands for the empty sequence; with None, the text is absent there.
     cast : bool
         Whether any atomic value is taken; else only untyped values and strings are, and the rest are type errors.
     """
@@ -140,29 +135,18 @@ def one_text(
     if not cast and any(not isinstance(part, String | Untyped) for part in parts):
         raise NotColumnar("a type error: a string is asked for")
     texts = [as_text(part, source, doubt) for part in parts]
-    if not texts:
-        return _absent(default)
-    if len(texts) == 1 and (default is None or texts[0].present is YES):
-        return texts[0]
-    return merged(texts, default)
+    return texts[0] if len(texts) == 1 and texts[0].present is YES else merged(texts)
 
 
-def _absent(default: str | None) -> String:
+def merged(texts: Iterable[String]) -> String:
+    """Return alternatives, of which no record has two, as one text; it is empty where there is none."""
+    values = [""]
     codes = np.zeros(1, dtype=np.int64)
-    return String(YES, codes, (default,)) if default is not None else String(NO, codes - 1, ())
-
-
-def merged(texts: Iterable[String], default: str | None) -> String:
-    """Return alternatives, of which no record has two, as one text."""
-    values: list[str] = [default if default is not None else ""]
-    codes = np.zeros(1, dtype=np.int64)
-    present = YES if default is not None else NO
     for text in texts:
         codes = np.where(text.present, text.codes + len(values), codes)
         values += text.values
         values.append("")
-        present = present if present is YES else present | text.present
-    return String(present, codes, tuple(values))
+    return String(YES, codes, tuple(values))
 
 
 def combined(function: Callable[..., Any], columns: Iterable[Dictionary]) -> tuple[Integers, list[Any]]:

@@ -109,7 +109,7 @@ def first(nodes: Items, texts: Sequence[String], source: FieldSource) -> Items:
         doubt.add(some((nodes.count > 1) & ~known))
         nearest = starts.argmin(axis=0)
         texts = [where(text, nearest == k) for k, text in enumerate(texts)]
-    return one(merged(texts, ""), doubt.mask)
+    return one(merged(texts), doubt.mask)
 
 
 def places(nodes: Items, source: FieldSource) -> tuple[Integers, Bools]:

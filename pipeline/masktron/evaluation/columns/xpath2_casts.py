@@ -30,7 +30,7 @@ from masktron.evaluation.columns.number_items import LIMIT, as_double, exact_of_
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, tested
 from masktron.sources.columns import NumberForm
-from masktron.sources.lexical import INTEGER_TYPES, XML_SPACE
+from masktron.sources.lexical import XML_SPACE
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -64,8 +64,8 @@ def _cast(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Item:
             return as_double(item, source, doubt)
         case "decimal":
             return _decimal(item, source, doubt)
-        case _ if target in INTEGER_TYPES:
-            return _within(_integer(item, source, doubt), target, doubt)
+        case "integer":
+            return _integer(item, source, doubt)
         case _:
             raise NotColumnar(f"the type xs:{target}")
 
@@ -122,24 +122,6 @@ def _truncated(item: Double, doubt: Doubt) -> Exact:
     return Exact(item.present, np.where(lost, 0, np.trunc(item.value)).astype(np.int64), 0, integer=True)
 
 
-def _within(item: Exact, target: str, doubt: Doubt) -> Exact:
-    low, high = INTEGER_TYPES[target]
-    if (low, high) == (None, None):
-        return item
-    settled(item, doubt)
-    doubt.add(some(~_inside(item, low, high) & item.present))
-    return item
-
-
-def _inside(item: Exact, low: int | None, high: int | None) -> Bools:
-    inside = YES
-    if low is not None and low >= -LIMIT:
-        inside = inside & (item.mantissa >= low)
-    if high is not None and high <= LIMIT:
-        inside = inside & (item.mantissa <= high)
-    return inside
-
-
 def castable(items: Items, target: str, source: FieldSource, *, optional: bool) -> Items:
     """Return whether a sequence is one item (or none, if that is allowed) that can be cast."""
     doubt = Doubt(items.unsure)
@@ -170,7 +152,7 @@ def _castable(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Boo
 def _text_castable(item: Untyped | String, target: str, source: FieldSource, doubt: Doubt) -> Bools:
     if target == "string":
         return YES
-    if target not in ("boolean", "double", "decimal") and target not in INTEGER_TYPES:
+    if target not in ("boolean", "double", "decimal", "integer"):
         raise NotColumnar(f"the type xs:{target}")
     if isinstance(item, Untyped) and target in ("double", "decimal", "integer"):
         return _number_castable(item, target, source, doubt)
@@ -203,11 +185,4 @@ def _reads_as(text: str, target: str) -> bool | None:
         case "decimal":
             return _DECIMAL.fullmatch(text) is not None
         case _:
-            return _INTEGER.fullmatch(text) is not None and _in_range(text, target)
-
-
-def _in_range(text: str, target: str) -> bool | None:
-    low, high = INTEGER_TYPES[target]
-    if len(text) > 100 and target != "integer":
-        return None
-    return target == "integer" or ((low is None or int(text) >= low) and (high is None or int(text) <= high))
+            return _INTEGER.fullmatch(text) is not None

@@ -12,6 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
+from masktron.errors import RulebookError
 from masktron.evaluation.columns.comparisons import (
     GENERAL_OF_VALUE,
     RELATIONS,
@@ -21,6 +22,7 @@ from masktron.evaluation.columns.comparisons import (
     general,
     holding,
 )
+from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.function_table import call
 from masktron.evaluation.columns.items import (
     NO,
@@ -44,8 +46,8 @@ from masktron.evaluation.columns.items import (
 from masktron.evaluation.columns.node_names import NAMINGS, name_of
 from masktron.evaluation.columns.operators import arithmetic, negated
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.state import State, variable
-from masktron.evaluation.columns.string_functions import concatenated
 from masktron.evaluation.columns.xpath2_casts import cast, castable
 from masktron.evaluation.columns.xpath2_steps import (
     all_fields,
@@ -54,10 +56,8 @@ from masktron.evaluation.columns.xpath2_steps import (
     attribute_step,
     child_step,
     children,
-    common,
     context_item,
     current_node,
-    expanded_name,
     named,
     namespace_of,
     parent_node,
@@ -65,6 +65,7 @@ from masktron.evaluation.columns.xpath2_steps import (
     text_node,
 )
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES
+from masktron.xpath.tokens import parse
 
 _SCHEMA = STANDARD_NAMESPACES["xs"]
 _MAX_STEPS = 256
@@ -160,10 +161,6 @@ def _loop(items: Items, parts: list[Items]) -> Items:
 
 def _union(token: Any, state: State) -> Items:
     return in_document_order(joined([evaluate(token[0], state), evaluate(token[1], state)]))
-
-
-def _intersection(token: Any, state: State) -> Items:
-    return common(evaluate(token[0], state), evaluate(token[1], state), other=token.symbol == "except")
 
 
 def _binary(token: Any, state: State) -> Items:
@@ -329,22 +326,6 @@ def _castable(token: Any, state: State) -> Items:
     return castable(evaluate(token[0], state), target, state.source, optional=optional)
 
 
-def _concatenated(token: Any, state: State) -> Items:
-    return concatenated((evaluate(token[0], state), evaluate(token[1], state)), state.source)
-
-
-def _arrow(token: Any, state: State) -> Items:
-    function = token[1]
-    if function.symbol == ":" and namespace_of(str(function[0].value), state.scope) == FUNCTIONS_NAMESPACE:
-        function = function[1]
-    if "function" not in str(function.label) or function.symbol == "current" or len(token) != 3:
-        raise NotColumnar("an arrow to what is no function of the standard")
-    more = token[2]
-    others = [] if not len(more) else list(more[0]) if more[0].symbol == "," else [more[0]]
-    arguments = (evaluate(token[0], state), *(evaluate(t, state) for t in others))
-    return call(function.symbol, arguments, state.focus, state.source)
-
-
 _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
     {
         "(string)": _literal,
@@ -352,7 +333,6 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "(decimal)": _literal,
         "(float)": _literal,
         "(name)": named,
-        "Q{": expanded_name,
         ":": _prefixed,
         ".": context_item,
         "..": parent_node,
@@ -366,8 +346,6 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "!": _mapped,
         "|": _union,
         "union": _union,
-        "intersect": _intersection,
-        "except": _intersection,
         "*": _wildcard,
         "+": _binary,
         "-": _binary,
@@ -388,7 +366,19 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "[": _predicate,
         "cast": _cast,
         "castable": _castable,
-        "||": _concatenated,
-        "=>": _arrow,
     }
 )
+
+
+_STANDARD = tuple((prefix, STANDARD_NAMESPACES[prefix]) for prefix in ("xs", "fn", "math"))
+
+
+def _parsed(source: str, scope: ColumnScope) -> Any:
+    try:
+        return parse(source, dict((*_STANDARD, *scope.namespaces)))
+    except RulebookError as error:
+        raise NotColumnar(f"the expression cannot be read: {error}") from None
+
+
+XPATH2 = Dialect(_parsed, evaluate)
+"""The version makes no difference, as the engine that decides has one for all."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.xpath.regex_ambiguity import NotAnalysedError, ambiguity
 
 _CLASSES: Mapping[str, str] = MappingProxyType(
     {
@@ -67,9 +65,6 @@ def translated(source: str, flags: str = "") -> TranslatedRegex:
     text = reader.alternatives(0)
     if reader.at != len(source):
         raise NotColumnar("a regular expression that is not understood")
-    with suppress(NotAnalysedError):
-        if ambiguity(source, flags):  # Python's matcher would try them all, and in this process
-            raise NotColumnar("a regular expression that can be read in exponentially many ways")
     try:
         return TranslatedRegex(re.compile(text, option), reader.ascii_only or "i" in flags)
     except re.error:
@@ -83,6 +78,7 @@ class _Reader:
         self.dot = dot
         self.at = 0
         self.ascii_only = False
+        self.choices = 0
 
     def peek(self) -> str:
         return self.source[self.at : self.at + 1]
@@ -98,18 +94,24 @@ class _Reader:
         parts = [self.branch(depth)]
         while self.peek() == "|":
             self.take()
+            self.choices += 1
             parts.append(self.branch(depth))
         return "|".join(parts)
 
     def branch(self, depth: int) -> str:
         text = ""
         while self.peek() and self.peek() not in "|)":
+            choices = self.choices
             atom, quantifiable = self.atom(depth)
             text += atom
             match = _QUANTIFIER.match(self.source, self.at)
             if match is not None:
                 if not quantifiable or (match[2] and int(match[2]) < int(match[1])):
                     raise NotColumnar("a quantifier of a regular expression")
+                if self.choices > choices and match[0][0] != "?":
+                    # Python's matcher may try exponentially many ways, and no signal ends it
+                    raise NotColumnar("a repeated group that can be read in several ways")
+                self.choices += match[0][0] != "{" or match[2] is not None
                 text += match[0]
                 self.at = match.end()
         return text

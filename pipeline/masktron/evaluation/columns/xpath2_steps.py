@@ -15,12 +15,10 @@ from masktron.evaluation.columns.items import (
     RECORD,
     YES,
     Bools,
-    Doubt,
     Integers,
     Items,
     Node,
     NodePart,
-    in_document_order,
     where,
 )
 from masktron.evaluation.columns.outcome import NotColumnar
@@ -55,11 +53,6 @@ def named(token: Any, state: State) -> Items:
     return children(str(token.value), "", state, attribute=False)
 
 
-def expanded_name(token: Any, state: State) -> Items:
-    """``Q{uri}name``"""
-    return children(str(token[1].value), str(token[0].value), state, attribute=False)
-
-
 def attribute_step(token: Any, state: State) -> Items:
     """``@name`` and ``attribute::name``"""
     name, uri = _test(token[0], state)
@@ -74,8 +67,6 @@ def _test(token: Any, state: State) -> tuple[str | None, str]:
         return str(token.value), ""
     if token.symbol == "*":
         return None, ""
-    if token.symbol == "Q{":
-        return str(token[1].value), str(token[0].value)
     if token.symbol == ":" and token[1].symbol == "(name)" and token[0].symbol == "(name)":
         uri = namespace_of(str(token[0].value), state.scope)
         if uri is not None:
@@ -164,18 +155,6 @@ def parent_node(token: Any, state: State) -> Items:
     if node.kind is NodePart.TEXT:
         return Items((where(Node(YES, node.at), node.present),), focus.unsure)
     return Items((where(Node(YES, RECORD), node.present),), focus.unsure)
-
-
-def common(left: Items, right: Items, *, other: bool) -> Items:
-    """Return the nodes of the left that are on the right, too (``intersect``), or that are not (``except``)."""
-    ones, others = in_document_order(left), in_document_order(right)
-    there = {(node.at, node.kind): node.present for node in others.items if isinstance(node, Node)}
-    kept = []
-    for node in ones.items:
-        if isinstance(node, Node):
-            also = there.get((node.at, node.kind), NO)
-            kept.append(where(node, ~also if other else also))
-    return Items(tuple(kept), Doubt(ones.unsure, others.unsure).mask, ones.single, ones.ordered)
 
 
 def at_position(items: Items, position: int) -> Items:

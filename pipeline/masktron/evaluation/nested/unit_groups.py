@@ -57,7 +57,7 @@ class UnitMembers:
         """Yield a code of each composition with its units, in ascending order.
 
         Equal compositions have equal codes in all batches. That units of one code are composed alike is very likely,
-        and left to be tested where it matters (`masktron.evaluation.nested.wide_batches`).
+        and left to be tested where it matters (`masktron.evaluation.nested.unit_program`).
         """
         codes = self._codes()[TOP]
         order = np.argsort(codes, kind="stable")

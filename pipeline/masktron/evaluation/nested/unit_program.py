@@ -4,31 +4,220 @@ Theorem: a check fires on a node of a unit, and fails there, exactly where the c
 record (`masktron.unrolling.unrolled.unroll`). So what a check does on the nodes of a unit is the sum of what its
 unrolled checks do on the wide record. Where one of them is not known, or leaves a wide record open, the check is left
 open for the whole unit, and the engine evaluates it as it is written.
+
+Checks on records of one level alone are evaluated on its table. Theorem: a table of a level is a flat file whose
+records have the fields of the level. A check says the same of a record there and in the nested file where its context
+selects records or fields of that level only, and where neither it nor a context before it names what else stands in
+these records: no records of other levels, and, where there are some in them, no node but by name. What reads the
+records around one is refused by the compiler of columns.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.errors import RulebookError
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
-from masktron.evaluation.nested.level_checks import checks_by_level
 from masktron.evaluation.nested.unit_groups import UnitMembers
-from masktron.evaluation.nested.wide_batches import WideView
-from masktron.rulebook.schema import Rulebook
-from masktron.sources.columns import Batch
+from masktron.rulebook.analysis import context_of
+from masktron.rulebook.schema import Let, Pattern, Rulebook
+from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.records import Layout
-from masktron.sources.unit_batches import UnitBatch, UnitPart
+from masktron.sources.unit_batches import BatchRows, UnitBatch, UnitPart
 from masktron.sources.wide.composition import Composition
-from masktron.sources.wide.wide_record import WideRecord
+from masktron.sources.wide.wide_record import UnitField, UnitPlace, WideRecord
 from masktron.unrolling.element_order import order_bound
 from masktron.unrolling.unrolled import unroll
+from masktron.xpath.context_match import ContextPath
+from masktron.xpath.tokens import parse
+
+type PlaceRows = Mapping[str, NDArray[np.intp]]
+"""By the name of a place, the row of the member of each unit in its level; -1 where it has none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WideView:
+    """How wide records of a class of compositions are seen in batches of units.
+
+    Attributes
+    ----------
+    wide : WideRecord
+    fields : tuple of UnitField or UnitPlace
+        What each field of its layout is: a field of a member, or whether a member is there.
+    """
+
+    wide: WideRecord
+    fields: tuple[UnitField | UnitPlace, ...]
+
+    @classmethod
+    def of(cls, wide: WideRecord) -> Self:
+        """Find out what the fields of a wide record are."""
+        known: dict[str, UnitField | UnitPlace] = {f"@{p.presence}": p for p in wide.places if p.presence}
+        known |= {leaf.name: leaf for place in wide.places for leaf in place.leaves}
+        return cls(wide, tuple(known[field.name] for field in wide.layout.fields))
+
+    def rows(self, members: UnitMembers, units: NDArray[np.intp]) -> tuple[PlaceRows, NDArray[np.bool_]]:
+        """Return where the members of units stand, and which of the units the wide record describes."""
+        found: dict[str, NDArray[np.intp]] = {self.wide.unit.name: units}
+        fits = np.ones(len(units), dtype=np.bool_)
+        for place in self.wide.places:
+            above = found[place.name]
+            for kind, child in zip(place.members, place.level.children, strict=True):
+                path = (*place.level_path, child.name)
+                nobody = np.full(len(units), -1)
+                if path not in members.counts:
+                    found.update((member.name, nobody) for member in kind)
+                    continue
+                there = above >= 0
+                counts = np.where(there, members.counts[path].take(above, mode="clip"), 0)
+                first = members.first[path].take(above, mode="clip")
+                fits &= counts <= len(kind)
+                for at, member in enumerate(kind):
+                    fits &= (counts > at) | (not member.sure)
+                    found[member.name] = np.where(counts > at, first + at, nobody)
+        return found, fits
+
+    def batch(self, members: UnitMembers, units: NDArray[np.intp], rows: PlaceRows) -> Batch:
+        """Return the wide records of units that this describes."""
+        batch = members.batch
+        return Batch(
+            layout=self.wide.layout,
+            codec=batch.codec,
+            buffer=batch.buffer,
+            offset=batch.offset,
+            first=batch.first,
+            starts=batch.starts[units],
+            stops=batch.stops[units],
+            lines=batch.lines[units],
+            odd=batch.odd[units],
+            cells=_WideCells(batch.levels, self, rows),
+        )
+
+
+class _WideCells(Sequence[Cells]):
+    """The cells of wide records, gathered field by field when they are asked for."""
+
+    def __init__(self, levels: Mapping[LevelPath, BatchRows], view: WideView, rows: PlaceRows) -> None:
+        self._levels, self._view, self._rows = levels, view, rows
+        self._known: dict[int, Cells] = {}
+
+    def __len__(self) -> int:
+        return len(self._view.fields)
+
+    @overload
+    def __getitem__(self, at: int) -> Cells: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Cells]: ...
+    def __getitem__(self, at: int | slice) -> Cells | Sequence[Cells]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(len(self))[at]]
+        if at not in self._known:
+            self._known[at] = self._gathered(self._view.fields[at])
+        return self._known[at]
+
+    def _gathered(self, one: UnitField | UnitPlace) -> Cells:
+        place = one if isinstance(one, UnitPlace) else one.place
+        rows = self._rows[place.name]
+        there = rows >= 0
+        level = self._levels.get(place.level_path)
+        if isinstance(one, UnitPlace) or level is None:
+            start = np.zeros(len(rows), dtype=np.int64)  # nobody reads the text of what says that a member is there
+            stop, status = start + there, np.where(there, Cell.TEXT, Cell.ABSENT).astype(np.uint8)
+            return Cells(start, stop if isinstance(one, UnitPlace) else start, status)
+        cells = level.cells[place.level.fields.index(one.field)]
+        status = cells.status.take(rows, mode="clip")
+        if not there.all():
+            status[~there] = Cell.ABSENT
+        return Cells(cells.start.take(rows, mode="clip"), cells.stop.take(rows, mode="clip"), status)
+
+
+_BEYOND_NAMES = frozenset([".", "*", "//", "descendant", "descendant-or-self", "node", "text", "self"])
+
+
+def checks_by_level(rulebook: Rulebook, tree: Tree) -> dict[LevelPath, list[int]]:
+    """Return the checks that may be evaluated on the table of one level.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+        Of the nested file.
+    tree : Tree
+    """
+    placing = _Placing(rulebook, tree)
+    found: dict[LevelPath, list[int]] = {}
+    for pattern in rulebook.patterns:
+        for check, path in placing.of(pattern):
+            found.setdefault(path, []).append(check)
+    return found
+
+
+class _Placing:
+    def __init__(self, rulebook: Rulebook, tree: Tree) -> None:
+        self._rulebook = rulebook
+        self._spaces = dict(rulebook.namespaces)
+        self._levels = dict(tree.levels())
+        self._records = {level.name for level in self._levels.values()}
+
+    def of(self, pattern: Pattern) -> Iterator[tuple[int, LevelPath]]:
+        before: list[str] = []
+        lets = [*self._rulebook.lets, *pattern.lets]
+        for rule in pattern.rules:
+            paths = context_of(self._rulebook, rule.context)
+            if paths is None:
+                return
+            before += [text for path in paths for step in path.steps for text in step.predicates]
+            at = self._level(paths)
+            if at is None:
+                continue
+            for check in rule.checks:
+                if all(self._stays(text, at) for text in (*before, *_values([*lets, *rule.lets]), check.test)):
+                    yield check.index, at
+
+    def _level(self, paths: Sequence[ContextPath]) -> LevelPath | None:
+        """Return the only level of which paths may select records or fields."""
+        found: set[LevelPath] = set()
+        for path in paths:
+            name = path.steps[-1].plain_name if path.steps else None
+            if name is None:
+                return None
+            local, attribute = name.rpartition(":")[2], path.steps[-1].kind == "attribute"
+            found |= {at for at, level in self._levels.items() if _has(level, local, attribute=attribute)}
+        return found.pop() if len(found) == 1 else None
+
+    def _stays(self, text: str, at: LevelPath) -> bool:
+        """Whether an expression names no records, and nothing but by name where there are some in the level."""
+        try:
+            waiting: list[Any] = [parse(text, self._spaces)]
+        except RulebookError:
+            return False
+        leaf = not self._levels[at].children
+        while waiting:
+            token = waiting.pop()
+            parts = list(token)
+            if token.symbol == "(name)" and str(token.value) in self._records:
+                return False
+            if not leaf and token.symbol in _BEYOND_NAMES and (token.symbol != "*" or not parts):
+                return False
+            waiting += parts
+        return True
+
+
+def _has(level: Level, local: str, *, attribute: bool) -> bool:
+    fields = {(f.tag.rpartition("}")[2], f.attribute) for f in level.fields}
+    return (local, attribute) in fields or (not attribute and level.name == local)
+
+
+def _values(lets: Sequence[Let]) -> Iterator[str]:
+    yield from (let.value for let in lets)
+
 
 ENOUGH = 100
 """Units of a composition from which on rules are unrolled for it: for fewer, the engine takes less time."""

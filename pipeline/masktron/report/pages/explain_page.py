@@ -252,7 +252,6 @@ def _preflight(preflight: PlainData) -> list[PagePart]:
         *listed("Rules that follow from others", redundant),
         *listed("Rules that say the same", _duplicates(preflight)),
         *listed("Alternatives that no record can satisfy", _decided(preflight, "impossible")),
-        *listed("Bounds that no record can reach", _decided(preflight, "never_tight")),
         *listed("Rules that every record satisfies", preflight.names("always")),
         *listed("Rules that no record satisfies", preflight.names("never")),
         *listed("Not decided", preflight.names("undecided")),

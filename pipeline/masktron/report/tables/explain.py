@@ -147,10 +147,8 @@ def preflight_lines(result: ExplainResult) -> list[RenderableType]:
         *noted("redundant", [_redundancy(each) for each in found.redundant]),
         *noted("the same", [", ".join(ids) for ids in found.duplicates]),
         *noted("can never hold", [_part(each) for each in found.impossible]),
-        *noted("never reached", [_part(each) for each in found.never_tight]),
         *noted("always true", found.always),
         *noted("untested", list(_untested(result))),
-        *noted("limits that no record comes near", _far(result)),
         *([_allowed(found.allowed)] if found.allowed else []),
         *noted(
             "ties", [f"{t.rule}: {', '.join(t.masked)} to {', '.join(t.unmasked)}, {t.meaning}" for t in result.ties]
@@ -191,16 +189,6 @@ def _untested(result: ExplainResult) -> Iterator[str]:
     reasons = dict.fromkeys(each.untested for each in result.coverage if each.untested is not None)
     for reason in reasons:
         yield f"{', '.join(each.rule for each in result.coverage if each.untested == reason)}: {reason}"
-
-
-def _far(result: ExplainResult) -> list[str]:
-    """Rules with bounds that no record comes near which satisfies them."""
-    far = [each.rule for each in result.coverage if each.records and each.at_bound == 0]
-    if not far:
-        return []
-    return [
-        f"{', '.join(far)}; one more or less in the last digit of a field takes no record that keeps them to a limit"
-    ]
 
 
 def _allowed(found: Sequence[AllowedValues]) -> Table:

@@ -57,38 +57,15 @@ def _visiting(rule: Rule, earlier: Sequence[Rule], namespaces: Namespaces) -> Ru
     for path in from_:
         if path.kind not in ("element", "document"):
             raise _refused("the context of a rule with visit-each", rule.context, rule.origin)
-    heads = []
-    for path in from_:
-        held = [test for other in earlier for test in _taken(path, other, namespaces)]
-        if held and not path.steps:
-            raise _refused("the context of a rule with visit-each", rule.context, rule.origin)
-        heads.append(_written(path) + "".join(f"[not({test})]" for test in held))
+    what = "the context of a rule before one with visit-each"
+    taken = [path for other in earlier for path in _paths(other.context, namespaces, other.origin, what)]
+    if taken and any(not path.steps for path in from_):
+        raise _refused("the context of a rule with visit-each", rule.context, rule.origin)
+    free = "".join(f"[not({condition(path)})]" for path in taken)
+    heads = [_written(path) + free for path in from_]
     tails = [_written(path) for path in visited]
     joined = (head if tail == "." else f"{head.rstrip('/')}/{tail}" for head in heads for tail in tails)
     return replace(rule, context=" | ".join(joined), written=rule.context)
-
-
-def _taken(path: ContextPath, other: Rule, namespaces: Namespaces) -> Iterator[str]:
-    """Yield for an earlier rule what is true of the nodes of a path that are in its context too."""
-    what = "the context of a rule before one with visit-each"
-    for theirs in _paths(other.context, namespaces, other.origin, what):
-        ours, last = (p.steps[-1] if p.steps else None for p in (path, theirs))
-        names = _names(ours, namespaces), _names(last, namespaces)
-        if None not in names and names[0] != names[1]:
-            continue
-        plain = last is not None and last.predicates and not last.positional and not theirs.absolute
-        if plain and last is not None and None not in names and len(theirs.steps) == 1:
-            yield " and ".join(f"({p})" for p in last.predicates)
-        else:
-            yield condition(theirs)
-
-
-def _names(step: Step | None, namespaces: Namespaces) -> tuple[str, str] | None:
-    """Return namespace and local name of the elements that a step selects; None where there may be several."""
-    if step is None or step.kind != "element" or step.plain_name is None:
-        return None
-    prefix, _, local = step.plain_name.rpartition(":")
-    return dict(namespaces).get(prefix, prefix), local
 
 
 def _check_down(what: str, expression: str, origin: Origin) -> None:
@@ -162,34 +139,8 @@ def _restricted(rule: Rule, starts: Sequence[ContextPath], namespaces: Namespace
     if any(not path.steps for path in paths):
         raise _refused("the context of a rule in a phase with from", rule.context, rule.origin)
     within = " or ".join(f"ancestor-or-self::*[{condition(start)}]" for start in starts)
-    contexts: list[str] = []
-    for path in paths:
-        below = _below(path, starts[0], namespaces) if len(starts) == 1 else None
-        contexts += [f"{_written(path)}[{within}]"] if below is None else below
-    return replace(rule, context=" | ".join(contexts), written=rule.written or rule.context)
-
-
-def _below(path: ContextPath, start: ContextPath, namespaces: Namespaces) -> list[str] | None:
-    """Return paths to the nodes of a path that stand at or below a start; None where that takes a condition.
-
-    The start is ``/f1/../fm`` and the path ``s1/../sn``, both plain steps of children. Either all of the path is
-    below the start, or its first steps are the last ones of the start.
-    """
-    above = [_names(step, namespaces) for step in start.steps]
-    if None in above or any(step.predicates or step.gap for step in start.steps):
-        return None
-    relative = not path.absolute or path.steps[0].gap
-    first = replace(path.steps[0], gap=False)
-    steps = (first, *path.steps[1:])
-    if not relative or any(step.gap for step in steps) or any(step.kind == "any" for step in steps):
-        return None
-    names = [_names(step, namespaces) for step in steps]
-    if None in names[:-1] or (names[-1] is None and steps[-1].kind != "attribute"):
-        return None
-    found = [(*start.steps, replace(first, gap=True), *steps[1:])]
-    shared = range(1, min(len(steps), len(above)) + 1)
-    found += [(*start.steps[:-n], *steps) for n in shared if names[:n] == above[-n:]]
-    return [_written(ContextPath(steps, absolute=True)) for steps in found]
+    context = " | ".join(f"{_written(path)}[{within}]" for path in paths)
+    return replace(rule, context=context, written=rule.written or rule.context)
 
 
 def subject_of(subject: str, origin: Origin, namespaces: Namespaces) -> str | None:

@@ -19,15 +19,15 @@ from masktron.rulebook.schematron.terms import (
     LEFT_OVER,
     MIXED,
     OLDER,
-    Term,
 )
 from masktron.xpath.namespaces import XSL
 
 _XML = "http://www.w3.org/XML/1998/namespace"
 _PROGRAMS = frozenset({XSL, "http://www.w3.org/2012/xquery"})
 """What is foreign and would change what rules mean."""
-_REFUSED = frozenset({("pattern", "documents"), ("group", "documents"), ("let", "as")})
-"""Attributes that are refused wherever they stand; the others are refused where they are read."""
+_DATA = "rules are about the data file; document() reaches the original"
+_REFUSED = {("pattern", "documents"): _DATA, ("group", "documents"): _DATA, ("let", "as"): "cast in the value"}
+"""Attributes that are refused wherever they stand, with what to do; the others are refused where they are read."""
 _VALUES = {
     ("rule", "abstract"): ("true", "false", "1", "0"),
     ("pattern", "abstract"): ("true", "false", "1", "0"),
@@ -133,23 +133,20 @@ def check_attributes(element: etree._Element, sources: IncludedFiles) -> None:
         local = attribute.localname
         if str(key) == MARK or _is_foreign(attribute):
             continue
-        term = None if attribute.namespace else known.get(local)
-        if term is None:
+        edition = None if attribute.namespace else known.get(local)
+        if edition is None:
             _check_known(attribute, name, sorted(known), where)
             continue
+        shown = f"{name}/@{local}"
         if local != "schematronEdition":
-            _admitted(sources, term.edition, term.name, where)
+            _admitted(sources, edition, shown, where)
         if (name, local) in _REFUSED:
-            raise RulebookError(f"{term.name} is not supported", where=where, hint=_plain(term))
+            raise RulebookError(f"{shown} is not supported", where=where, hint=_REFUSED[name, local])
         values = _VALUES.get((name, local))
         if values and str(value).strip() not in values:
             raise RulebookError(
-                f"{term.name} cannot be {str(value)!r}", where=where, hint=f"use one of {', '.join(values)}"
+                f"{shown} cannot be {str(value)!r}", where=where, hint=f"use one of {', '.join(values)}"
             )
-
-
-def _plain(term: Term) -> str:
-    return term.says.replace("`", "")
 
 
 def _is_foreign(attribute: etree.QName) -> bool:
