@@ -151,7 +151,7 @@ DATA_IN_XML = {
     "jobs.documents": "documents that rules read are XML, whatever the data are",
     "jobs.cell_rules": "records with other cells, in memory, as documents for the engine that decides",
     "masking.judging": "masked records, in memory, as documents for the engine that decides",
-    "masking.totals.control_totals": "numbers outside the records, where rules look for them",
+    "masking.totals.file_conditions": "numbers outside the records, where rules look for them",
     "rulebook.schematron.escapes": "a rulebook",
     "rulebook.schematron.inclusions": "a rulebook",
 }
@@ -161,7 +161,7 @@ PARSERS = {
     "evaluation": "engines and their documents",
     "jobs.doctor": "asks the engines how they are",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
-    "masking.totals.control_totals": "numbers outside the records, where rules look for them",
+    "masking.totals.file_conditions": "numbers outside the records, where rules look for them",
     "proposals.written_rulebook": "makes a rulebook, and reads none",
     "rulebook": "rulebooks are XML",
     "rulebook_text.spans": "rulebooks are XML",

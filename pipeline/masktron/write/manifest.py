@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, limits_from
 from masktron.constraints import Linear
@@ -21,7 +21,6 @@ from masktron.results.treatment import RuleFate
 from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
-from masktron.write.declared_fates import fates_from
 from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import Treatment, suppressed_in, treatments_from
 from masktron.write.treatments_asked import require_asked_for
@@ -29,6 +28,42 @@ from masktron.write.treatments_asked import require_asked_for
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+_TEXTS = ("rule", "fate", "before", "after", "reason")
+
+
+def fates_from(entries: Iterable[Mapping[str, Any]]) -> tuple[RuleFate, ...]:
+    """Read what rules became from plain data, as a result has it.
+
+    Parameters
+    ----------
+    entries : iterable of mapping
+
+    Returns
+    -------
+    tuple of RuleFate
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        Something is missing, of a wrong type, or no fate that a manifest can name.
+    """
+    return tuple(map(_fate, entries))
+
+
+def _fate(entry: Mapping[str, Any]) -> RuleFate:
+    from masktron.translation.translated_rules import Fate  # noqa: PLC0415 -- loads lxml, which few commands need
+
+    fields = entry["fields"]
+    if not all(isinstance(entry[key], str) for key in _TEXTS):
+        raise TypeError("what a rule became is not told in texts")
+    if not isinstance(fields, list) or not all(isinstance(name, str) for name in fields):
+        raise TypeError("the fields of a rule that became another are no list of names")
+    if entry["fate"] not in {*get_args(Fate.__value__)} - {"kept"}:
+        raise ValueError(f"{entry['fate']!r} is nothing that a rule becomes")
+    return RuleFate(fields=tuple(fields), **{key: entry[key] for key in _TEXTS})
+
 
 _GIVE = "give the .manifest.json that mask wrote"
 MANIFEST_VERSION = 1
