@@ -55,7 +55,7 @@ def test_the_traceback_is_shown_where_somebody_asks_for_it() -> None:
             capture_output=True,
             text=True,
             check=False,
-            env={"PATH": "/usr/bin:/bin", "MASKTRON_DEBUG": debug, "MASKTRON_NO_BACKGROUND": "1"},
+            env={"PATH": "/usr/bin:/bin", "MASKTRON_DEBUG": debug},
         )
         assert done.returncode == Exit.FAULT, done.stderr
         assert "this is a fault of masktron: ValueError in masktron/cli/doctor.py:" in done.stderr

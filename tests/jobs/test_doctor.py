@@ -89,36 +89,6 @@ def test_what_does_not_compile_is_an_error_with_what_was_said(monkeypatch: pytes
         doctor.run_doctor(warm_up=True, progress=no_progress)
 
 
-def test_a_run_begins_what_is_missing_and_does_not_wait_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is begun where nothing is missing, or could not be kept, or where the environment forbids it."""
-    mark = tmp_path / "begun"
-    slow = f"import time, pathlib; time.sleep(0.3); pathlib.Path({str(mark)!r}).touch()"
-    monkeypatch.setattr(warm, "_ourselves", lambda *_, **__: [sys.executable, "-c", slow])
-    monkeypatch.setattr(warm, "missing", lambda: ())
-    monkeypatch.delenv("MASKTRON_NO_BACKGROUND")
-    begun: list[object] = []
-    start = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: begun.append(given) or start(*given, **named))
-    warm.begin_in_background()
-    monkeypatch.setattr(warm, "missing", lambda: warm.FAMILIES)
-    monkeypatch.setattr(warm, "kernels_kept", lambda: False)
-    warm.begin_in_background()
-    monkeypatch.setattr(warm, "kernels_kept", lambda: True)
-    monkeypatch.setenv("MASKTRON_NO_BACKGROUND", "1")
-    warm.begin_in_background()
-    assert not begun
-    monkeypatch.delenv("MASKTRON_NO_BACKGROUND")
-    warm.begin_in_background()
-    assert len(begun) == 1
-    assert not mark.exists()
-    until = time.monotonic() + 20
-    while not mark.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert mark.exists()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not end a process with its parent")
 def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
     """A run that is killed leaves nothing behind that works on."""
