@@ -188,19 +188,6 @@ class LocalSuppression:
         """Records with a suppressed cell."""
         return int(self.cells.any(axis=1).sum())
 
-    def suppressed_share(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return the share of the values of each key that are suppressed, from 0 to 1, shape (m,).
-
-        Parameters
-        ----------
-        weights : ndarray of float64, shape (n,), optional
-            How many members of the population each record stands for: the share of these whose value is gone, among
-            all, whether or not they had a value.
-        """
-        if weights is not None:
-            return cost_of(self.cells.T, weights) / weights.sum()
-        return self.by_key / np.maximum(self.present, 1)
-
     @property
     def says(self) -> str:
         """What it cost, in one sentence; without importance, costs are cells."""
