@@ -165,8 +165,6 @@ class TestCuts:
 def test_what_has_been_compiled_is_known() -> None:
     crest.compile_tree()
     assert crest_tree.tree_ready()
-    assert not crest.compiles_first(crest.COMPILED_FROM)
-    assert not crest.compiles_first(2)
 
 
 def test_equal_records_do_not_take_the_cube_of_their_number() -> None:

@@ -25,8 +25,7 @@ from masktron.sources.columns import Batch
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.records import Layout
 from masktron.sources.unit_batches import UnitBatch, UnitPart
-from masktron.sources.wide.composition import Composition
-from masktron.sources.wide.wide_record import WideRecord
+from masktron.sources.wide.wide_record import Composition, WideRecord
 from masktron.unrolling.element_order import order_bound
 from masktron.unrolling.unrolled import unroll
 

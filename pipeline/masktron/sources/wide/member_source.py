@@ -17,11 +17,10 @@ from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.records import Coded, Status
 from masktron.sources.source import Source
-from masktron.sources.wide.composition import Composition
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows, composition_below
 from masktron.sources.wide.sum_of_members import SumOfMembers
-from masktron.sources.wide.wide_record import UnitPlace, WideRecord
+from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord
 from masktron.sources.wide.wide_source import WideSource
 
 type RecordContent = tuple[object, ...]

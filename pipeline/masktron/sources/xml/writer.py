@@ -23,11 +23,10 @@ from masktron.sources.xml.microdata import chunk_document, iter_documents, recor
 from masktron.sources.xml.new_texts import check_replacements
 from masktron.sources.xml.outline import CLOSING, opening, released
 from masktron.sources.xml.parser import opened, scan
-from masktron.sources.xml.pieces import Pieces, space_at
+from masktron.sources.xml.pieces import Pieces, names_of, space_at
 from masktron.sources.xml.plain_files import require_stamp
 from masktron.sources.xml.reordered import Reordered, joined, parts_of, place_for
 from masktron.sources.xml.spacing import spacing_of
-from masktron.sources.xml.written_names import names_of
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
