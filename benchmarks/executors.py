@@ -30,7 +30,7 @@ def commands(folder: Path, data: Path, executor: str, workers: int, unit: int) -
     """Return what is measured with an executor."""
     how = ["--workers", workers, "--executor", executor]
     rules = ["--rules", RULES]
-    out = ["--out", folder / f"{executor}.xml", "--key", folder / "key", "--unit-records", unit]
+    out = ["--out", folder / f"{executor}.xml", "--secret", folder / "key", "--unit-records", unit]
     return {
         "validate": [*MASKTRON, "validate", data, *rules, *how],
         "mask": [*MASKTRON, "mask", data, *rules, *out, *how],

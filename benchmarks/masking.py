@@ -69,10 +69,10 @@ class Bench:
         folder.mkdir()
         out, said = folder / "masked.xml", folder / "said.json"
         arguments = [*MASKTRON, "mask", self.data, "--rules", RULES, "-k", K, "--out", out, "--json", said, *options]
-        if "--key" in help_of_mask():  # the draws of records in random order are compared, too
+        if "--secret" in help_of_mask():  # the draws of records in random order are compared, too
             key = self.folder / "release.key"
             key.write_text(f"{_KEY}\n", encoding="utf-8")
-            arguments += ["--key", key]
+            arguments += ["--secret", key]
         measured = process(arguments, folder / "tables.txt", repeats=1)
         self.verify(json.loads(said.read_text(encoding="utf-8")))
         return measured, out

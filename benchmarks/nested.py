@@ -114,7 +114,7 @@ def masked(folder: Path, data: Path, rules: Path, *options: object) -> Measured:
     """
     said, key = folder / "said.json", folder / "release.key"
     key.write_text(f"{_KEY}\n", encoding="utf-8")
-    arguments = ["mask", data, "--rules", rules, "-k", K, "--key", key, "--json", said, *options]
+    arguments = ["mask", data, "--rules", rules, "-k", K, "--secret", key, "--json", said, *options]
     measured = process(
         [sys.executable, "-m", "masktron", *arguments, "--out", folder / "masked.xml"], folder / "out.txt", repeats=1
     )

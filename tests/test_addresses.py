@@ -223,9 +223,9 @@ def test_the_system_shows_no_password_of_the_command() -> None:
 
 def test_an_address_is_found_in_an_argument() -> None:
     assert address_in("--out=postgresql://h/d?table=t") == "postgresql://h/d?table=t"
-    assert address_in("survey.csv") == address_in("--role=postgres:x=key") == ""
-    with without_passwords(["--out=postgres://a:b@h/d?table=t", "x", "postgres:x=key"]) as shown:
-        assert shown == ["--out=postgres://a:***@h/d?table=t", "x", "postgres:x=key"]
+    assert address_in("survey.csv") == address_in("--role=postgres:x=record-id") == ""
+    with without_passwords(["--out=postgres://a:b@h/d?table=t", "x", "postgres:x=record-id"]) as shown:
+        assert shown == ["--out=postgres://a:***@h/d?table=t", "x", "postgres:x=record-id"]
         path = place("postgres://a:***@h/d?table=t")
     assert isinstance(path, AddressPath)
     assert path.address.secrets == ("b",)

@@ -183,10 +183,10 @@ def test_findings_carry_record_key_line_and_message(tmp_path: Path, rules: Path)
     rows = [{"@id": None, **row, "Id": f"K{at}"} for at, row in enumerate(numbers())]
     rows[6]["T"] = -1
     data = write_data(tmp_path / "d.xml", [{k: v for k, v in row.items() if k != "@id"} for row in rows])
-    (finding,) = masktron.validate(data, rules, key="Id").findings
-    assert (finding.rule, finding.record, finding.key, finding.line) == ("R1", 7, "K6", 8)
+    (finding,) = masktron.validate(data, rules, record_id="Id").findings
+    assert (finding.rule, finding.record, finding.record_id, finding.line) == ("R1", 7, "K6", 8)
     assert finding.location == "/Data/Record[7]"
-    assert masktron.validate(data, rules).findings[0].key is None
+    assert masktron.validate(data, rules).findings[0].record_id is None
     assert masktron.validate(data, rules, max_findings=0).findings == ()
 
 
@@ -208,7 +208,7 @@ WRONG: list[tuple[Callable[[pd.DataFrame, Path], object], str]] = [
     (lambda f, r: masktron.validate(f, r, original=5), "original must be a path"),  # type: ignore[arg-type]
     (lambda f, r: masktron.validate(f, r, phase=5), "phase must be a name"),  # type: ignore[arg-type]
     (lambda f, r: masktron.validate(f, r, max_findings=-1), "max_findings must be"),
-    (lambda f, r: masktron.validate(f, r, key="Ax"), "did you mean A"),
+    (lambda f, r: masktron.validate(f, r, record_id="Ax"), "did you mean A"),
     (lambda f, r: masktron.explain(r, f, config=3), "config must be a Config"),  # type: ignore[arg-type]
     (lambda f, r: masktron.check(f, r, manifest="m.json"), "a manifest describes files"),
     (lambda f, r: masktron.check("d.xml", r, manifest=5), "manifest must be a path"),  # type: ignore[arg-type]
@@ -284,9 +284,9 @@ def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame)
     own |= {"against", "against_original", "against_manifest", "levels", "tables", "original_tables"}
     assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}
     with pytest.raises(UsageError, match="did you mean roles"):
-        masktron.assess(frame, frame, role={"A": "key"})  # type: ignore[call-arg]
+        masktron.assess(frame, frame, role={"A": "record-id"})  # type: ignore[call-arg]
     # the others have no say in it, so that the settings of a run may be given as they are
-    settings: Any = {"k": 5, "roles": {"A": "key"}}
+    settings: Any = {"k": 5, "roles": {"A": "record-id"}}
     assert masktron.assess(frame, frame, measures=["unchanged"], same_order=True, **settings)["unchanged"] == 100.0
 
 
@@ -323,9 +323,9 @@ def test_a_user_may_check_types_strictly(tmp_path: Path, alone: bool) -> None:
         "import pandas as pd\nimport masktron\n"
         'result = masktron.mask(pd.DataFrame({"A": [1]}), "r.sch", k=5, roles={"A": "identifier"})\n'
         "loss: float = result.information_loss\n"
-        'keys: list[str | None] = [f.key for f in masktron.validate("a.xml", "r.sch", key="@id").findings]\n'
+        'i: list[str | None] = [f.record_id for f in masktron.validate("a.xml", "r.sch", record_id="@id").findings]\n'
         'verdict: masktron.CheckResult = masktron.check("a.xml", "r.sch", manifest="m.json")\n'
-        'masktron.explain("r.sch", config=masktron.Config(roles={"A": masktron.Role.KEY}))\n'
+        'masktron.explain("r.sch", config=masktron.Config(roles={"A": masktron.Role.RECORD_ID}))\n'
         "version: str = masktron.__version__\n"
         'masktron.mask("a.xml", "r.sch", "o.xml", config=masktron.load_config("a.toml"))\n'
         'masktron.mask("a.xml", "r.sch", "o.xml", missing=[-9], numeric=["B"])\n'

@@ -61,8 +61,8 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"order": "any"}, "order must be one of auto, random, keep"),
         ({"record": 5}, "record must be a name"),
         ({"phase": 3}, "phase must be a name"),
-        ({"roles": {"A": ["key"]}}, "roles.A: unknown role"),
-        ({"roles": {3: "key"}}, "not the name of a field"),
+        ({"roles": {"A": ["record-id"]}}, "roles.A: unknown role"),
+        ({"roles": {3: "record-id"}}, "not the name of a field"),
         ({"missing": "x"}, "missing must be a list of codes, or a table"),
         ({"missing": [-9.5]}, "put the code into quotes"),
         ({"nominal": "A"}, "nominal must be a list of fields"),
@@ -114,7 +114,7 @@ def test_a_missing_and_a_malformed_file_are_usage_errors(tmp_path: Path) -> None
 
 
 def test_options_name_fields_with_equals_signs_and_the_last_wins() -> None:
-    assert parse_roles(["A=key", "B=C=weight", "A=untouched"]) == {"A": Role.UNTOUCHED, "B=C": Role.WEIGHT}
+    assert parse_roles(["A=record-id", "B=C=weight", "A=untouched"]) == {"A": Role.UNTOUCHED, "B=C": Role.WEIGHT}
     assert parse_missing(["-9", "A=-1", "A=x"]) == {"*": frozenset({"-9"}), "A": frozenset({"-1", "x"})}
     with pytest.raises(UsageError, match="not of the form FIELD=ROLE"):
         parse_roles(["NAME"])

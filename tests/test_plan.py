@@ -103,7 +103,7 @@ def test_variables_without_rules_go_in_threes() -> None:
 
 
 def test_unmasked_fields_condition_and_tie() -> None:
-    (block, *_) = plan_of("A <= G", "not(H = 1) or A > 5", roles={"G": Role.UNTOUCHED, "H": Role.KEY}).blocks
+    (block, *_) = plan_of("A <= G", "not(H = 1) or A > 5", roles={"G": Role.UNTOUCHED, "H": Role.RECORD_ID}).blocks
     assert block.variables == ("A",)
     assert block.conditions == ("G", "H")
     assert block.ties == ("G",)
@@ -234,7 +234,7 @@ def test_a_rule_over_several_records_is_refused() -> None:
     assert caught.value.exit_code == 5
     assert "--allow 'rule-1'" in caught.value.hint
     assert plan_of("count(../Record[A = current()/A]) = 1", released=[0]).released == (0,)
-    assert plan_of("count(../Record[A = current()/A]) = 1", roles={"A": Role.KEY}).untouched == (0,)
+    assert plan_of("count(../Record[A = current()/A]) = 1", roles={"A": Role.RECORD_ID}).untouched == (0,)
 
 
 # what numbers a set asks for
@@ -316,10 +316,10 @@ def test_roles_are_completed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "settings", "error", "what"),
     [
-        ([{"A": 1}], {"roles": {"X": Role.KEY}}, UsageError, "'X'"),
+        ([{"A": 1}], {"roles": {"X": Role.RECORD_ID}}, UsageError, "'X'"),
         ([{"A": 1}], {"missing": {"X": frozenset({"9"})}}, UsageError, "'X'"),
         ([{"A": 1, "S": "x"}], {}, UsageError, "'S' has no role"),
-        ([{"A": 1}], {"roles": {"A": Role.KEY}}, UsageError, "no field is left"),
+        ([{"A": 1}], {"roles": {"A": Role.RECORD_ID}}, UsageError, "no field is left"),
         ([{"A": 1, "V": 1, "W": 1}], {"roles": {"V": Role.WEIGHT, "W": Role.WEIGHT}}, UsageError, "two fields"),
         ([{"A": 1, "W": 0}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "not a positive number"),
         ([{"A": 1, "W": -2}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "not a positive number"),
@@ -337,15 +337,22 @@ def test_roles_that_do_not_fit_are_refused(
 def test_all_text_fields_without_a_role_are_named_at_once(tmp_path: Path) -> None:
     rows = [{"A": at, "NAME": f"n{at}", "TOWN": "x", "SEX": "m", "STREET": "y", "CODE": "c"} for at in range(3)]
     with pytest.raises(UsageError) as stopped:
-        resolved(tmp_path, rows, roles={"TOWN": Role.KEY}, nominal=("SEX",))
+        resolved(tmp_path, rows, roles={"TOWN": Role.RECORD_ID}, nominal=("SEX",))
     said = str(stopped.value)
     assert "3 text fields have no role, and may name respondents: NAME, STREET, CODE" in said
     line = "--role NAME=identifier --role STREET=identifier --role CODE=identifier"
     assert line in said
-    for way in ("=untouched", "=key", "=confidential", "--nominal FIELD", "--ordinal FIELD=", "--missing FIELD=CODE"):
+    for way in (
+        "=untouched",
+        "=record-id",
+        "=confidential",
+        "--nominal FIELD",
+        "--ordinal FIELD=",
+        "--missing FIELD=CODE",
+    ):
         assert way in said
     roles = dict.fromkeys(("NAME", "STREET", "CODE"), Role.IDENTIFIER)
-    resolved(tmp_path, rows, roles={**roles, "TOWN": Role.KEY}, nominal=("SEX",))
+    resolved(tmp_path, rows, roles={**roles, "TOWN": Role.RECORD_ID}, nominal=("SEX",))
 
 
 def test_what_a_rule_says_of_missing_values_does_not_count_where_there_are_none(tmp_path: Path) -> None:

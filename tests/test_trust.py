@@ -32,7 +32,7 @@ def test_every_setting_says_what_a_file_may_do_that_nobody_named(kind: type) -> 
 
 def test_what_runs_code_writes_or_reads_a_secret_is_for_named_files() -> None:
     only = {name for name, trust in trust_of(Config).items() if trust.named_only}
-    assert only == {"executor", "scheduler", "register", "key", "seed"}
+    assert only == {"executor", "scheduler", "register", "secret", "seed"}
     assert [name for name, trust in trust_of(LevelSetting).items() if trust.named_only] == ["out"]
 
 

@@ -137,7 +137,7 @@ def written(case: Case, folder: Path) -> tuple[Path, Path]:
 
 def settings(case: Case) -> dict[str, Any]:
     """Return the settings of a case."""
-    found: dict[str, Any] = {"method": case["method"], "key": SECRET, "k": 3, "order": case["order"], "params": {}}
+    found: dict[str, Any] = {"method": case["method"], "secret": SECRET, "k": 3, "order": case["order"], "params": {}}
     kind = next(kind for kind in ALL if kind.name == case["method"])
     if case["format"] == "nested":
         return found | {"numeric": ["rent", "person/wage", "person/age"]}

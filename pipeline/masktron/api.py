@@ -105,7 +105,7 @@ def validate(
     metadata: str | PathLike[str] | None = None,
     levels: Mapping[str, Mapping[str, Any]] | None = None,
     phase: str | None = None,
-    key: str | None = None,
+    record_id: str | None = None,
     max_findings: int | None = 1000,
     max_failures: Mapping[str, int | str] | None = None,
     allow_unfired: Sequence[str] = (),
@@ -144,7 +144,7 @@ def validate(
         Of nested records in tables: what ``[levels]`` of the settings says of each level.
     phase : str, optional
         Schematron phase.
-    key : str, optional
+    record_id : str, optional
         Field that names the record in findings; by default the key of the top level, where `levels` says it, else
         ``@id`` where the file has it.
     max_findings : int or None
@@ -182,7 +182,7 @@ def validate(
     ------
     RulebookError, DocumentError, UsageError, ResourceError
     """
-    _texts(record=record, phase=phase, key=key)
+    _texts(record=record, phase=phase, record_id=record_id)
     if not isinstance(limit, EllipsisType):
         warnings.warn("limit of validate is called max_findings now", DeprecationWarning, stacklevel=3)
         max_findings = limit
@@ -208,7 +208,7 @@ def validate(
                 levels=levels_from(levels or {}, ""),
             ).reading,
             phase=phase,
-            key=key,
+            record_id=record_id,
             limit=max_findings,
             max_failures=bounds,
             allow_unfired=_rules(allow_unfired),
@@ -491,7 +491,7 @@ def rerun(
     """Do on another file what a run of `mask` has done, and compare both.
 
     Settings, rules and method are those of the manifest. The same file gives the same bytes, where no version and no
-    setting has changed; another file has a key of its own.
+    setting has changed; another file has a secret of its own.
 
     Parameters
     ----------
@@ -834,7 +834,7 @@ def assess(
     masked, original : path or data frame
         Masked records may be in random order. Without a manifest, data frames are put together by their indices,
         unless that of the masked one simply counts from 0; and files by a field that differs in every record and has
-        the same values in both, or has the role of a key. Else figures that compare record by record need
+        the same values in both, or has the role record-id. Else figures that compare record by record need
         `same_order`.
     manifest : path, optional
         Says which fields were masked together and which records were left out, and in which order they were
@@ -856,7 +856,7 @@ def assess(
         Their manifests, in the same order; the one beside each when not given.
     config : Config, optional
         Roles, kinds and missing codes where there is no manifest; ``record``, ``memory`` and ``workers``. Those given
-        by name override them, such as ``roles={"Id": "key"}``.
+        by name override them, such as ``roles={"Id": "record-id"}``.
 
     Returns
     -------

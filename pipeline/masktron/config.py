@@ -32,7 +32,7 @@ from masktron.perturbation_settings import (
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies, resolved
-from masktron.release_key import former_units, key_from
+from masktron.release_secret import former_units, secret_from
 from masktron.thresholds import thresholds
 from masktron.toml_text import TomlText
 from masktron.trust import (
@@ -55,7 +55,7 @@ class Role(StrEnum):
 
     IDENTIFIER = "identifier"
     """Names a respondent: removed, never written."""
-    KEY = "key"
+    RECORD_ID = "record-id"
     """Links or identifies a record inside the agency: written as it is, never masked."""
     CONFIDENTIAL = "confidential"
     """Masked. The default for numeric fields."""
@@ -206,12 +206,12 @@ class Config:
         Smallest number of records that share one masked value, at least 2.
     seed : int or None
         What every random choice comes from, for tests: `mask` refuses one of fewer than 128 binary digits where it
-        would protect a release. A key that nobody chose takes its place when None. For Python and the command line
+        would protect a release. A secret that nobody chose takes its place when None. For Python and the command line
         alone: a file of settings that has one is refused, as it would protect nothing.
-    key : bytes, path or None
-        The same for releases: at least 16 bytes, or in Python and with ``--key`` a file with at least 32 hexadecimal
-        digits, or the manifest of a former run; 256 bits from the operating system when None. `mask` writes it to the
-        manifest, and nowhere else. For Python and the command line alone, as `seed`.
+    secret : bytes, path or None
+        The same for releases: at least 16 bytes, or in Python and with ``--secret`` a file with at least 32
+        hexadecimal digits, or the manifest of a former run; 256 bits from the operating system when None. `mask`
+        writes it to the manifest, and nowhere else. For Python and the command line alone, as `seed`.
     roles : mapping of field name to Role
     missing : mapping of field name (or ``*`` for all fields) to the lexemes that mean 'missing'
     grouping : {"rules", "all"}
@@ -281,7 +281,7 @@ class Config:
     unit_records : int or None
         Records for which groups and prototypes are found at once, at least 20 groups of k; more are cut
         into units of near records, each masked as a file of its own. 0 or ``whole``: all, whatever `memory` says.
-        When None, what the manifest says that `key` names, and else as many as `memory` holds.
+        When None, what the manifest says that `secret` names, and else as many as `memory` holds.
     memory : int or None
         Bytes that `mask`, `check` and `assess` may take, in all their processes; a text such as ``4GB`` as well. Half
         of what is free when None. What `mask` does not fit into it is masked in units, and columns that would take
@@ -401,7 +401,7 @@ class Config:
     scheduler: str | None = field(default=None, metadata=NAMED_ONLY)
     rule_timeout: float = field(default=RULE_SECONDS, metadata=HARMLESS)
     allow_unfired: tuple[str, ...] = field(default=(), metadata=WEAKENS)
-    key: bytes | None = field(default=None, repr=False, metadata=NAMED_ONLY)
+    secret: bytes | None = field(default=None, repr=False, metadata=NAMED_ONLY)
     documents: Mapping[str, Path] = field(
         default_factory=dict, metadata=declared(files=_moved_documents, option="--document {}=FILE", weakens=dict)
     )
@@ -431,11 +431,11 @@ class Config:
         if self.seed is not None:
             _integer("seed", self.seed)
             _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
-        if self.key is not None:
-            named: object = self.key
-            object.__setattr__(self, "key", key_from(named))
+        if self.secret is not None:
+            named: object = self.secret
+            object.__setattr__(self, "secret", secret_from(named))
             self._repeat_units(named)
-            _require(self.seed is None, "a seed and a key are both given", "keep one of them: the key")
+            _require(self.seed is None, "a seed and a secret are both given", "keep one of them: the secret")
         _integer("group_size_vars", self.group_size_vars)
         _require(self.group_size_vars >= 1, f"group_size_vars must be at least 1, not {self.group_size_vars}")
         if self.workers is not None:
@@ -536,7 +536,12 @@ class Config:
         """Refuse to treat a field that is masked, removed, the weight, or no category."""
         role, kind = self.roles.get(name), self.kind_of(name)
         masked = role is None and kind is not None
-        refused = (Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER, *((Role.KEY,) if setting != "recode" else ()))
+        refused = (
+            Role.CONFIDENTIAL,
+            Role.WEIGHT,
+            Role.IDENTIFIER,
+            *((Role.RECORD_ID,) if setting != "recode" else ()),
+        )
         _require(
             not masked and role not in refused,
             f"{setting}.{name}: the field is declared as {kind}, and so masked"
@@ -582,10 +587,10 @@ class Config:
             if not isinstance(value, int) and isinstance(value, Integral):
                 object.__setattr__(self, name, int(value))
 
-    def _repeat_units(self, key: object) -> None:
-        """Take the size of units of the run that a key is of; with another k, that may be none."""
-        if self.unit_records is None and isinstance(key, str | PathLike):
-            size = former_units(key)
+    def _repeat_units(self, secret: object) -> None:
+        """Take the size of units of the run that a secret is of; with another k, that may be none."""
+        if self.unit_records is None and isinstance(secret, str | PathLike):
+            size = former_units(secret)
             if size is None or size == 0 or size >= LEAST_UNIT * self.k:
                 object.__setattr__(self, "unit_records", size)
 
@@ -862,12 +867,12 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
 
 def _refuse_secrets(table: Mapping[str, Any], where: str) -> None:
     """Refuse secrets in a file of settings."""
-    for name in ("seed", "key"):
+    for name in ("seed", "secret"):
         _require(
             name not in table,
             f"{name} has no place among settings: they travel with a release, and whoever knows the {name} undoes "
             "what it protects",
-            "take the line out: `mask` makes a key for each release, and --key MANIFEST repeats one",
+            "take the line out: `mask` makes a secret for each release, and --secret MANIFEST repeats one",
             where,
         )
 
@@ -1420,7 +1425,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "member_order": lambda value, where: None if value is None else _member_order(value, where),
     # a path in a file of settings starts at its folder
     "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,
-    "key": lambda value, where: None if value is None else key_from(value, where),
+    "secret": lambda value, where: None if value is None else secret_from(value, where),
 }
 
 

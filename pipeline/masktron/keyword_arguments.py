@@ -34,8 +34,9 @@ class _Form(Enum):
 KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
     {
         **{name: (name.replace("-", "_"), _Form.VALUE) for name in (
-            "record", "format", "phase", "key", "metadata", "original", "manifest", "method", "aggregator", "to",
-            "seed", "grouping", "group-size-vars", "invalid", "max-observed-share", "max-block-records", "workers",
+            "record", "format", "phase", "record-id", "secret", "metadata", "original", "manifest", "method",
+            "aggregator", "to", "seed", "grouping", "group-size-vars", "invalid", "max-observed-share",
+            "max-block-records", "workers",
             "rare-units", "protect", "unit-records", "memory", "executor", "scheduler", "on-refusal",
             "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
             "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",

@@ -332,7 +332,7 @@ def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, Fie
     raise InfeasibleError(
         f"the rule {edit.check.id!r} looks at several records at once: {why} ({constraint.reason})",
         where=str(edit.check.origin),
-        hint=f"give {names} the role key or untouched, or let the rule go: --allow {edit.check.id!r}",
+        hint=f"give {names} the role record-id or untouched, or let the rule go: --allow {edit.check.id!r}",
         facts=[
             RefusalFacts("across-records", tuple(sorted(masked.keys() & set(edit.variables))), rules=(edit.check.id,))
         ],

@@ -18,8 +18,8 @@ from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Column, Records, Status
 
 ROLE_HINT = (
-    "to remove {them}: {roles}; or for each --role FIELD=untouched (written as it is), --role FIELD=key (written as "
-    "it is, links records), --role FIELD=quasi-identifier (written as it is, known to others) or "
+    "to remove {them}: {roles}; or for each --role FIELD=untouched (written as it is), --role FIELD=record-id "
+    "(written as it is, links records), --role FIELD=quasi-identifier (written as it is, known to others) or "
     "--role FIELD=confidential (masked as categories); --nominal FIELD and "
     "--ordinal FIELD=LOW,MID,HIGH are for codes, --missing FIELD=CODE for values that mean 'missing'"
 )
@@ -219,7 +219,7 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
     codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
     gaps = not bool(column.present.all())
-    if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
+    if role in (Role.IDENTIFIER, Role.RECORD_ID, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
         numeric = texts == 0 and numbers > 0
         return FieldFacts(name, role, numeric, lowest, codes, gaps, declared_category=kind in _CATEGORIES)
     if role is Role.WEIGHT and kind in _CATEGORIES:

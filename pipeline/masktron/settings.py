@@ -54,7 +54,7 @@ class Settings(PairSettings, total=False):
     allow: Fields
     allow_unfired: Fields
     documents: Mapping[str, str | PathLike[str]]
-    key: bytes | str | PathLike[str] | None
+    secret: bytes | str | PathLike[str] | None
     phase: str | None
     limits: Mapping[str, float]
     order: Order

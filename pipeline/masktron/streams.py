@@ -1,8 +1,8 @@
-"""Random numbers for the purposes of a run: nobody computes them without the key of the release.
+"""Random numbers for the purposes of a run: nobody computes them without the secret of the release.
 
 ChaCha with 20 rounds makes them, a cipher that has been examined for two decades. Each purpose has a key of its own,
-derived from that of the release by keyed BLAKE2b. What is masked and how goes into it as well: if two files that were
-masked otherwise had the same deviates, these could be solved for.
+derived from the secret of the release by keyed BLAKE2b. What is masked and how goes into it as well: if two files
+that were masked otherwise had the same deviates, these could be solved for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Streams:
 
     Parameters
     ----------
-    key : bytes
+    secret : bytes
         Of the release.
     *bound : str
         What the numbers depend on besides: another original, rulebook or setting gives unrelated ones.
@@ -33,9 +33,9 @@ class Streams:
 
     __slots__ = ("_key",)
 
-    def __init__(self, key: bytes, *bound: str) -> None:
+    def __init__(self, secret: bytes, *bound: str) -> None:
         # BLAKE2b takes keys of 64 bytes, and somebody may give a longer one
-        short = hashlib.blake2b(key, digest_size=_BLOCK, person=b"masktron key").digest()
+        short = hashlib.blake2b(secret, digest_size=_BLOCK, person=b"masktron key").digest()
         self._key = _derived(short, b"masktron run", *bound)
 
     def generator(self, purpose: str, *numbers: int) -> np.random.Generator:

@@ -250,7 +250,7 @@ def test_unknown_option(case: Case) -> None:
 
 
 def test_unknown_field_in_an_option(case: Case) -> None:
-    case.mask("--role", "Ax=key", code=2, says=("'Ax'", "did you mean A"))
+    case.mask("--role", "Ax=record-id", code=2, says=("'Ax'", "did you mean A"))
     case.mask("--missing", "Tx=-9", code=2, says=("'Tx'", "did you mean T"))
     case.mask("--allow", "R9", code=2, says=("'R9'", "known: R1, R2"))
     case.mask("--record", "Recrod", code=2, says=("Recrod", "Record"))

@@ -225,12 +225,12 @@ def test_tiers_and_reasons(data: Path, tmp_path: Path, run: Runner, monkeypatch:
 
 def test_explain_says_what_would_stop_and_what_is_given_up(data: Path, tmp_path: Path, run: Runner) -> None:
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
-    out = run("explain", rules, "--data", data, "--role", "Id=key").out
+    out = run("explain", rules, "--data", data, "--role", "Id=record-id").out
     assert "these data break R1: mask needs --invalid exclude or --allow RULE-ID for that\n" in out
     assert "mask would stop" not in out
     assert "40 records do not make a group of k = 41" in run("explain", rules, "--data", data, "-k", 41).out
     rules.write_text(rules.read_text().replace("<assert ", '<assert role="warning" '))
-    content = json.loads(run("explain", rules, "--data", data, "--role", "Id=key", "--json", "-").out)
+    content = json.loads(run("explain", rules, "--data", data, "--role", "Id=record-id", "--json", "-").out)
     assert content["rules"][0]["why"].startswith("soft and broken by these data")
     assert content["rules"][0]["block"] is None
     assert run("explain", rules, "--data", data, "--allow", "R9").code == 2
@@ -243,16 +243,16 @@ def test_svrl_has_the_key_and_says_that_it_is_confidential(
     data: Path, rules: Path, tmp_path: Path, run: Runner
 ) -> None:
     svrl = tmp_path / "f.svrl"
-    assert run("validate", data, "-r", rules, "--svrl", svrl, "--key", "Id").code == 1
+    assert run("validate", data, "-r", rules, "--svrl", svrl, "--record-id", "Id").code == 1
     root = etree.parse(svrl).getroot()
     (finding,) = root.iter(f"{SVRL}failed-assert")
     properties = {p.get("property"): p[0].text for p in finding.iter(f"{SVRL}property-reference")}
-    assert properties["key"] == "K2"
+    assert properties["record_id"] == "K2"
     assert properties["record"] == "3"
     head = [str(e.text) for e in root.iterchildren(f"{SVRL}text")]
     assert head[0].startswith("CONFIDENTIAL")
     assert "40 records, 1 violation, 0 warnings" in head[1]
-    outcome = run("validate", data, "-r", rules, "--svrl", svrl, "--key", "Idd")
+    outcome = run("validate", data, "-r", rules, "--svrl", svrl, "--record-id", "Idd")
     assert outcome.code == 2
     assert "did you mean Id?" in outcome.err
 
@@ -265,7 +265,7 @@ def test_the_id_attribute_is_the_usual_key_also_of_nested_records(tmp_path: Path
     )
     run("validate", data, "-r", rules, "--svrl", tmp_path / "f.svrl")
     (finding,) = etree.parse(tmp_path / "f.svrl").getroot().iter(f"{SVRL}failed-assert")
-    assert "h2" in [p[0].text for p in finding.iter(f"{SVRL}property-reference") if p.get("property") == "key"]
+    assert "h2" in [p[0].text for p in finding.iter(f"{SVRL}property-reference") if p.get("property") == "record_id"]
 
 
 # outputs

@@ -298,7 +298,7 @@ def test_no_output_has_anything_of_a_record(binding: str, cast: str, tmp_path: P
     safe = tmp_path / "safe"
     for folder in (told, safe):
         folder.mkdir()
-    command = ("validate", data, "-r", rules, "--key", "@id")
+    command = ("validate", data, "-r", rules, "--record-id", "@id")
     assert run(*command, *outputs(told)).code == 1
     for name in REPORTS:  # without the option each report tells: the test can fail
         content = (told / f"out.{name}").read_bytes()

@@ -16,8 +16,8 @@ COMMANDS = {
     "page": ("validate", "survey.xml", "--rules", "rules.sch", "--html", "planted"),
     "masked": ("mask", "survey.xml", "--rules", "rules.sch", "-k", "3", "--out", "planted"),
     "of its own": ("mask", "survey.xml", "--rules", "rules.sch", "-k", "3", "--out", "out.xml"),
-    "converted": ("convert", "survey.xml", "planted.csv"),
-    "database": ("convert", "survey.xml", "sqlite:planted?table=t"),
+    "converted": ("convert", "survey.xml", "--out", "planted.csv"),
+    "database": ("convert", "survey.xml", "--out", "sqlite:planted?table=t"),
     "described": ("describe", "survey.xml", "--json", "planted"),
     "rules": ("suggest", "survey.xml", "--out", "planted"),
 }
@@ -52,5 +52,5 @@ def test_a_link_within_the_folder_is_followed(
     write_data(tmp_path / "survey.xml", numbers())
     (tmp_path / "today").mkdir()
     (tmp_path / "latest.csv").symlink_to("today/survey.csv")
-    assert Runner(capsys)("convert", "survey.xml", "latest.csv").code == 0
+    assert Runner(capsys)("convert", "survey.xml", "--out", "latest.csv").code == 0
     assert (tmp_path / "today" / "survey.csv").is_file() and (tmp_path / "latest.csv").is_symlink()

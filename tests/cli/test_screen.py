@@ -39,7 +39,7 @@ def test_defaults_fit_a_screen(
     data, rules = SAMPLES / f"{sample}.xml", RULES / f"{sample}.sch"
     given = ["--config", SAMPLES / f"{sample}.toml", *options]
     if sample == "csv":
-        data, rules, out, given = _table(tmp_path), tmp_path / "r.sch", Path("m.csv"), ["--role", "Id=key"]
+        data, rules, out, given = _table(tmp_path), tmp_path / "r.sch", Path("m.csv"), ["--role", "Id=record-id"]
     done = run("mask", data, "-r", rules, *given, "-o", out)
     assert done.code == 0, done.err
     said = " ".join(done.out.split())

@@ -40,7 +40,7 @@ def test_its_commands_and_its_python_say_what_it_shows(tmp_path: Path, capsys: p
 
 def test_it_is_short() -> None:
     lines = README.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 150
+    assert len(lines) <= 130
     assert max(map(len, lines)) <= 600
 
 

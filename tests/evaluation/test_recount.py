@@ -295,7 +295,7 @@ def test_mask_publishes_nothing_over_an_aggregate_that_we_gather_wrongly(
 ) -> None:
     data = write_data(tmp_path / "data.xml", [{**row, "Only": None} for row in PEOPLE])
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", "sum(//A) = 780"), tmp_path / "masked.xml"
-    result = masktron.mask(data, rules, out, k=4, roles={"Id": "key", "Area": "key"})
+    result = masktron.mask(data, rules, out, k=4, roles={"Id": "record-id", "Area": "record-id"})
     assert [(one.engine.split()[0], one.rules, one.agrees) for one in result.engines] == [
         ("masktron's", 2, True),
         ("libxml2", 2, True),
@@ -309,7 +309,7 @@ def test_mask_publishes_nothing_over_an_aggregate_that_we_gather_wrongly(
     with pytest.raises(
         ViolationError, match=r"does not agree .*\n.* R2: fired 40 and 40 times, failed 0 and 40 times"
     ):
-        masktron.mask(data, rules, out, k=4, roles={"Id": "key"})
+        masktron.mask(data, rules, out, k=4, roles={"Id": "record-id"})
     assert not out.exists()
 
 
@@ -356,7 +356,7 @@ def test_what_an_engine_could_not_be_asked_is_named(tmp_path: Path, monkeypatch:
     why = "rule R2: judged by masktron's columns alone, the file cannot be cut into slices of records"
     assert f"by an engine that is not masktron's, {why}" in alone.not_checked
     done = masktron.mask(
-        data, rules, tmp_path / "out.xml", k=4, roles={"Id": "key", "N": "untouched"}, numeric=["Area"]
+        data, rules, tmp_path / "out.xml", k=4, roles={"Id": "record-id", "N": "untouched"}, numeric=["Area"]
     )
     assert [one.rules for one in done.engines] == [2, 1, 1]
     assert why.removeprefix("rule ") in done.engines[0].notes

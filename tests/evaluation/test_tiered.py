@@ -320,12 +320,12 @@ def test_findings_show_the_key_and_the_values_of_their_record(tmp_path: Path, wh
     layout = layout_of(path)
     fields = tuple(f for f in layout.fields if not f.attribute)
     done = evaluate(EvaluationRequest(path, rulebook, layout, shown=Shown(layout.field("@id"), (fields,))))
-    assert [(f.key, f.values) for f in done.findings] == [
+    assert [(f.record_id, f.values) for f in done.findings] == [
         ("a", (("V1", "1<2"), ("V2", ""))),
         ("", (("V1", None), ("V2", "3"), ("V2", "4"))),
     ]
     without = evaluate(EvaluationRequest(path, rulebook, layout))
-    assert [(f.key, f.values) for f in without.findings] == [(None, ()), (None, ())]
+    assert [(f.record_id, f.values) for f in without.findings] == [(None, ()), (None, ())]
 
 
 NAMESPACED = """<?xml version="1.0"?>

@@ -79,7 +79,7 @@ class Survey:
         self.out, self.manifest = folder / "masked.xml", folder / "masked.manifest.json"
         self.settings: dict[str, Any] = {
             "k": 4,
-            "roles": {"Id": "key", "NAME": "identifier", "W": "weight"},
+            "roles": {"Id": "record-id", "NAME": "identifier", "W": "weight"},
             "missing": {"S": ["-9"]},
             "nominal": ["C"],
             **settings,
@@ -414,7 +414,7 @@ def test_a_shuffled_file_needs_its_manifest_or_a_key(tmp_path: Path) -> None:
     shuffled.mkdir()
     straight, mixed = Survey(plain), Survey(shuffled, order="random")
     assert figures_of(mixed.assess()) == figures_of(straight.assess())
-    told = mixed.assess(manifest=False, **{**mixed.settings, "roles": {"Id": "key", "W": "weight"}})
+    told = mixed.assess(manifest=False, **{**mixed.settings, "roles": {"Id": "record-id", "W": "weight"}})
     known = figures_of(straight.assess())
     assert figures_of(told) == {name: known[name] for name in (*WITHOUT_MANIFEST, *OF_KEYS)}
     with pytest.raises(UsageError, match="nothing says which masked record"):
@@ -454,7 +454,7 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     assert "only the original has them: NAME" in said
     assert "needs the manifest (manifest=): block_k, medoid_share, dominance, linkage_groups" in said
     assert bare["linkage"] > survey.result.linkage, "the key gives people away"
-    told = survey.assess(manifest=False, **{**survey.settings, "roles": {"Id": "key", "W": "weight"}})
+    told = survey.assess(manifest=False, **{**survey.settings, "roles": {"Id": "record-id", "W": "weight"}})
     known = figures_of(survey.assess())
     assert figures_of(told) == {name: known[name] for name in (*WITHOUT_MANIFEST, *OF_KEYS)}
     assert "the settings keep them from masking: Id, W" in "\n".join(told.notes)
@@ -592,7 +592,7 @@ def test_wrong_arguments(survey: Survey, tmp_path: Path, run: Runner) -> None:
         (lambda: survey.assess(measures=5), "measures must be a list of names"),
         (lambda: survey.assess(class_field=5), "class_field must be a name"),
         (lambda: survey.assess(class_field="Cx"), "did you mean C"),
-        (lambda: survey.assess(manifest=False, roles={"Idd": "key"}), "did you mean Id"),
+        (lambda: survey.assess(manifest=False, roles={"Idd": "record-id"}), "did you mean Id"),
         (lambda: masktron.assess(survey.data, survey.data, roles={"T": "weight"}), "weight 'T'"),
         (lambda: masktron.assess(pd.DataFrame({"A": [1]}), survey.data, manifest="m.json"), "describes files"),
         (lambda: masktron.assess(5, survey.data), "masked must be a path"),  # type: ignore[arg-type]
@@ -646,7 +646,7 @@ class Limited:
         self.commands = (check, mask)
 
     def outcomes(self, kept: dict[str, float], given: dict[str, float]) -> list[Outcome]:
-        roles = '[roles]\nId = "key"\nNAME = "identifier"\nW = "weight"\n'
+        roles = '[roles]\nId = "record-id"\nNAME = "identifier"\nW = "weight"\n'
         limits = "".join(f"{name} = {value!r}\n" for name, value in kept.items())
         self.settings.write_text(f'k = 4\nnominal = ["C"]\n{roles}[missing]\nS = ["-9"]\n[limits]\n{limits}')
         options = [word for name, value in given.items() for word in ("--limit", f"{name}={value!r}")]

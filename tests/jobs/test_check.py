@@ -26,7 +26,7 @@ class Masked:
         self.out = folder / "masked.xml"
         self.manifest = folder / "masked.manifest.json"
         if not self.out.exists():
-            masktron.mask(self.data, self.rules, self.out, k=4, roles={"Id": "key", "NAME": "identifier"})
+            masktron.mask(self.data, self.rules, self.out, k=4, roles={"Id": "record-id", "NAME": "identifier"})
 
     def check(self, *, original: bool = True, manifest: bool = True) -> masktron.CheckResult:
         return masktron.check(
@@ -287,7 +287,7 @@ def test_a_manifest_of_another_run(case: Masked, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     data = write_data(other / "data.xml", [{"Id": n, **row, "NAME": "x"} for n, row in enumerate(numbers(seed=2))])
-    masktron.mask(data, case.rules, other / "masked.xml", k=4, roles={"Id": "key", "NAME": "identifier"})
+    masktron.mask(data, case.rules, other / "masked.xml", k=4, roles={"Id": "record-id", "NAME": "identifier"})
     case.manifest = other / "masked.manifest.json"
     result = case.check()
     assert has(result.problems, "the file is not the one")
@@ -356,7 +356,7 @@ def test_the_original_is_read_as_the_manifest_says(tmp_path: Path, capsys: pytes
     assert run("check", out, "-r", rules, "--original", data, "--manifest", manifest).code == 0
     assert run("assess", out, "--original", data, "--manifest", manifest).code == 0
     converted = tmp_path / "b.parquet"
-    assert run("convert", out, converted, *said).code == 0
+    assert run("convert", out, "--out", converted, *said).code == 0
     checked = run("check", converted, "-r", rules, "--original", data, "--manifest", manifest)
     assert checked.code == 1
     assert "complies" not in checked.out.replace("does not comply", "")
@@ -374,7 +374,7 @@ def test_options_of_the_original_say_nothing_of_a_file_in_another_format(
     run, roles = Runner(capsys), ("--role", "id=identifier", "--role", "ort=untouched")
     assert run("mask", data, "-r", rules, "-o", out, "-k", "3", *said, *roles).code == 0
     converted = tmp_path / "b.sav"
-    assert run("convert", out, converted, *said).code == 0
+    assert run("convert", out, "--out", converted, *said).code == 0
     checked = run("check", converted, "-r", rules, "--original", data, "--manifest", tmp_path / "b.manifest.json")
     assert "SHA-256 differs" in checked.out
     assert "differs from the original" not in checked.out

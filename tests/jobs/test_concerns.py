@@ -40,8 +40,8 @@ def survey(folder: Path, **more: Any) -> Path:
 
 def masked(folder: Path, rules: str, **settings: Any) -> MaskResult:
     given: dict[str, Any] = {
-        "method": "noise", "params": {"c": 1}, "roles": {"Id": "key", "W": "weight"}, "missing": {"Rent": ["-9"]},
-        "numeric": ["Kids", "Rent"], "key": KEY,
+        "method": "noise", "params": {"c": 1}, "roles": {"Id": "record-id", "W": "weight"},
+        "missing": {"Rent": ["-9"]}, "numeric": ["Kids", "Rent"], "secret": KEY,
     }  # fmt: skip
     return masktron.mask(
         survey(folder), write_rules(folder / "r.sch", rules), folder / "out.xml", **{**given, **settings}
@@ -79,7 +79,7 @@ def test_the_rules_that_are_proposed_keep_fields_from_it(tmp_path: Path) -> None
     book.write_bytes(with_rules(rules_in(book.read_bytes(), "r.sch"), added, {}))
     again = masktron.mask(
         tmp_path / "d.xml", book, tmp_path / "out.xml", method="noise", params={"c": 1},
-        roles={"Id": "identifier", "W": "weight"}, missing={"Rent": ["-9"]}, numeric=["Kids", "Rent"], key=KEY,
+        roles={"Id": "identifier", "W": "weight"}, missing={"Rent": ["-9"]}, numeric=["Kids", "Rent"], secret=KEY,
     )  # fmt: skip
     assert {one.kind for one in again.concerns} == {"moved-total"}
 
@@ -120,7 +120,7 @@ def test_one_line_tells_all_fields_below_0() -> None:
 def test_missing_values_that_masking_fills_or_makes_are_told(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"A": at, "B": None if at in (3, 30) else at % 9 + 20} for at in range(40)]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
-    given: dict[str, Any] = {"k": 4, "numeric": ["B"], "grouping": "all", "key": KEY}
+    given: dict[str, Any] = {"k": 4, "numeric": ["B"], "grouping": "all", "secret": KEY}
     result = masktron.mask(data, rules, tmp_path / "o.xml", **given)
     lost = 40 - (tmp_path / "o.xml").read_text().count("<B>")
     (told,) = (one for one in result.concerns if one.kind == "missing-otherwise")
@@ -146,7 +146,7 @@ def test_a_total_that_projection_moves_is_told_with_its_groups(tmp_path: Path) -
     bodies = (f'<rule context="{where}"><assert test="{test}">m</assert></rule>' for where, test in tests)
     patterns = "".join(f"<pattern>{body}</pattern>" for body in bodies)
     rules.write_text(f'<schema xmlns="{SCHEMATRON}">{patterns}</schema>', encoding="utf-8")
-    result = masktron.mask(data, rules, out, roles={"H": "untouched", "W": "weight"}, order="keep", key=KEY)
+    result = masktron.mask(data, rules, out, roles={"H": "untouched", "W": "weight"}, order="keep", secret=KEY)
 
     before, after = (_units(path) for path in (data, out))
     wages = ["Wage1", "Wage2"]
@@ -187,7 +187,7 @@ def test_categories_that_explain_a_number_no_longer_are_told(
     roles = {"Region": "untouched", "Sex": "untouched", "W": "weight"}
     result = masktron.mask(
         tmp_path / "d.csv", write_rules(tmp_path / "r.sch", "Pay > -100000"), tmp_path / "o.csv",
-        method=method, params=params, roles=roles, order="keep", key=KEY,
+        method=method, params=params, roles=roles, order="keep", secret=KEY,
     )  # fmt: skip
     masked = pd.read_csv(tmp_path / "o.csv")
 

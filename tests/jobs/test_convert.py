@@ -53,7 +53,7 @@ def test_a_sample_obeys_its_rules_in_another_format(
     sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, run = tmp_path / f"{sample}.parquet", Runner(capsys)
-    assert run("convert", ROOT / "sample_xml" / f"{sample}-invalid.xml", table).code == 0
+    assert run("convert", ROOT / "sample_xml" / f"{sample}-invalid.xml", "--out", table).code == 0
     rules = ROOT / "rules" / f"{sample}.sch"
     counts = []
     for data in (table, ROOT / "sample_xml" / f"{sample}-invalid.xml"):
@@ -89,7 +89,7 @@ def test_in_python_it_is_the_command(tmp_path: Path, capsys: pytest.CaptureFixtu
     found = masktron.convert(str(data), tmp_path / "p.tsv", format_options=options, to_options={"null": "NA"})
     run = Runner(capsys)
     sides = ["--format-option", "delimiter=;", "--format-option", "decimal=comma", "--to-option", "null=NA"]
-    assert run("convert", data, tmp_path / "c.tsv", *sides, "--json", tmp_path / "c.json").code == 0
+    assert run("convert", data, "--out", tmp_path / "c.tsv", *sides, "--json", tmp_path / "c.json").code == 0
     assert (tmp_path / "p.tsv").read_bytes() == (tmp_path / "c.tsv").read_bytes() == b"a b\tN\n1.5\t007\nNA\tx\n"
     told = json.loads((tmp_path / "c.json").read_text())
     own = found.as_dict()
@@ -192,14 +192,21 @@ def test_the_dialect_of_a_file_is_not_taken_over_and_that_is_said(tmp_path: Path
 def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, data, out = Runner(capsys), tmp_path / "d.csv", tmp_path / "o.sav"
     data.write_text("annual income,TO,b\n5,x,3\n7,y,4\n")
-    done = run("convert", data, out)
+    done = run("convert", data, "--out", out)
     assert (done.code, out.exists()) == (2, False)
     options = ["--rename", "annual income=annual_income", "--rename", "TO=TO_2"]
     assert "--rename 'annual income=annual_income' --rename TO=TO_2" in done.err
-    assert run("convert", data, out, *options).code == 0
+    assert run("convert", data, "--out", out, *options).code == 0
     assert lexemes(out) == {"annual_income": ["5", "7"], "TO_2": ["x", "y"], "b": ["3", "4"]}
     done = run(
-        "convert", data, tmp_path / "o.csv", "--rename", "annual_x0020_income=b c", "--rename", "b=annual income"
+        "convert",
+        data,
+        "--out",
+        tmp_path / "o.csv",
+        "--rename",
+        "annual_x0020_income=b c",
+        "--rename",
+        "b=annual income",
     )
     assert done.code == 0
     assert (tmp_path / "o.csv").read_text().splitlines()[0] == "b c,TO,annual income"
@@ -211,7 +218,9 @@ def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["annual income=c", "annual_x0020_income=d"], "renamed twice"),
         (["TO"], "'TO' is not of the form OLD=NEW"),
     ):
-        done = run("convert", data, tmp_path / "no.csv", *(part for one in wrong for part in ("--rename", one)))
+        done = run(
+            "convert", data, "--out", tmp_path / "no.csv", *(part for one in wrong for part in ("--rename", one))
+        )
         assert done.code == 2
         assert why in done.err
     assert not (tmp_path / "no.csv").exists()
@@ -225,7 +234,7 @@ def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, capsys: pyte
         {"name": "B", "title": "Amount", "type": "integer", "missingValues": ["9"]},
     ]
     schema.write_text(json.dumps({"fields": fields}))
-    done = Runner(capsys)("convert", data, out, "--metadata", schema, "--rename", "B=AMOUNT")
+    done = Runner(capsys)("convert", data, "--out", out, "--metadata", schema, "--rename", "B=AMOUNT")
     assert done.code == 0, done.err
     found, meta = pyreadstat.read_sav(str(out), user_missing=True)
     assert meta.column_names_to_labels == {"A": "An answer", "AMOUNT": "Amount"}
@@ -234,7 +243,7 @@ def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, capsys: pyte
     assert found["A"].tolist() == ["1", "2"]
     bad = tmp_path / "bad.json"
     bad.write_text('{"fields": [{"name": "Q"}]}')
-    done = Runner(capsys)("convert", data, tmp_path / "p.sav", "--metadata", bad)
+    done = Runner(capsys)("convert", data, "--out", tmp_path / "p.sav", "--metadata", bad)
     assert (done.code, (tmp_path / "p.sav").exists()) == (2, False)
     assert "describe none of the fields" in done.err
 
@@ -280,7 +289,7 @@ def test_notes_stand_as_notes_and_those_on_masked_files_do_not(
     done = run_convert(tmp_path / "w.csv", tmp_path / "w.parquet")
     assert [note.partition(" has ")[0] for note in done.notes] == ["column 'what is released'"]
     (tmp_path / "d.csv").write_text("A,B\n1,NA\n2,7\n")
-    shown = Runner(capsys)("convert", tmp_path / "d.csv", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
+    shown = Runner(capsys)("convert", tmp_path / "d.csv", "--out", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
     assert "note: column 'B' has 'NA' beside numbers" in " ".join(shown.out.split())
     assert "carried" not in shown.out
     told = json.loads((tmp_path / "n.json").read_text())
@@ -323,9 +332,9 @@ def test_a_table_without_records_is_read_back_too(
     done = run_convert(data, tmp_path / "d.xml")
     assert done.losses == ("columns without a value: A, b c",)
     run = Runner(capsys)
-    shown = " ".join(run("convert", data, tmp_path / "d.parquet").out.split())
+    shown = " ".join(run("convert", data, "--out", tmp_path / "d.parquet").out.split())
     assert shown.endswith("; read back, the names of the variables the same")
-    assert "read back" not in run("convert", data, tmp_path / "e.xml").out
+    assert "read back" not in run("convert", data, "--out", tmp_path / "e.xml").out
 
     def other_names(self: ParquetFormat, target: Path, table: Table, options: object) -> None:
         del self, table, options

@@ -120,7 +120,10 @@ def test_problems_have_record_and_line(data: Path) -> None:
     assert "holds a text in record 50" in problem.what
     assert "twelve" not in str(result.problems)
     assert {one.field for one in result.problems} == {"Name", "Code", "Odd"}
-    assert by_name(masktron.describe(data, roles={"Name": "key"}))["Name"].why == "declared as key: not masked"
+    assert (
+        by_name(masktron.describe(data, roles={"Name": "record-id"}))["Name"].why
+        == "declared as record-id: not masked"
+    )
 
 
 def test_rows_are_paged(data: Path) -> None:

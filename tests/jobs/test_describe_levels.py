@@ -68,10 +68,10 @@ def test_what_mask_would_ask_is_asked_of_levels(survey: Path, tmp_path: Path) ->
     line = 1 + text[: text.index("none")].count("\n")
     found = masktron.describe(data, roles={name: role for name, role in ROLES.items() if name != "Role"})
     assert {(one.field, one.line) for one in found.problems} == {("Role", 0), ("Wage", line)}
-    same = masktron.describe(survey / "survey.xml", roles={"Person/Age": "key", "Household/@id": "identifier"})
-    assert {one.name: one.role for one in same.fields}["Age"] == "key"
+    same = masktron.describe(survey / "survey.xml", roles={"Person/Age": "record-id", "Household/@id": "identifier"})
+    assert {one.name: one.role for one in same.fields}["Age"] == "record-id"
     with pytest.raises(UsageError, match="Hours"):
-        masktron.describe(data, roles={"Hours": "key"})
+        masktron.describe(data, roles={"Hours": "record-id"})
 
 
 def test_a_text_among_numbers_is_in_a_person_of_the_file_and_not_in_a_record(tmp_path: Path) -> None:

@@ -64,14 +64,14 @@ def twin(tmp_path: Path) -> Path:
 
 STATED = Config(
     k=3,
-    key=KEY,
+    secret=KEY,
     missing={"A": frozenset({"-9"})},
     roles={"W": Role.WEIGHT},
     nominal=("G",),
     ordinal={"H": ("1", "2", "3", "4")},
     numeric=("A", "T"),
 )
-BARE = Config(k=3, key=KEY)
+BARE = Config(k=3, secret=KEY)
 
 
 def test_masked_values_and_the_manifest_are_as_if_a_user_had_said_it(

@@ -181,7 +181,7 @@ def test_random_numbers_are_bound_to_what_a_document_holds(tmp_path: Path, codes
     for number, document in enumerate((codes, again, other)):
         out = tmp_path / f"m{number}.xml"
         masktron.mask(
-            data, rules, out, k=3, roles={"C": "untouched"}, key=bytes(range(32)), documents={"nace.xml": document}
+            data, rules, out, k=3, roles={"C": "untouched"}, secret=bytes(range(32)), documents={"nace.xml": document}
         )
         made.append(out.read_bytes())
     assert made[0] == made[1]

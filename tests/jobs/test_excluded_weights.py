@@ -90,7 +90,13 @@ def test_totals_before_are_those_of_the_file_that_was_read(tmp_path: Path) -> No
     assert assessed.figures[0].value == moved["total_change"] > 5
     with pytest.raises(MasktronError, match="total_change"):
         masktron.mask(
-            data, rules, out, k=3, roles={"W": "weight", "C": "key"}, invalid="exclude", limits={"total_change": 2}
+            data,
+            rules,
+            out,
+            k=3,
+            roles={"W": "weight", "C": "record-id"},
+            invalid="exclude",
+            limits={"total_change": 2},
         )
 
 
@@ -142,7 +148,7 @@ def test_the_page_for_others_says_what_totals_lack(
     share = 100 * broken * 9.25 / math.fsum(row["W"] for row in rows)
     page = tmp_path / "about.html"
     given = ("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "-k", "3", "--invalid", "exclude")
-    done = Runner(capsys)(*given, "--role", "W=weight", "--role", "C=key", "--html-public", page)
+    done = Runner(capsys)(*given, "--role", "W=weight", "--role", "C=record-id", "--html-public", page)
     assert done.code == 0, done.err
     told = " ".join(page.read_text(encoding="utf-8").split())
     assert f"{broken} records that broke a rule were left out." in told

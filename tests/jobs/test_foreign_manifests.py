@@ -245,7 +245,7 @@ def households(tmp_path_factory: pytest.TempPathFactory) -> Path:
     own = levels(TWO, folder)
     own["Person"]["out"] = folder / "b.Person.csv"
     masktron.mask(
-        folder / "households.csv", folder / "rules.sch", folder / "b.csv", k=3, roles={**ROLES, "@id": "key"},
+        folder / "households.csv", folder / "rules.sch", folder / "b.csv", k=3, roles={**ROLES, "@id": "record-id"},
         rare_units="exclude", max_observed_share=100, levels=own,
     )  # fmt: skip
     (folder / "private").mkdir()

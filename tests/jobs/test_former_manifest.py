@@ -37,15 +37,15 @@ def test_the_manifest_of_another_release_is_kept_and_brings_its_file_back(
     first, told = out.read_bytes(), manifest.read_bytes()
     assert kept(masktron.mask(*pair, out, k=4).notes) == [
         "an earlier release of this name was replaced; its manifest is kept as m.manifest.1.json (confidential), as "
-        "nothing else has the key and the order of its records"
+        "nothing else has the secret and the order of its records"
     ]
     copy = tmp_path / "m.manifest.1.json"
     assert copy.read_bytes() == told
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     # the same release once more: nothing is kept
-    assert not kept(masktron.mask(*pair, out, k=4, key=manifest).notes)
+    assert not kept(masktron.mask(*pair, out, k=4, secret=manifest).notes)
     assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json"}
-    masktron.mask(*pair, out, k=3, key=copy)
+    masktron.mask(*pair, out, k=3, secret=copy)
     assert out.read_bytes() == first
     assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json", "m.manifest.2.json"}
 
@@ -117,7 +117,7 @@ def test_the_same_bytes_by_another_key_or_from_another_original_are_another_rele
     runs = ((data, one), (data, one), (data, other), (turned, other))
     made = []
     for original, key in runs:
-        notes = masktron.mask(original, rules, out, key=key, **how).notes
+        notes = masktron.mask(original, rules, out, secret=key, **how).notes
         made.append((out.read_bytes(), len(kept(notes))))
     assert len({content for content, _ in made}) == 1
     assert [copies for _, copies in made] == [0, 0, 1, 1]
@@ -127,7 +127,7 @@ def test_an_error_is_told_where_somebody_has_removed_the_copy(tmp_path: Path, pa
     masktron.mask(*pair, tmp_path / "m.xml", k=3)
     with (
         pytest.raises(masktron.DocumentError, match="cannot be settled"),
-        former_kept(tmp_path / "m.manifest.json", {"original": None, "output": None, "key": None}),
+        former_kept(tmp_path / "m.manifest.json", {"original": None, "output": None, "secret": None}),
     ):
         (tmp_path / "m.manifest.1.json").unlink()
         raise masktron.DocumentError("cannot be settled")

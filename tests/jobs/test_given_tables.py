@@ -22,7 +22,7 @@ key = "@id"
 data = "persons.csv"
 parent_key = "HID"
 [roles]
-"@id" = "key"
+"@id" = "record-id"
 """
 
 
@@ -33,7 +33,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data, _ = made(folder, 1, 24, gaps=0.1)
     tables_of(data, folder)
     masktron.mask(
-        folder / "households.csv", folder / "rules.sch", folder / "b.csv", k=3, roles={**ROLES, "@id": "key"},
+        folder / "households.csv", folder / "rules.sch", folder / "b.csv", k=3, roles={**ROLES, "@id": "record-id"},
         rare_units="exclude", max_observed_share=100, levels=levels(TWO, folder),
     )  # fmt: skip
     (folder / "elsewhere").mkdir()

@@ -49,7 +49,7 @@ def survey(folder: Path, apart: int) -> tuple[Path, Path]:
 def test_persons_who_are_alike_because_they_live_together_are_told(tmp_path: Path) -> None:
     data, rules = survey(tmp_path, 9)
     roles = {"@id": "identifier", "Age": "quasi-identifier"}
-    settings = {"k": 3, "roles": roles, "numeric": ["Wage"], "key": bytes(range(16, 48))}
+    settings = {"k": 3, "roles": roles, "numeric": ["Wage"], "secret": bytes(range(16, 48))}
     result = masktron.mask(data, rules, tmp_path / "r.xml", protect="Person", **settings)
     [concern] = [one for one in result.concerns if one.kind == "within-unit"]
     assert concern.records > 100
@@ -77,6 +77,6 @@ def test_persons_whose_likes_live_elsewhere_are_not_told(tmp_path: Path) -> None
         roles=roles,
         numeric=["Wage"],
         protect="Person",
-        key=bytes(range(16, 48)),
+        secret=bytes(range(16, 48)),
     )
     assert not [one for one in result.concerns if one.kind == "within-unit"]

@@ -155,11 +155,11 @@ def test_a_data_frame_leaves_nothing(given: Files, tmp_path: Path, monkeypatch: 
     frame = pd.DataFrame({"A": [draw.randint(0, 90) for _ in range(240)], "B": 1.5, "T": 0})
     frame["T"] = frame["A"] + frame["B"]
     before = {*tmp_path.iterdir()}
-    result = masktron.mask(frame, given[1], k=3, key=KEY, unit_records=70)
+    result = masktron.mask(frame, given[1], k=3, secret=KEY, unit_records=70)
     assert all(block.cut is not None for block in result.blocks if "A" in block.variables)
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr("masktron.masking.run.keep_totals", _killed)
-        masktron.mask(frame, given[1], k=3, key=KEY, unit_records=70)
+        masktron.mask(frame, given[1], k=3, secret=KEY, unit_records=70)
     assert {*tmp_path.iterdir()} == before
 
 
@@ -285,12 +285,12 @@ def test_a_manifest_gives_the_size_of_units_with_its_key(given: Files, size: int
     manifest = folder / "m.manifest.json"
     assert json.loads(manifest.read_text())["config"]["unit_records"] == size
     # with so little memory there are units of 128 records where nobody says how many
-    again = Config(k=3, key=manifest, workers=1, memory=400_000_000)  # type: ignore[arg-type]
+    again = Config(k=3, secret=manifest, workers=1, memory=400_000_000)  # type: ignore[arg-type]
     assert again.unit_records == (size or 0)
     run_mask(*given, folder / "again.xml", config=again)
     assert (folder / "again.xml").read_bytes() == (folder / "m.xml").read_bytes()
     assert replace(again, unit_records=90).unit_records == 90
-    assert Config(k=50, key=manifest).unit_records == (None if size else 0)  # type: ignore[arg-type]
+    assert Config(k=50, secret=manifest).unit_records == (None if size else 0)  # type: ignore[arg-type]
 
 
 def test_a_file_may_be_pinned_whole(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:

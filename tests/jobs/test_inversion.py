@@ -21,7 +21,7 @@ from masktron.methods.microhybrid import MicrohybridMethod
 from masktron.methods.muralidhar_sarathy import MuralidharSarathyMethod
 from masktron.methods.noise import NoiseMethod
 from masktron.methods.sequential import SequentialMethod
-from masktron.release_key import key_of_seed
+from masktron.release_secret import secret_of_seed
 from masktron.streams import Streams
 
 OWN = (NoiseMethod, MuralidharSarathyMethod)
@@ -47,7 +47,7 @@ def guesses(seeds: int, *bound: str) -> Iterator[Make]:
     """What an attacker tries: no key, short seeds, and the streams that releases had before there was a key."""
     yield generators(bytes(32), *bound)
     for seed in range(seeds):
-        yield generators(key_of_seed(seed), *bound)
+        yield generators(secret_of_seed(seed), *bound)
         yield lambda seed=seed: np.random.default_rng([seed, 0, 0])  # type: ignore[misc]
 
 
@@ -118,8 +118,8 @@ def released(folder: Path, values: Floats, *tests: str, **settings: object) -> F
 def test_a_published_file_is_not_solved_for(tmp_path: Path, bound: list[tuple[str, ...]], kind: type[Method]) -> None:
     """With the key from the manifest it is, rounded and settled by rules as it is; with all else it is not."""
     original, method = amounts(), kind()
-    published = released(tmp_path, original, "A + B = C", "A >= 0 and B >= 0", "D >= 0", method=kind.name, key=KEY)
-    secret = bytes.fromhex(json.loads((tmp_path / "m.manifest.json").read_text())["key"])
+    published = released(tmp_path, original, "A + B = C", "A >= 0 and B >= 0", "D >= 0", method=kind.name, secret=KEY)
+    secret = bytes.fromhex(json.loads((tmp_path / "m.manifest.json").read_text())["secret"])
     assert secret == KEY
     known = gains(original, published, method, generators(secret, *bound[0]), signs=3, rounds=30)
     before = Gain.of(original, published)

@@ -307,7 +307,7 @@ def test_what_cannot_be_kept_stops_with_the_names(tmp_path: Path) -> None:
     frame = pd.DataFrame({"KEY": range(20), "A": [value * 2 for value in range(20)]})
     rules = write_rules(tmp_path / "r.sch", "A = 2 * KEY")
     with pytest.raises(masktron.InfeasibleError, match=r"A .*KEY"):
-        masktron.mask(frame, rules, k=5, roles={"KEY": "key"})
+        masktron.mask(frame, rules, k=5, roles={"KEY": "record-id"})
 
 
 @pytest.mark.parametrize("limit", ["linkage=0", "information_loss=0.001", "whole_record_k=41"])

@@ -40,7 +40,7 @@ def test_a_quasi_identifier_is_written_as_it_is_and_one_with_the_mark_is_masked(
 ) -> None:
     data, rules = files
     out, again = tmp_path / "m.xml", tmp_path / "again.xml"
-    roles = {"SEX": Role.QUASI_IDENTIFIER, "ID": Role.KEY, "W": Role.WEIGHT}
+    roles = {"SEX": Role.QUASI_IDENTIFIER, "ID": Role.RECORD_ID, "W": Role.WEIGHT}
     masktron.mask(data, rules, out, roles=roles, quasi_identifiers=["A"], numeric=["AGE"], order="keep")
     shown = out.read_text()
     assert [shown.count(f"<SEX>{one}</SEX>") for one in "fm"] == [12, 12]
@@ -62,7 +62,7 @@ def test_a_mark_on_a_field_that_is_not_there_is_refused(tmp_path: Path, files: t
 
 KEY_FIGURES = tuple(one.name for one in FIGURES if "keys" in one.needs and one.unasked)
 SAID: dict[str, Any] = {
-    "roles": {"ID": "key", "SEX": "untouched", "AGE": "untouched", "W": "weight"},
+    "roles": {"ID": "record-id", "SEX": "untouched", "AGE": "untouched", "W": "weight"},
     "order": "keep",
 }
 

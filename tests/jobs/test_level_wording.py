@@ -29,7 +29,9 @@ def masked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("masked")
     data, rules = made(folder, 1)
     out = folder / "released.xml"
-    result = masktron.mask(data, rules, out, roles=ROLES, k=3, key=KEY, rare_units="exclude", max_observed_share=100)
+    result = masktron.mask(
+        data, rules, out, roles=ROLES, k=3, secret=KEY, rare_units="exclude", max_observed_share=100
+    )
     return data, rules, out, result
 
 
@@ -132,7 +134,7 @@ def test_a_field_of_the_top_level_may_be_named_with_it(tmp_path: Path) -> None:
     roles |= {"Person/@id": "untouched", "Household/Region": "untouched", "Person/Age": "quasi-identifier"}
     del roles["Region"], roles["Age"]
     masktron.mask(
-        data, rules, out := tmp_path / "r.xml", roles=roles, k=3, key=KEY, rare_units="exclude",
+        data, rules, out := tmp_path / "r.xml", roles=roles, k=3, secret=KEY, rare_units="exclude",
         max_observed_share=100,
     )  # fmt: skip
     assert {unit.get("id") for unit in parsed(out)} == {None}
@@ -168,7 +170,7 @@ def test_fields_of_members_that_look_like_codes_are_asked_about_once_with_option
         '<assert id="age" test="Age > 0">m</assert></rule></pattern></schema>'
     )
     with pytest.raises(masktron.MasktronError) as caught:
-        masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"Id": "key"})
+        masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"Id": "record-id"})
     error = caught.value
     assert error.what == (
         "Sex has 2 different values, Mood has 9 different values: codes? They would be averaged, and no rule treats "
@@ -177,7 +179,7 @@ def test_fields_of_members_that_look_like_codes_are_asked_about_once_with_option
     assert 'for codes: nominal=["Sex", "Mood"] (or' in error.hint
     assert 'Weight is called like a survey weight: roles={"Weight": "weight"}' in error.hint
     assert " of the " not in error.hint
-    roles = {"Id": "key", "Weight": "weight", "PWeight": "weight"}
+    roles = {"Id": "record-id", "Weight": "weight", "PWeight": "weight"}
     masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles=roles, nominal=["Sex", "Mood"])
 
 
@@ -185,7 +187,7 @@ def test_settings_beside_the_manifest_name_the_keys_of_members_too(masked) -> No
     data, _, out, result = masked
     manifest, wanted = out.with_suffix(".manifest.json"), ["key_k", "key_uniques", "global_risk"]
     by_manifest = masktron.assess(out, data, manifest=manifest, measures=wanted)
-    told = masktron.assess(out, data, manifest=manifest, measures=wanted, roles={**ROLES, "Elsewhere": "key"})
+    told = masktron.assess(out, data, manifest=manifest, measures=wanted, roles={**ROLES, "Elsewhere": "record-id"})
     assert by_manifest.keys is not None
     assert told.keys is not None
     assert result.keys is not None
@@ -203,7 +205,7 @@ def test_a_field_may_be_named_with_its_level_wherever_its_name_is_enough(tmp_pat
     roles = {"Household/@id": "identifier", "Household/Size": "weight", **levels}
     results = [
         masktron.mask(
-            data, rules, tmp_path / f"{at}.xml", roles=own, k=3, key=KEY, rare_units="exclude",
+            data, rules, tmp_path / f"{at}.xml", roles=own, k=3, secret=KEY, rare_units="exclude",
             max_observed_share=100, **how,
         )
         for at, (own, how) in enumerate([
@@ -214,4 +216,4 @@ def test_a_field_may_be_named_with_its_level_wherever_its_name_is_enough(tmp_pat
     assert (tmp_path / "0.xml").read_bytes() == (tmp_path / "1.xml").read_bytes()
     assert results[0].keys == results[1].keys
     with pytest.raises(masktron.MasktronError, match="the field Age has two roles, quasi-identifier and key"):
-        masktron.mask(data, rules, tmp_path / "2.xml", roles={**ROLES, "Person/Age": "key"}, k=3)
+        masktron.mask(data, rules, tmp_path / "2.xml", roles={**ROLES, "Person/Age": "record-id"}, k=3)

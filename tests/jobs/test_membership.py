@@ -60,7 +60,7 @@ def attacked(
     roles = {"C": "untouched"}
     out = folder / "m.xml"
     result = masktron.mask(
-        data, rules, out, k=K, method=method.name, params=params, key=KEY, roles=roles, numeric=fields
+        data, rules, out, k=K, method=method.name, params=params, secret=KEY, roles=roles, numeric=fields
     )
     published = pd.read_xml(out)[fields].to_numpy(dtype=np.float64)
     return result, Membership.of(published, members, others)
@@ -108,7 +108,7 @@ def test_fields_that_stay_tell_no_more_of_who_took_part_than_the_verdict_says(
     roles = {"region": "quasi-identifier", "sex": "quasi-identifier", "age": "untouched"}
     params = {"most": 2} if method.name in ("latent_class", "model_hybrid") else {}
     result = masktron.mask(
-        data, rules, tmp_path / "m.xml", k=K, method=method.name, params=params, key=KEY, roles=roles,
+        data, rules, tmp_path / "m.xml", k=K, method=method.name, params=params, secret=KEY, roles=roles,
         numeric=["income", "wealth"],
     )  # fmt: skip
     assert any("drawn given region, sex, age" in note for note in result.notes)

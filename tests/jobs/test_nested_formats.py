@@ -20,7 +20,7 @@ from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, levels, tables_of
 
 SETTINGS: dict[str, Any] = {
-    "k": 3, "key": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
+    "k": 3, "secret": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
     "roles": {**ROLES, "HID": "identifier"},
 }  # fmt: skip
 del SETTINGS["roles"]["@id"]

@@ -39,7 +39,7 @@ def noise(folder: Path, **settings: Any) -> Floats:
         "method": "noise",
         "roles": {"age": "quasi-identifier", "region": "quasi-identifier"},
         "order": "keep",
-        "key": KEY,
+        "secret": KEY,
         **settings,
     }
     masktron.mask(folder / "d.csv", write_rules(folder / "r.sch", "wage", context="record"), folder / "m.csv", **how)

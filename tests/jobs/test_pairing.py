@@ -98,9 +98,9 @@ def test_a_field_that_names_the_record_pairs(tmp_path: Path) -> None:
     masked = write_data(tmp_path / "m.xml", [{**row, "N": at} for at, row in enumerate(other[::-1])])
     with pytest.raises(UsageError, match=UNPAIRED):
         masktron.assess(masked, original, **options)
-    roles = {"Id": "key", "N": "confidential"}
+    roles = {"Id": "record-id", "N": "confidential"}
     assert (
-        masktron.assess(masked, original, roles={"Id": "key"}, **options)
+        masktron.assess(masked, original, roles={"Id": "record-id"}, **options)
         .notes[0]
         .startswith("records are put together by Id")
     )
@@ -120,7 +120,7 @@ def test_an_unmasked_field_that_differs_between_records_with_the_same_key(tmp_pa
     original = write_data(tmp_path / "o.xml", rows)
     masked = write_data(tmp_path / "m.xml", [{**row, "U": 1} for row in rows[::-1]])
     with pytest.raises(UsageError, match="unmasked field U differs"):
-        masktron.assess(masked, original, roles={"Id": "key", "U": "untouched"})
+        masktron.assess(masked, original, roles={"Id": "record-id", "U": "untouched"})
 
 
 def test_check_compares_fields_that_settings_declare_as_unmasked(tmp_path: Path, run: Runner) -> None:
@@ -197,12 +197,12 @@ def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner
     original, masked, settings = tmp_path / "o.csv", tmp_path / "m.csv", tmp_path / "s.toml"
     rows = [f"{100 + at};{at}.50;{at * 3}" for at in range(6)]
     original.write_text("\n".join(["Id;W;A", *rows]))
-    settings.write_text('[roles]\nId = "key"\nW = "weight"\n[format_options]\ndelimiter = ";"\n')
+    settings.write_text('[roles]\nId = "record-id"\nW = "weight"\n[format_options]\ndelimiter = ";"\n')
     rules, said = write_rules(tmp_path / "r.sch", "A >= 0", context="row"), tmp_path / "said.json"
     for last, code in (("5.50", 0), ("5.75", 1)):
         masked.write_text("\n".join(["Id;W;A", *(f"{row}1" for row in rows[:5]), f"105;{last};15"]))
         out = tmp_path / "m.sav"
-        assert run("convert", masked, out, "--format-option", "delimiter=;").code == 0
+        assert run("convert", masked, "--out", out, "--format-option", "delimiter=;").code == 0
         outcome = run("check", out, "-r", rules, "--original", original, "--config", settings, "--json", said)
         assert outcome.code == code, outcome.out + outcome.err
         assert ("the unmasked field W differs" in outcome.out) == bool(code)

@@ -158,7 +158,7 @@ def test_records_of_a_household_are_drawn_as_one_among_what_rules_admit_in_all_o
     data, out, manifest = write_csv(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     roles = {"HH": "identifier", "REGION": "untouched", "AGE": "untouched"}
     pram = {"REGION": "change:0.4,household:HH"}
-    result = masktron.mask(data, rules, out, k=3, order="keep", roles=roles, pram=pram, key=bytes(range(32)))
+    result = masktron.mask(data, rules, out, k=3, order="keep", roles=roles, pram=pram, secret=bytes(range(32)))
     (told,) = (one.how for one in result.treatments)
     many = len({str(row["HH"]) for row in rows})
     assert f"of {many} households expected to change" in told
@@ -235,8 +235,8 @@ def test_the_key_of_the_release_repeats_the_draws_whatever_the_workers(tmp_path:
     key = tmp_path / "m.manifest.json"
     drawn = {}
     for name, more in {
-        "same": {"key": key, "workers": 2},
-        "other settings": {"key": key, "pram": {"STATUS": "change:0.21"}},
+        "same": {"secret": key, "workers": 2},
+        "other settings": {"secret": key, "pram": {"STATUS": "change:0.21"}},
         "other key": {},
     }.items():
         masktron.mask(data, rules, tmp_path / f"{name}.csv", **settings(**more))
@@ -320,7 +320,10 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
         ({"pram": {"NO": "change:0.1"}}, "NO"),
         ({"pram": {"A": "change:0.1"}, "roles": {"A": "confidential"}}, "pram.A: the field has the role"),
         ({"pram": {"A": "change:0.1"}, "numeric": ["A"]}, "pram.A: the field is declared as number, and so masked"),
-        ({"pram": {"AGE": "change:0.1"}, "roles": {**ROLES, "AGE": "key"}}, "pram.AGE: the field has the role key"),
+        (
+            {"pram": {"AGE": "change:0.1"}, "roles": {**ROLES, "AGE": "record-id"}},
+            "pram.AGE: the field has the role record-id",
+        ),
         ({"pram": {"STATUS": "change:0.1,within:B"}}, "B has the role confidential"),
         ({"pram": {"STATUS": "change:0.1,within:C"}}, "there is no field 'C'"),
         ({"pram": {"STATUS": "change:0.1,within:STATUS"}}, "STATUS is drawn anew, and says among which records"),
@@ -335,7 +338,7 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
         ({"pram": {"STATUS": "change:0.9"}}, "cannot be expected to change: it is at most"),
         ({"pram": {"STATUS": "none.csv"}}, "none.csv"),
         ({"pram": {"STATUS": "change:0.1", "STATUS+AGE": "change:0.1"}}, "names the field STATUS twice"),
-        ({"resume": True, "key": None}, "goes on where it ended only with the key"),
+        ({"resume": True, "secret": None}, "goes on where it ended only with the secret"),
         ({"seed": 7}, "may be found by trying"),
     ],
 )  # fmt: skip

@@ -389,7 +389,7 @@ class Case:
             self.rules,
             self.out,
             k=4,
-            roles={"Id": "key"},
+            roles={"Id": "record-id"},
             order="random" if shuffle else "keep",
             nominal=["C"],
         )

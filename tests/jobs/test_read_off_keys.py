@@ -130,7 +130,7 @@ def surveyed(**more: Any) -> pd.DataFrame:
 def masked(folder: Path, frame: pd.DataFrame, **more: Any) -> masktron.MaskResult:
     roles = {**dict.fromkeys(KEYS, "quasi-identifier"), **more.pop("roles", {})}
     rules = write_rules(folder / "r.sch", "INCOME >= 0")
-    return masktron.mask(frame, rules, k=5, key=bytes(range(32)), roles=roles, order="random", **more)
+    return masktron.mask(frame, rules, k=5, secret=bytes(range(32)), roles=roles, order="random", **more)
 
 
 CODES = {region: at for at, region in enumerate("ABCD")}

@@ -269,7 +269,7 @@ def test_suppressed_cells_are_system_missing_and_labels_stay(data: Path, rules: 
 @pytest.mark.parametrize("drawn", [{"pram": {"REGION": "change:0.3"}}, {"swap": {"regions": ["REGION"]}}])
 def test_drawn_and_swapped_fields_keep_their_labels(data: Path, rules: Path, drawn: dict[str, Any]) -> None:
     key = bytes(range(32))
-    frame, meta = read(masked(data, rules, recode={"AGE": "breaks:0,40"}, key=key, **drawn)[0])
+    frame, meta = read(masked(data, rules, recode={"AGE": "breaks:0,40"}, secret=key, **drawn)[0])
     code, _ = MISSING[data.suffix[1:]]
     assert meta.variable_value_labels["REGION"] == {**NAMES, code: "no answer"}
     assert Counter(map(str, frame["REGION"])).keys() == Counter(map(str, read(data)[0]["REGION"])).keys()
@@ -277,7 +277,7 @@ def test_drawn_and_swapped_fields_keep_their_labels(data: Path, rules: Path, dra
 
 
 def test_classes_of_a_masked_release_are_drawn_with_their_labels(data: Path, rules: Path) -> None:
-    out, _ = masked(data, rules, pram={"REGION": "change:0.3"}, key=bytes(range(32)))
+    out, _ = masked(data, rules, pram={"REGION": "change:0.3"}, secret=bytes(range(32)))
     code, _ = MISSING[data.suffix[1:]]
     assert read(out)[1].variable_value_labels["REGION"] == {1: "Upper", 2: "Lower", code: "no answer"}
     checked = masktron.check(out, rules, manifest=data.with_name("m.manifest.json"), original=data)

@@ -165,7 +165,7 @@ def test_a_large_file_is_written_block_by_block_with_the_new_types(
     tmp_path: Path, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = written(tmp_path, "parquet")
-    masktron.mask(data, rules, tmp_path / "whole.parquet", key=bytes(range(32)), **settings(tmp_path))
+    masktron.mask(data, rules, tmp_path / "whole.parquet", secret=bytes(range(32)), **settings(tmp_path))
     monkeypatch.setattr(wellformed, "SMALLEST", 0)
     monkeypatch.setattr(table_source.TableSource, "_is_small_file", lambda _: False)
     monkeypatch.setattr(table_source.TableSource, "_is_held", lambda *_: False)
@@ -177,7 +177,7 @@ def test_a_large_file_is_written_block_by_block_with_the_new_types(
         return before(self, stream, *arguments)
 
     monkeypatch.setattr(table_source.TableSource, "_written_streamed", watched)
-    masktron.mask(data, rules, tmp_path / "blocks.parquet", key=bytes(range(32)), **settings(tmp_path))
+    masktron.mask(data, rules, tmp_path / "blocks.parquet", secret=bytes(range(32)), **settings(tmp_path))
     assert {"AGE", "REGION"} in used
     assert (tmp_path / "blocks.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert pd.read_parquet(tmp_path / "blocks.parquet")["AGE"].tolist() == AGE_CLASSES, "pandas is told the new type"
@@ -259,7 +259,7 @@ def test_keys_of_a_table_of_a_database_are_treated(
     before = data.read_bytes()
     source, out = f"{name}:{data}?table=people", f"{name}:{tmp_path / f'out.{name}'}?table=released"
     manifest, translated = tmp_path / "m.json", tmp_path / "m.rules.sch"
-    result = masktron.mask(source, rules, out, manifest=manifest, rules_out=translated, key=bytes(range(32)),
+    result = masktron.mask(source, rules, out, manifest=manifest, rules_out=translated, secret=bytes(range(32)),
                            **settings(tmp_path, **how))  # fmt: skip
     assert result.valid
     assert data.read_bytes() == before, "nothing stands in the database of the original"

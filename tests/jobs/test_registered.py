@@ -46,7 +46,7 @@ class Office:
     def release(self, rows: list[Row] | Path, out: str = "", **settings: Any) -> masktron.MaskResult:
         self.count += 1
         data = rows if isinstance(rows, Path) else write_data(self.folder / f"data{self.count}.xml", rows)
-        given = {"roles": {"Id": "key"}, "order": "keep", "register": self.register.path, **settings}
+        given = {"roles": {"Id": "record-id"}, "order": "keep", "register": self.register.path, **settings}
         return masktron.mask(data, self.rules, self.folder / (out or f"out{self.count}{data.suffix}"), **given)
 
     def entries(self) -> list[dict[str, Any]]:
@@ -252,7 +252,7 @@ def _read(office: Office, rows: list[Row]) -> Any:
     """What a registration asks of a run."""
     office.count += 1
     source = open_source(write_data(office.folder / f"data{office.count}.xml", rows))
-    drawn = SimpleNamespace(key=b"of this run")
+    drawn = SimpleNamespace(secret=b"of this run")
     untreated = SimpleNamespace(records=source.records(), job=SimpleNamespace(source=source))
     return SimpleNamespace(untreated=untreated, randomness=drawn, config=Config())
 
@@ -332,15 +332,19 @@ def test_a_line_that_was_cut_off_is_told(office: Office) -> None:
 
 def test_the_same_bytes_may_be_released_again(office: Office) -> None:
     settings = {"order": "random", "k": 3}
-    office.release(ROWS, "a.xml", key=KEY, **settings)
-    result = office.release(office.folder / "data1.xml", "b.xml", key=office.folder / "a.manifest.json", **settings)
+    office.release(ROWS, "a.xml", secret=KEY, **settings)
+    result = office.release(
+        office.folder / "data1.xml", "b.xml", secret=office.folder / "a.manifest.json", **settings
+    )
     assert (office.folder / "a.xml").read_bytes() == (office.folder / "b.xml").read_bytes()
     assert any("repeats an earlier release to the byte" in note for note in result.notes)
     with pytest.raises(ReleasedBeforeError):
-        office.release(office.folder / "data1.xml", "c.xml", key=office.folder / "a.manifest.json", order="random")
+        office.release(office.folder / "data1.xml", "c.xml", secret=office.folder / "a.manifest.json", order="random")
     assert not (office.folder / "c.xml").exists()
     office.release(office.folder / "data1.xml", "c.xml", k=4, again="another k")
-    repeated = office.release(office.folder / "data1.xml", "d.xml", key=office.folder / "a.manifest.json", **settings)
+    repeated = office.release(
+        office.folder / "data1.xml", "d.xml", secret=office.folder / "a.manifest.json", **settings
+    )
     assert (office.folder / "a.xml").read_bytes() == (office.folder / "d.xml").read_bytes()
     assert any("repeats an earlier release to the byte" in note for note in repeated.notes), "c.xml changes nothing"
     assert office.kinds() == ["release", "published"] * 4
@@ -412,7 +416,7 @@ def test_a_register_that_cannot_be_told_the_end_says_so(office: Office, monkeypa
 
 def test_nothing_of_a_record_is_in_the_register(office: Office) -> None:
     rows: list[Row] = [{"Id": f"secret{at}", **row, "C": 70_007_000 + at} for at, row in enumerate(numbers(60))]
-    office.release(rows, roles={"Id": "identifier"}, key=bytes(range(32)))
+    office.release(rows, roles={"Id": "identifier"}, secret=bytes(range(32)))
     text = office.register.path.read_text()
     assert "secret" not in text and "70007" not in text
     assert bytes(range(32)).hex() not in text
@@ -451,7 +455,7 @@ def test_settings_say_where_the_register_is(tmp_path: Path) -> None:
 def test_on_the_command_line(office: Office, run: Runner) -> None:
     data = write_data(office.folder / "data.xml", ROWS)
     out = office.folder / "out.xml"
-    common = ["mask", data, "--rules", office.rules, "--role", "Id=key", "--register", office.register.path]
+    common = ["mask", data, "--rules", office.rules, "--role", "Id=record-id", "--register", office.register.path]
     assert run(*common, "--out", out).code == 0
     refused = run(*common, "--out", office.folder / "new.xml", "-k", "4")
     assert (refused.code, "error: " in refused.err, "--again" in refused.err) == (5, True, True)
@@ -478,7 +482,7 @@ if sys.argv[3] == "wait":
 print("ready", flush=True)
 sys.stdin.readline()
 masktron.mask(folder / "data.xml", folder / "rules.sch", folder / f"out{sys.argv[2]}.xml", k=int(sys.argv[2]),
-              roles={"Id": "key"}, register=folder / "releases.jsonl")
+              roles={"Id": "record-id"}, register=folder / "releases.jsonl")
 """
 
 

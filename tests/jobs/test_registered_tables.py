@@ -64,7 +64,7 @@ class Office:
 
     def release(self, data: Path, out: Path, table: str = "", **settings: Any) -> masktron.MaskResult:
         options = {"format_options": {"table": table}} if table else {}
-        given = {"roles": {"Id": "key"}, "k": 4, "register": self.register.path, **options, **settings}
+        given = {"roles": {"Id": "record-id"}, "k": 4, "register": self.register.path, **options, **settings}
         return masktron.mask(data, self.rules, out, **given)
 
     def kinds(self) -> list[str]:

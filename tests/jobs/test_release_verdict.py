@@ -106,7 +106,7 @@ def test_three_values_of_each_masked_field_are_shown_to_those_who_ask(
     assert sum(int(one) < int(middle) for one in records) == len(records) // 2
     assert values["B"]["before"] == [records[low], records[middle], records[high]]
     run, out = Runner(capsys, whole=False), tmp_path / "shown.csv"
-    options = ["--role", "AREA=quasi-identifier", "--role", "W=weight", "-k", "3", "--key", release.manifest]
+    options = ["--role", "AREA=quasi-identifier", "--role", "W=weight", "-k", "3", "--secret", release.manifest]
     pages = ["--html", tmp_path / "in.html", "--html-public", tmp_path / "about.html"]
     silent = run("mask", data, "-r", rules, "-o", out, *options, *pages)
     shown = run("mask", data, "-r", rules, "-o", out, *options, "--show-values")

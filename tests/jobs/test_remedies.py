@@ -111,7 +111,7 @@ CASES = {
         "across-records",
     ),
     "written": Case(numbers(20), (_greatest(),), "-k 5", "written", context="Data", binding="xslt2"),
-    "tied": Case(_products(), ("A = 2 * KEY",), "-k 5 --role KEY=key", "no-prototype"),
+    "tied": Case(_products(), ("A = 2 * KEY",), "-k 5 --role KEY=record-id", "no-prototype"),
     "excluding": Case(_halves(), EXCLUDING, "-k 18 --role K=untouched", "no-prototype"),
     "treated": Case(_known(), ("A + B = T",), "-k 20 --recode AGE=width:10 --key-k 2", "few-records"),
     "suppressed": Case(
@@ -187,16 +187,16 @@ def test_a_remedy_in_python_is_its_settings(tmp_path: Path) -> None:
 
 def test_settings_of_a_remedy_are_whole() -> None:
     """Tables of settings replace those of the run: what stood in them stays."""
-    config = Config(k=5, roles={"U": Role.KEY, "B": Role.UNTOUCHED}, nominal=["C", "A"])
+    config = Config(k=5, roles={"U": Role.RECORD_ID, "B": Role.UNTOUCHED}, nominal=["C", "A"])
     fields = {
         "A": FieldFacts("A", Role.CONFIDENTIAL, numeric=False, lowest=0.0),
         "C": FieldFacts("C", Role.CONFIDENTIAL, numeric=False, lowest=0.0),
-        "U": FieldFacts("U", Role.KEY, numeric=False, lowest=0.0),
+        "U": FieldFacts("U", Role.RECORD_ID, numeric=False, lowest=0.0),
     }
     found = remedies_for([RefusalFacts("no-prototype", ("A",), ("U",))], RefusedRun(config, fields))
     by_kind = {one.kind: one for one in found}
     assert by_kind["mask-more"].settings == {"roles": {"U": "confidential", "B": "untouched"}}
-    assert by_kind["role"].settings == {"roles": {"U": "key", "B": "untouched", "A": "quasi-identifier"}}
+    assert by_kind["role"].settings == {"roles": {"U": "record-id", "B": "untouched", "A": "quasi-identifier"}}
     assert by_kind["role"].options == ("--role A=quasi-identifier",)
 
 

@@ -66,7 +66,7 @@ class Months:
         self.data = write_data(folder / "january.xml", rows_of(1))
         given: dict[str, Any] = {
             "k": 4,
-            "roles": {"Id": "key", "U": "untouched"},
+            "roles": {"Id": "record-id", "U": "untouched"},
             "nominal": ["C"],
             "ordinal": {"G": ["low", "high"]},
             "missing": {"S": ["-9"]},
@@ -310,8 +310,8 @@ def test_both_runs_side_by_side(months: Months, out: Path) -> None:
     assert {one.variables: (one.aggregator_after, one.groups_after) for one in result.blocks} == blocks
     then = {block.variables: (block.aggregator, block.groups) for block in months.result.blocks}
     assert {one.variables: (one.aggregator_before, one.groups_before) for one in result.blocks} == then
-    keys = [json.loads(path.read_text())["key"] for path in (months.manifest, out.with_name("out2.manifest.json"))]
-    assert keys[0] != keys[1], "another file has a key of its own"
+    keys = [json.loads(path.read_text())["secret"] for path in (months.manifest, out.with_name("out2.manifest.json"))]
+    assert keys[0] != keys[1], "another file has a secret of its own"
     conforms(result.as_dict(), "rerun")
     manifest = json.loads(out.with_name("out2.manifest.json").read_text())
     conforms(manifest, "manifest")
@@ -403,7 +403,7 @@ def test_what_cannot_be_repeated_is_named(months: Months, out: Path) -> None:
     assert "a former version of masktron wrote it" in tried(repeat="gone")
     assert "the manifest is damaged" in tried(repeat={})
     assert "the manifest is damaged" in tried(repeat=3)
-    assert "the manifest is damaged" in tried(key="x")
+    assert "the manifest is damaged" in tried(**{"secret": "x"})
     assert "the manifest is damaged" in tried(result={**content["result"], "records_out": math.inf})
     settings = {**content["repeat"]["settings"], "k": 1}
     assert "settings cannot be used any more: k must be at least 2" in tried(
@@ -435,7 +435,7 @@ def test_no_value_of_a_record_is_told(months: Months, out: Path) -> None:
 
 @pytest.mark.full
 def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: Path, run: Runner) -> None:
-    months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
+    months = Months(tmp_path, register=tmp_path / "releases.jsonl", secret=KEY)
     named: dict[str, Any] = {"register": tmp_path / "releases.jsonl"}
     result = months.rerun(months.data, out, **named)
     assert any("repeats an earlier release to the byte" in note for note in result.notes)
@@ -454,7 +454,7 @@ def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: P
 def test_what_is_written_beside_takes_the_place_of_nothing_that_the_manifest_names(
     tmp_path: Path, out: Path, run: Runner, option: str
 ) -> None:
-    months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
+    months = Months(tmp_path, register=tmp_path / "releases.jsonl", secret=KEY)
     argv = ["rerun", months.manifest, months.data, "--out", out, "--again", "x", option]
     for place, what in (
         (months.codes, "the document 'codes.xml'"),

@@ -139,7 +139,7 @@ def test_persons_alone_and_other_names_of_fields_are_repeated(survey: Survey, tm
         survey.folder / "survey.xml",
         tmp_path / "c.xml",
         rules=survey.folder / "rules.sch",
-        roles={"Age": "key"},
+        roles={"Age": "record-id"},
         dry_run=True,
     )
     assert [(one.kind, one.place, one.refuses) for one in found.changes] == [("role", "Age", False)]
@@ -234,7 +234,7 @@ def test_no_key_is_taken_over_where_one_table_has_changed(survey: Survey, tmp_pa
     result = masktron.rerun(manifest, data, out, tables={"Person": older})
     assert (result.same_original, result.same_bytes) == (False, None)
     assert [(one.kind, one.place, one.refuses) for one in result.changes] == [("table", "Household", False)]
-    keys = [json.loads(one.read_text(encoding="utf-8"))["key"] for one in (manifest, Path(result.manifest))]
+    keys = [json.loads(one.read_text(encoding="utf-8"))["secret"] for one in (manifest, Path(result.manifest))]
     assert None not in keys
     assert keys[0] != keys[1]
 

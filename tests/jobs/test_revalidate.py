@@ -168,7 +168,7 @@ def test_mask_publishes_nothing_that_engines_disagree_on(
     real = module.evaluate
     monkeypatch.setattr(module, "evaluate", lambda *given, **options: wrong(real(*given, **options)))
     with pytest.raises(ViolationError, match=r"libxml2 .* does not agree .*\n  R1: fired 39 and 40 times"):
-        masktron.mask(data, rules, out, k=4, roles={"Id": "key"})
+        masktron.mask(data, rules, out, k=4, roles={"Id": "record-id"})
     assert not list(out.parent.iterdir())
 
 
@@ -226,7 +226,7 @@ def test_columns_decide_on_large_files_and_engines_read_every_record(
     monkeypatch.setattr("masktron.evaluation.parallel.evaluate", None)
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", binding=binding), tmp_path / "masked.xml"
     said: list[tuple[str, int]] = []
-    config = Config(k=4, roles={"Id": Role.KEY})
+    config = Config(k=4, roles={"Id": Role.RECORD_ID})
     engines = run_mask(data, rules, out, config=config, progress=lambda *told: said.append(told)).engines
     names = ["libxml2"] * (not binding) + ["SaxonC-HE"]
     assert [one.engine.split()[0] for one in engines] == ["masktron's", *names]
@@ -248,7 +248,7 @@ def test_columns_that_see_no_violation_publish_nothing(tmp_path: Path, data: Pat
     )
     out.mkdir()
     with pytest.raises(ViolationError, match=r"does not agree .*\n  R2: fired 40 and 40 times, failed 0 and 1 times"):
-        masktron.mask(data, rules, out / "masked.xml", k=4, roles={"Id": "key"})
+        masktron.mask(data, rules, out / "masked.xml", k=4, roles={"Id": "record-id"})
     assert not list(out.iterdir())
     found = masktron.check(data, rules)
     assert not found.violations
@@ -355,7 +355,7 @@ def test_mask_publishes_only_the_layout_that_it_wrote(
 
     monkeypatch.setattr("masktron.sources.xml.xml_source.write_masked", spoiled)
     with pytest.raises(ViolationError, match="does not have the layout of the original"):
-        masktron.mask(data, rules, out, k=4, roles={"Id": "key"})
+        masktron.mask(data, rules, out, k=4, roles={"Id": "record-id"})
     assert not list(out.parent.iterdir())
 
 

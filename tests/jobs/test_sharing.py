@@ -58,7 +58,7 @@ def given_to(monkeypatch: pytest.MonkeyPatch, executor: CarryingExecutor | None)
 
 
 def masked(pair: tuple[Path, Path], out: Path) -> tuple[bytes, bytes, dict[str, Any]]:
-    config = Config(k=3, key=KEY, roles={"Id": "untouched"}, invalid="exclude", order="keep")  # type: ignore[arg-type]
+    config = Config(k=3, secret=KEY, roles={"Id": "untouched"}, invalid="exclude", order="keep")  # type: ignore[arg-type]
     result = run_mask(*pair, out, config=config)
     return out.read_bytes(), out.with_name("m.manifest.json").read_bytes(), result.as_dict()
 

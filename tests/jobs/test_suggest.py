@@ -244,7 +244,7 @@ def test_nothing_is_written_that_was_not_accepted(tmp_path: Path, capsys: pytest
     assert not (tmp_path / "no.sch").exists()
     assert run("suggest", tmp_path / "d.csv", "--accept", "all").code == 2
     assert run("suggest", tmp_path / "d.csv", "--accept", "1", "-o", tmp_path / "d.csv").code == 2
-    assert run("suggest", tmp_path / "d.csv", "--role", "Nobody=key").code == 2
+    assert run("suggest", tmp_path / "d.csv", "--role", "Nobody=record-id").code == 2
     assert run("suggest", tmp_path / "nothing.csv").code == 4
 
 

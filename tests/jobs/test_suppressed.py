@@ -167,11 +167,11 @@ def test_the_key_of_the_release_repeats_what_is_suppressed_and_settings_change_i
     data, first, second = data_of(tmp_path, ".csv"), tmp_path / "m.csv", tmp_path / "n.csv"
     masktron.mask(data, rules, first, **settings())
     manifest = json.loads((tmp_path / "m.manifest.json").read_text())
-    assert manifest["key"]
+    assert manifest["secret"]
     assert manifest["treatments"][-1]["contract"] == {
         "kind": "shared-keys", "k": K, "subsets": None, "missing_matches": False
     }  # fmt: skip
-    masktron.mask(data, rules, second, **settings(key=tmp_path / "m.manifest.json"))
+    masktron.mask(data, rules, second, **settings(secret=tmp_path / "m.manifest.json"))
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -224,7 +224,7 @@ def test_a_key_that_would_go_everywhere_is_refused(tmp_path: Path, rules: Path) 
         ({"keys": {"importance": {"A": 2}}}, "keys.importance.A: the field is no quasi-identifier"),
         ({"keys": {"missing_matches": 1}}, "keys.missing_matches must be true or false"),
         ({"keys": {"k": 4}}, "key_k is 3, and keys.k is 4"),
-        ({"resume": True}, "goes on where it ended only with the key"),
+        ({"resume": True}, "goes on where it ended only with the secret"),
         ({"seed": 7}, "may be found by trying"),
         ({"roles": dict.fromkeys((*KEYS, "STATUS"), "confidential"), "numeric": ["AGE"]}, "needs a quasi-identifier"),
         ({"quasi_identifiers": ["A"]}, "A is a quasi-identifier and masked"),
@@ -243,7 +243,7 @@ def test_rules_across_records_that_read_keys_are_named(tmp_path: Path) -> None:
     rules = write_rules(
         tmp_path / "r.sch", "B <= A", across, "sum(../Record[HH = current()/HH]/A) > 0", "REGION != 'x'"
     )
-    how = settings(roles={**settings()["roles"], "HH": "key"})
+    how = settings(roles={**settings()["roles"], "HH": "record-id"})
     notes = masktron.mask(data_of(tmp_path, ".csv", rows), rules, tmp_path / "m.csv", **how).notes
     told = [note for note in notes if "not looked at when cells are chosen" in note]
     assert [note.partition(" across")[0] for note in told] == ["the rule R2 reads suppressed fields"]

@@ -102,7 +102,7 @@ def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
 
     def told(**more: Any) -> list[str]:
         # by some keys every town that is drawn lies in the county of the former one, and nothing is given away
-        notes = masktron.mask(data, rules, tmp_path / "m.csv", key=bytes(range(32)), **settings(**more)).notes
+        notes = masktron.mask(data, rules, tmp_path / "m.csv", secret=bytes(range(32)), **settings(**more)).notes
         return [note.partition(": in the original")[0] for note in notes if " can show which records " in note]
 
     # who is written in county a and town b1 has been moved
@@ -128,7 +128,7 @@ def test_fields_whose_neighbours_tell_what_was_changed_are_named(tmp_path: Path)
     ]
     # the records stand in an order that says nothing; their numbers, and those of households, run through the towns
     data = write_csv(tmp_path / "d.csv", [serial[at] for at in scrambled])
-    roles = {**ROLES, "ID": "key", "NR": "key", "COUNTY": "identifier", "HH": "identifier"}
+    roles = {**ROLES, "ID": "record-id", "NR": "record-id", "COUNTY": "identifier", "HH": "identifier"}
     swap = {"regions": ["TOWN"], "keys": ["OCC"], "rate": 0.1}
     swapped = masktron.mask(data, rules, tmp_path / "m.csv", **settings(roles=roles, order="random", swap=swap))
     assert read_off_by(swapped) == ["ID"]
@@ -178,7 +178,7 @@ def test_the_key_of_the_release_repeats_the_swaps_whatever_the_workers(tmp_path:
     data, first, key = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     own = {"swap": {**TOWN_SWAP, "rate": 0.3}, "roles": TOWN_ROLES}
     masktron.mask(data, rules, first, **settings(**own))
-    masktron.mask(data, rules, tmp_path / "s.csv", **settings(**own, key=key, workers=2))
+    masktron.mask(data, rules, tmp_path / "s.csv", **settings(**own, secret=key, workers=2))
     assert first.read_bytes() == (tmp_path / "s.csv").read_bytes()
     masktron.mask(data, rules, tmp_path / "t.csv", **settings(**own))
     assert [row["TOWN"] for row in read_rows(tmp_path / "t.csv")] != [row["TOWN"] for row in read_rows(first)]
@@ -230,7 +230,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
         ({"swap": {**SWAP, "similar": ["TOWN"]}}, "TOWN is a region, and one of similar"),
         ({"swap": SWAP, "roles": {**ROLES, "TOWN": "weight"}}, "swap.TOWN: the field has the role weight"),
         ({"pram": {"TOWN": "change:0.1"}}, "TOWN is a region of swap and is drawn by pram"),
-        ({"resume": True, "key": None}, "goes on where it ended only with the key"),
+        ({"resume": True, "secret": None}, "goes on where it ended only with the secret"),
         ({"seed": 7}, "may be found by trying"),
     ],
 )

@@ -167,7 +167,7 @@ def test_the_same_run_again_gives_the_same_bytes(tmp_path: Path, files: tuple[Pa
     out, again = tmp_path / "m.xml", tmp_path / "again.xml"
     masktron.mask(data, rules, out, **settings(tmp_path, order="random"))
     first = out.read_bytes()
-    masktron.mask(data, rules, out, **settings(tmp_path, order="random", key=tmp_path / "m.manifest.json"))
+    masktron.mask(data, rules, out, **settings(tmp_path, order="random", secret=tmp_path / "m.manifest.json"))
     assert out.read_bytes() == first, "also in the place of the files of the first run"
     masktron.rerun(tmp_path / "m.manifest.json", data, again)
     assert again.read_bytes() == first

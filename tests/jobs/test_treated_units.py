@@ -82,8 +82,8 @@ def test_a_run_with_treated_keys_goes_on_to_the_same_bytes_by_its_key_alone(
     assert folder.exists()
     assert not (given[0].parent / "m.rules.sch").exists()
     if treatment.keys() != {"recode"}:  # classes are drawn from nothing
-        with pytest.raises(UsageError, match="only with the key"):
-            mask(given, "m.xml", resume=True, key=None, **treatment)
+        with pytest.raises(UsageError, match="only with the secret"):
+            mask(given, "m.xml", resume=True, secret=None, **treatment)
     with pytest.raises(UsageError, match="cannot be resumed"):
         mask(given, "m.xml", resume=True, **{**treatment, "recode": {"AGE": "width:3"}})
     assert folder.exists(), "who made a mistake loses nothing"

@@ -43,7 +43,9 @@ class Releases:
 
     def release(self, name: str, rows: list[Row], **settings: Any) -> None:
         data = write_data(self.folder / f"{name}.data.xml", rows)
-        masktron.mask(data, self.rules, self.folder / f"{name}.xml", **{"roles": {"Id": "key"}, "k": 3, **settings})
+        masktron.mask(
+            data, self.rules, self.folder / f"{name}.xml", **{"roles": {"Id": "record-id"}, "k": 3, **settings}
+        )
 
     def compare(self, name: str, earlier: str, **given: Any) -> masktron.AssessResult:
         return masktron.assess(
@@ -177,7 +179,7 @@ def test_an_answer_that_was_corrected_is_another_value(tmp_path: Path) -> None:
 def test_a_field_that_one_release_shows_unmasked_is_given_away(tmp_path: Path) -> None:
     own = Releases(tmp_path)
     rows = [{**row, "X": 3 * at + 0.5} for at, row in enumerate(made_rows())]
-    own.release("first", rows, roles={"Id": "key", "X": "untouched"})
+    own.release("first", rows, roles={"Id": "record-id", "X": "untouched"})
     own.release("second", rows)
     result = own.compare("second", "first")
     assert counts(result) == (240, 60, 60, 60)
@@ -189,20 +191,20 @@ def test_a_field_that_one_release_shows_unmasked_is_given_away(tmp_path: Path) -
 def test_weighted_sums_are_those_of_weighted_values(tmp_path: Path) -> None:
     own = Releases(tmp_path)
     rows = [{**row, "W": 1 + at % 3} for at, row in enumerate(made_rows())]
-    roles = {"Id": "key", "W": "weight"}
+    roles = {"Id": "record-id", "W": "weight"}
     own.release("first", rows, roles=roles)
     own.release("second", rows[:-1], roles=roles)
     weighted = counts(own.compare("second", "first"))
     assert weighted[1] > 0
     assert weighted[3] > 0
     heavy = [{**row, "W": 1000} for row in made_rows()]
-    for name, own_roles in (("heavy", roles), ("light", {"Id": "key", "W": "untouched"})):
+    for name, own_roles in (("heavy", roles), ("light", {"Id": "record-id", "W": "untouched"})):
         own.release(name, heavy, roles=own_roles)
         own.release(f"{name}-less", heavy[1:], roles=own_roles)
     counted = counts(own.compare("heavy-less", "heavy"))
     assert counted == counts(own.compare("light-less", "light"))
     assert counted[3] > 0
-    own.release("without", rows[1:], roles={"Id": "key", "W": "untouched"})
+    own.release("without", rows[1:], roles={"Id": "record-id", "W": "untouched"})
     result = own.compare("without", "first")
     assert np.isnan(result["differencing"])
     assert any(note.startswith("differencing says nothing of A, B, T") for note in result.notes)
@@ -470,7 +472,7 @@ def test_two_tables_of_one_file_are_not_the_same_original(tmp_path: Path) -> Non
             pd.DataFrame(part).to_sql(name, connection, index=False)
     data = tmp_path / "both.sqlite"
     for name in files:
-        masktron.mask(data, own.rules, tmp_path / f"{name}.sqlite", k=3, roles={"Id": "key"},
+        masktron.mask(data, own.rules, tmp_path / f"{name}.sqlite", k=3, roles={"Id": "record-id"},
                       format_options={"table": name})  # fmt: skip
     result = masktron.assess(
         tmp_path / "second.sqlite",
@@ -548,7 +550,14 @@ def test_two_releases_of_households_tell_what_their_sums_determine(tmp_path: Pat
     outs = [tmp_path / "one.xml", tmp_path / "two.xml", tmp_path / "file.xml"]
     for out, k, order in zip(outs, (3, 4, 3), (None, None, "file"), strict=True):
         masktron.mask(
-            data, rules, out, roles=ROLES, k=k, key=bytes(range(16, 48)), member_order=order, max_observed_share=100
+            data,
+            rules,
+            out,
+            roles=ROLES,
+            k=k,
+            secret=bytes(range(16, 48)),
+            member_order=order,
+            max_observed_share=100,
         )
     given: dict[str, Any] = {"measures": ["differencing"], "manifest": tmp_path / "two.manifest.json"}
     result = masktron.assess(outs[1], data, against=outs[0], **given)

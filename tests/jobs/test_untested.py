@@ -17,7 +17,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.jobs.job import Job
 from masktron.results import Tested as Counted
 
-ROLES = {"Id": "key", "Sex": "untouched"}
+ROLES = {"Id": "record-id", "Sex": "untouched"}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def reason(data: Path, rules: Path, rule: str) -> tuple[str, str, bool]:
 def test_a_misspelt_context_stops_mask_before_it_breaks_the_sum(data: Path, tmp_path: Path, run: Runner) -> None:
     rules = rulebook(tmp_path / "r.sch", ("sum", "record", "A + B = T"), ("age", "Record", "A >= 0"))
     out = tmp_path / "out.xml"
-    masking = ("mask", data, "-r", rules, "--out", out, "--role", "Id=key", "--nominal", "Sex")
+    masking = ("mask", data, "-r", rules, "--out", out, "--role", "Id=record-id", "--nominal", "Sex")
     for command in (masking, ("validate", data, "-r", rules), ("check", data, "-r", rules)):
         outcome = run(*command)
         assert outcome.code == 3
@@ -175,7 +175,13 @@ def test_of_a_rule_that_visits_other_nodes_nothing_is_claimed(data: Path, tmp_pa
     found = masktron.validate(data, rules).rules
     assert [(rule.untested is None, rule.fired) for rule in found] == [(False, 0), (True, 30)]
     masktron.mask(
-        data, rules, out=tmp_path / "out.xml", roles={"Id": "key"}, nominal=["Sex"], allow_unfired=["first"], k=3
+        data,
+        rules,
+        out=tmp_path / "out.xml",
+        roles={"Id": "record-id"},
+        nominal=["Sex"],
+        allow_unfired=["first"],
+        k=3,
     )
     rules = visiting(
         tmp_path / "r.sch", '<rule context="Record" visit-each="a"><assert id="r" test=". >= 0"/></rule>'
@@ -266,7 +272,7 @@ def test_what_masking_empties_is_said_and_known_to_check(tmp_path: Path) -> None
     data = write_data(tmp_path / "d.xml", rows)
     rules = rulebook(tmp_path / "r.sch", ("old", "Record[A > 80]", "B >= 0"), ("b", "Record", "B >= 0"))
     out = tmp_path / "out.xml"
-    result = masktron.mask(data, rules, out, roles={"Id": "key"}, numeric=["A"], k=3)
+    result = masktron.mask(data, rules, out, roles={"Id": "record-id"}, numeric=["A"], k=3)
     assert result.valid
     assert result.tested.untested == ("old",)
     assert any("fired on 1 node of the original and fires on none of the masked file" in n for n in result.notes)
@@ -344,7 +350,7 @@ def test_all_misspelt_names_of_a_rulebook_are_told_at_once(data: Path, tmp_path:
         "the file has no element Sexy (context Recrd[@Idd and Sexy]); and it reads 'Aa', a field that",
         "Recrd: did you mean Record? Idd: did you mean Id? Sexy: did you mean Sex? did you mean A? where it may be",
     )
-    given = ("--role", "Id=key", "--nominal", "Sex")
+    given = ("--role", "Id=record-id", "--nominal", "Sex")
     for code, words in (
         (3, ("validate", data, "-r", rules)),
         (3, ("check", data, "-r", rules)),
@@ -483,7 +489,7 @@ def test_a_misspelt_minus_is_told_once_and_how_to_write_it(data: Path, tmp_path:
         assert "T-A is one name" not in said
         assert "the rule 'R2' reads 'Aa' and 'Bb', fields that the file never has" in said
         assert "the file has no field" not in said, "and no field is told twice"
-    outcome = run("mask", data, "-r", rules, "-o", tmp_path / "out.xml", "--role", "Id=key", "--nominal", "Sex")
+    outcome = run("mask", data, "-r", rules, "-o", tmp_path / "out.xml", "--role", "Id=record-id", "--nominal", "Sex")
     assert (outcome.code, text in outcome.err) == (3, True)
     # every problem that would stop `mask` has a line of its own, and its hint another
     lines = run("explain", rules, "--data", data).out.split("mask would stop:")[1].strip().split("\n")
@@ -585,7 +591,7 @@ def test_a_name_that_a_level_of_a_nested_file_does_not_have_is_not_tested(
     assert what in found.what
     assert hint in found.hint
     with pytest.raises(RulebookError, match=re.escape(what)):
-        masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"Id": "key"})
+        masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"Id": "record-id"})
     assert not (tmp_path / "out.xml").exists()
 
 

@@ -35,7 +35,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> MaskResult:
     rows = [{"Id": at, "C": at * at % 89, **row} for at, row in enumerate(numbers(40))]
     data = write_data(folder / "d.xml", rows)
     rules = write_rules(folder / "r.sch", "A + B = T")
-    return masktron.mask(data, rules, folder / "out.xml", k=4, roles={"Id": "key"})
+    return masktron.mask(data, rules, folder / "out.xml", k=4, roles={"Id": "record-id"})
 
 
 def told(result: MaskResult, *, unchanged: float | None = None, linked: float | None = None, **changes: Any) -> str:
@@ -249,7 +249,7 @@ def test_the_order_of_the_original_links_every_record(
     """Id is sorted and W is not; both differ in every record."""
     rows = [{"Id": at, "W": 7 * at % 20, "U": at % 2, **row} for at, row in enumerate(numbers(20))]
     data = write_data(tmp_path / "d.xml", [{n: v for n, v in row.items() if n in (*fields, *"UABT")} for row in rows])
-    roles = {"U": "untouched", **dict.fromkeys(fields, "key")}
+    roles = {"U": "untouched", **dict.fromkeys(fields, "record-id")}
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
     result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles=roles, **settings)
     assert (ORDERED in result.verdict.details) is said

@@ -187,7 +187,7 @@ def total(data: Rows, name: str, region: str = "") -> Fraction:
     return sum((Fraction(str(row[name])) for row in data if not region or row["REGION"] == region), Fraction(0))
 
 
-ROLES: Mapping[str, Role] = {"ID": Role.KEY, "REGION": Role.UNTOUCHED}
+ROLES: Mapping[str, Role] = {"ID": Role.RECORD_ID, "REGION": Role.UNTOUCHED}
 SUM = ("Record", "A + B = T")
 
 

@@ -38,7 +38,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def masked(folder: Path, rows: Rows, *tests: str, **settings: Any) -> tuple[masktron.MaskResult, Any]:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
     numbers = sorted({name for row in rows for name, value in row.items() if isinstance(value, int)})
-    result = masktron.mask(data, rules, folder / "m.xml", numeric=numbers, order="keep", key=KEY, **settings)
+    result = masktron.mask(data, rules, folder / "m.xml", numeric=numbers, order="keep", secret=KEY, **settings)
     conforms(result.as_dict(), "mask")
     assert result.draw is not None
     return result, result.draw
@@ -188,7 +188,7 @@ def test_draws_beyond_what_a_column_can_hold_are_counted(tmp_path: Path, monkeyp
     monkeypatch.setattr(perturbing, "moment_shift", noted)
     rng = np.random.default_rng(7)
     values, rules = rng.integers(60, 128, 60), write_rules(tmp_path / "r.sch", "A >= -100000")
-    told: Any = {"method": "ipso", "numeric": ["A"], "order": "keep", "key": KEY}
+    told: Any = {"method": "ipso", "numeric": ["A"], "order": "keep", "secret": KEY}
     said = "drawn beyond what the type or the format of the column can hold, and written as values that fit: "
     for kind, some in ((pa.int8(), True), (pa.int16(), False)):
         data, out = tmp_path / f"{kind}.parquet", tmp_path / f"{kind}-out.parquet"

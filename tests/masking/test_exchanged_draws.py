@@ -40,7 +40,7 @@ def test_values_are_those_of_the_original_and_check_says_so(tmp_path: Path, meth
     given, out, manifest = rows(), tmp_path / "m.xml", tmp_path / "m.manifest.json"
     data, rules = write_data(tmp_path / "d.xml", given), write_rules(tmp_path / "r.sch", *TESTS)
     result = masktron.mask(
-        data, rules, out, method=method, k=3, order="keep", key=KEY, ordinal={"S": ("low", "mid", "high")}
+        data, rules, out, method=method, k=3, order="keep", secret=KEY, ordinal={"S": ("low", "mid", "high")}
     )
     records = etree.parse(out).getroot().findall("Record")
     for test in TESTS:

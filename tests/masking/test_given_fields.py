@@ -15,7 +15,7 @@ from cli_runner import write_rules
 from masktron import estimators, methods
 from masktron.methods.base import ConditionedMethod
 
-ROLES = {"id": "identifier", "unit": "key", "w": "weight", "region": "quasi-identifier", "sex": "untouched"}
+ROLES = {"id": "identifier", "unit": "record-id", "w": "weight", "region": "quasi-identifier", "sex": "untouched"}
 CONDITIONED = [method.name for method in methods.ALL if issubclass(method, ConditionedMethod)]
 FEWER: dict[str, dict[str, int]] = {"latent_class": {"most": 2, "starts": 0}, "model_hybrid": {"most": 2}}
 
@@ -43,7 +43,7 @@ def people(n: int = 480, regions: int = 6) -> pd.DataFrame:
 def masked(folder: Path, data: pd.DataFrame, **settings: Any) -> tuple[masktron.MaskResult, pd.DataFrame]:
     rules = write_rules(folder / "r.sch", "wage + other = income", "other >= 0", context="record")
     data.to_csv(folder / "d.csv", index=False)
-    how = {"k": 5, "roles": ROLES, "order": "keep", "key": KEY, "numeric": ["age", "wage", "other", "income"]}
+    how = {"k": 5, "roles": ROLES, "order": "keep", "secret": KEY, "numeric": ["age", "wage", "other", "income"]}
     result = masktron.mask(folder / "d.csv", rules, folder / "m.csv", **{**how, **settings})
     return result, pd.read_csv(folder / "m.csv")
 
@@ -178,7 +178,8 @@ def test_parts_of_the_file_do_not_lose_what_stays(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "not(income) or wage + other = income", context="record")
     data.to_csv(tmp_path / "d.csv", index=False)
     result = masktron.mask(
-        tmp_path / "d.csv", rules, tmp_path / "m.csv", k=5, method="sequential", roles=ROLES, order="keep", key=KEY,
+        tmp_path / "d.csv", rules, tmp_path / "m.csv", k=5, method="sequential", roles=ROLES, order="keep",
+        secret=KEY,
         numeric=["age", "wage", "other", "income"],
     )  # fmt: skip
     after = pd.read_csv(tmp_path / "m.csv")

@@ -72,7 +72,7 @@ def solved_by(block: BlockResult) -> dict[str, str]:
 # whole runs
 
 
-@pytest.mark.parametrize("role", ["untouched", "key", "weight"])
+@pytest.mark.parametrize("role", ["untouched", "record-id", "weight"])
 def test_a_total_that_differs_in_each_record(role: str, tmp_path: Path) -> None:
     rows: Rows = [{"A": row["A"], "S": row["S"], "U": row["U"]} for row in totals()]
     block = masked(tmp_path, rows, "A + S = U", "A >= 0", "S >= 0", roles={"U": role})
@@ -265,7 +265,7 @@ def generated(seed: int) -> tuple[Rows, list[str], dict[str, Any]]:
         f"not({first} < 5) or {last} >= {min(float(str(row[last])) for row in rows)}",
     ]
     rules += [rule for rule in optional if generator.random() < 0.6]
-    roles = {"U": str(generator.choice(["untouched", "key"])), "K": "untouched"}
+    roles = {"U": str(generator.choice(["untouched", "record-id"])), "K": "untouched"}
     return rows, rules, {"k": k, "roles": roles, "invalid": "exclude", "max_observed_share": 100.0}
 
 

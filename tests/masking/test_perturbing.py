@@ -26,7 +26,9 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def masked(folder: Path, rows: Rows, *tests: str, method: str = "test_noise", **settings: Any) -> masktron.MaskResult:
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
-    result = masktron.mask(data, rules, folder / "m.xml", method=method, **{"order": "keep", "key": KEY, **settings})
+    result = masktron.mask(
+        data, rules, folder / "m.xml", method=method, **{"order": "keep", "secret": KEY, **settings}
+    )
     records = etree.parse(folder / "m.xml").getroot().findall("Record")
     assert len(records) == len(rows)
     for test in tests:
@@ -66,7 +68,7 @@ def test_the_same_key_gives_the_same_bytes_and_another_gives_others(tmp_path: Pa
     rows = amounts(40)
     files = []
     for key in (KEY, KEY, KEY[::-1]):
-        masked(tmp_path, rows, "A + B = C", key=key)
+        masked(tmp_path, rows, "A + B = C", secret=key)
         files.append((tmp_path / "m.xml").read_bytes())
     assert files[0] == files[1] != files[2]
 

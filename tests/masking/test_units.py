@@ -48,7 +48,7 @@ def rows(n: int, seed: int = 1) -> list[dict[str, object]]:
 
 
 def settings(k: int = 3) -> Config:
-    return Config(k=k, key=bytes(range(32)), roles=ROLES, ordinal={"R": ("l", "m", "h")}, numeric=("Q",))
+    return Config(k=k, secret=bytes(range(32)), roles=ROLES, ordinal={"R": ("l", "m", "h")}, numeric=("Q",))
 
 
 def prepared(folder: Path, n: int, k: int = 3) -> Prepared:
@@ -100,7 +100,7 @@ def test_records_far_out_are_masked_together(tmp_path: Path) -> None:
     far = sorted(draw.sample(range(800), 20))
     made = [{"A": draw.randint(10_000, 90_000) if i in far else draw.randint(0, 100), "B": i % 7} for i in range(800)]
     data, rules = write_data(tmp_path / "d.xml", made), write_rules(tmp_path / "r.sch", "A >= 0", "B >= 0")
-    config = Config(k=3, key=bytes(range(32)), numeric=("B",))
+    config = Config(k=3, secret=bytes(range(32)), numeric=("B",))
     run = prepare(data, rules, config, chosen(config.method, config.params, 3), no_progress)
     (partition,) = (one for one in run.plan.partitions if "A" in one.grouped)
     units = cut_into_units(inputs_of(run).rules, partition, 3, 100)

@@ -286,7 +286,7 @@ def test_records_drawn_one_by_one_reveal_what_records_alike_share(tmp_path: Path
     data = write_data(tmp_path / "d.xml", [{"A": int(a)} for a in generator.geometric(0.2, 120)])
     rules = write_rules(tmp_path / "r.sch", "A >= 0")
     out = tmp_path / "m.xml"
-    result = masktron.mask(data, rules, out, k=3, method="hierarchical", order="keep", key=KEY, numeric=["A"])
+    result = masktron.mask(data, rules, out, k=3, method="hierarchical", order="keep", secret=KEY, numeric=["A"])
     values, found = counted([cells(data, "A")], [cells(out, "A")])
     assert (values, result.blocks[0].revealed) == (120, found)
     assert 0 < found < result.unchanged["A"] * 1.2

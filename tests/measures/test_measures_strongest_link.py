@@ -119,7 +119,7 @@ def test_the_figure_counts_masked_categories(tmp_path: Path) -> None:
     data["income"] = np.rint(rng.lognormal(14, 1, 150))
     roles = dict.fromkeys(names, "confidential")
     rules = write_rules(tmp_path / "r.sch", "income >= 0")
-    result = masktron.mask(data, rules, k=5, key=bytes(range(32)), method="mdav", roles=roles, nominal=names)
+    result = masktron.mask(data, rules, k=5, secret=bytes(range(32)), method="mdav", roles=roles, nominal=names)
     original = data.loc[result.data.index]
     costs = sum((result.data[[name]].to_numpy() != original[name].to_numpy()).astype(float) for name in names)
     costs += cdist(result.data[["income"]].rank(), original[["income"]].rank()) / 300

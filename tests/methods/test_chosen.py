@@ -133,7 +133,7 @@ def test_a_parameter_of_the_method_comes_before_the_class() -> None:
         ("mdav", {"k": 5}, "set by -k"),
         ("plain", {"k": "5"}, "set by -k"),
         ("drawing", {"class": "A", "k": 5}, "set by -k"),
-        ("drawing", {"class": "A", "random_state": 1}, "set by --key"),
+        ("drawing", {"class": "A", "random_state": 1}, "set by --secret"),
         ("mdav", {"shar": 1}, "known: strata"),
         ("drawing", {"class": "A", "shar": 1}, "did you mean share?"),
         ("drawing", {"class": "A", "colour": 1}, "known: share, runs, family, exact, order, class"),

@@ -54,7 +54,7 @@ def test_what_an_attacker_can_compute_is_said_of_each_method() -> None:
     assert {name for name, source in rows.items() if source != "nothing is drawn"} == drawing
     for kind in methods.ALL:
         assert ("Nothing is drawn" in kind.attacker) == (kind.name not in drawing), kind.name
-        assert "key" in kind.attacker, kind.name
+        assert "secret" in kind.attacker, kind.name
 
 
 def test_formulas_survive_markdown() -> None:

@@ -483,7 +483,7 @@ def covered(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_what_the_records_test(covered: tuple[Path, Path]) -> None:
     data, rules = covered
-    result = masktron.explain(rules, data, config=masktron.Config(k=3, roles={"S": masktron.Role.KEY}))
+    result = masktron.explain(rules, data, config=masktron.Config(k=3, roles={"S": masktron.Role.RECORD_ID}))
     found = {each.rule: each for each in result.coverage}
     assert {rule: each.untested for rule, each in found.items() if each.untested} == {
         "R2": "its IF holds in no record",
@@ -511,7 +511,7 @@ def test_records_that_an_equality_holds_are_not_far_from_a_limit(tmp_path: Path)
 
 def test_rules_that_tie_masked_to_unmasked_fields(covered: tuple[Path, Path], run: Runner) -> None:
     data, rules = covered
-    roles = ("--role", "S=key", "--role", "K=untouched", "--role", "B=identifier")
+    roles = ("--role", "S=record-id", "--role", "K=untouched", "--role", "B=identifier")
     content = json.loads(run("explain", rules, "--data", data, *roles, "--json", "-").out)
     conforms(content, "explain")
     found = {each["rule"]: each for each in content["ties"]}

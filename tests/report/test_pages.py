@@ -267,7 +267,7 @@ def test_findings_add_up() -> None:
     assert summary.fields == {"X": 5, "Y": 5, "Z": 1}
     assert summary.failing.tolist() == [0, 5, 99]
     assert summary.by_region(100, 4).tolist() == [2, 0, 0, 1]
-    assert [(one.record, one.key, one.rules) for one in summary.worst] == [(6, "k5", ("a", "b"))]
+    assert [(one.record, one.record_id, one.rules) for one in summary.worst] == [(6, "k5", ("a", "b"))]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_it_has_every_finding(tmp_path: Path, run: Runner) -> None:
     for finding in expected:
         row = by_rule[finding.rule, str(finding.record)]
         assert row["marking"] == "CONFIDENTIAL"
-        assert (row["key"], row["kind"], row["severity"]) == (finding.key, finding.kind, finding.severity)
+        assert (row["record_id"], row["kind"], row["severity"]) == (finding.record_id, finding.kind, finding.severity)
         assert (row["line"], row["column"], row["location"]) == (
             str(finding.line),
             str(finding.column),
@@ -99,7 +99,7 @@ def test_no_cell_is_a_formula_and_numbers_stay(tmp_path: Path, text: str) -> Non
     with Outputs({"csv": tmp_path / "o.csv"}).opened(rulebook, Layout(("Data", "Record"), ()), "d.xml") as reports:
         reports.add(Finding(0, "failed-assert", 0, 1, text, text, 1, text, ((text, None),)))
     (row,) = rows_of(tmp_path / "o.csv")
-    assert {row["key"], row["message"], row["location"]} == {CELLS[text]}
+    assert {row["record_id"], row["message"], row["location"]} == {CELLS[text]}
     assert row["values"] == f"{CELLS[text]} absent" or text.startswith(("-", "+"))
     assert not row["values"].startswith(("=", "+", "-", "@"))
 

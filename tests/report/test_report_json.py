@@ -189,7 +189,7 @@ def test_sarif_has_rules_places_and_levels(tmp_path: Path, run: Runner) -> None:
         assert place["physicalLocation"]["region"] == {"startLine": finding.line, "startColumn": finding.column}
         assert place["physicalLocation"]["artifactLocation"]["uri"].endswith("/my%20data.xml")
         assert place["logicalLocations"][0]["fullyQualifiedName"] == finding.location
-        assert result["properties"]["key"] == finding.key
+        assert result["properties"]["record_id"] == finding.record_id
     assert {result["level"] for result in sarif["results"]} == {"error", "warning", "note"}
     assert sarif["results"][0]["message"]["text"] == "V1 is <5> & {{0}} Record"
 
@@ -203,8 +203,8 @@ def test_fingerprints_follow_the_key_of_a_record(tmp_path: Path, run: Runner) ->
         results = json.loads((tmp_path / "o.sarif").read_text())["runs"][0]["results"]
         return [result["partialFingerprints"]["ruleAndRecord/v1"] for result in results]
 
-    assert len(set(fingerprints(rows, "--key", "Id"))) == 3
-    assert fingerprints(rows, "--key", "Id") == fingerprints(rows[1:], "--key", "Id")
+    assert len(set(fingerprints(rows, "--record-id", "Id"))) == 3
+    assert fingerprints(rows, "--record-id", "Id") == fingerprints(rows[1:], "--record-id", "Id")
     assert fingerprints(rows) != fingerprints(rows[1:])
 
 

@@ -55,11 +55,11 @@ def test_it_has_every_finding_whatever_the_limit(limit: str, tmp_path: Path, run
         assert (result.get("id") or own.get("rule")) == finding.rule
         assert result.get("location") == finding.location
         assert result[-1].text == (finding.message or None)
-        assert (own["record"], own["line"], own["column"], own["key"]) == (
+        assert (own["record"], own["line"], own["column"], own["record_id"]) == (
             str(finding.record),
             str(finding.line),
             str(finding.column),
-            finding.key,
+            finding.record_id,
         )
         assert own.get("kind") == ("error" if finding.kind == "error" else None)
         assert own.get("artefact") == ("true" if finding.artefact else None)
@@ -103,7 +103,7 @@ def test_texts_that_xml_cannot_hold(tmp_path: Path) -> None:
     shown = 'a\ufffdb\ufffd"<\r\n\t\ufffd\u2028&'
     assert result.get("location") == f"/Data/{shown}"
     assert result[-1].text == shown
-    assert properties_of(result)["key"] == shown
+    assert properties_of(result)["record_id"] == shown
     assert shown.replace('"', '""') in (tmp_path / "o.csv").read_bytes().decode()
 
 

@@ -84,7 +84,7 @@ def test_it_says_what_the_evaluation_says(tmp_path: Path, evaluated: tuple[Ruleb
         ("rep", "/Data/Record[2]", "warning", "f"),
         ("rep", "/Data/Record[4]", "warning", "f"),
     ]
-    assert [(p["record"], p["key"], p["line"]) for p in properties] == [
+    assert [(p["record"], p["record_id"], p["line"]) for p in properties] == [
         (str(f.record + 1), f"key-{f.record}", str(f.line)) for f in evaluation.findings
     ]
     assert [p.get("kind") for p in properties] == [

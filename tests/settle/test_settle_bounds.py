@@ -103,7 +103,7 @@ def narrow(count: int = 150) -> dict[str, Any]:
 SETTINGS: dict[str, Any] = {
     "roles": dict.fromkeys("ABTD", "confidential"),
     "numeric": [*"ABTD"],
-    "key": bytes(range(1, 33)),
+    "secret": bytes(range(1, 33)),
 }
 
 
@@ -114,7 +114,9 @@ def test_drawn_values_fit_narrow_columns(method: str, tmp_path: Path) -> None:
     pq.write_table(pa.table(narrow()), data)
     largest = []
     for at in range(4):
-        result = masktron.mask(data, rules, out, method=method, **SETTINGS | {"key": bytes(range(1 + at, 33 + at))})
+        result = masktron.mask(
+            data, rules, out, method=method, **SETTINGS | {"secret": bytes(range(1 + at, 33 + at))}
+        )
         assert result.valid
         written = pq.read_table(out)
         assert written.schema == pq.read_table(data).schema

@@ -99,7 +99,7 @@ def test_errors_name_the_file_and_not_the_document(tmp_path: Path, rules: Path) 
 
 
 def test_explain_plans_the_masking(data: Path, rules: Path) -> None:
-    result = masktron.explain(rules, data, k=3, roles={"Id": "key"})
+    result = masktron.explain(rules, data, k=3, roles={"Id": "record-id"})
     assert result.obstacle is None
     assert [(rule.id, rule.fired) for rule in result.rules] == [("R1", 40), ("R2", 40)]
 
@@ -129,7 +129,7 @@ def test_records_that_break_a_rule_are_left_out(tmp_path: Path, rules: Path) -> 
     rows = rows_of()
     rows[7]["A"] = -5
     data, out = write_blocks(tmp_path / "bad.blocks", rows), tmp_path / "masked.blocks"
-    done = masktron.mask(data, rules, out, k=3, roles={"Id": "key"}, invalid="exclude", order="keep")
+    done = masktron.mask(data, rules, out, k=3, roles={"Id": "record-id"}, invalid="exclude", order="keep")
     assert done.excluded == (7,)
     ids = open_source(out).records().columns["Id"].lexemes.tolist()
     assert ids == [str(row["Id"]) for i, row in enumerate(rows) if i != 7]
@@ -140,7 +140,7 @@ def test_the_same_records_in_xml_are_masked_alike(tmp_path: Path, data: Path, ru
     other = tmp_path / "data.xml"
     source = open_source(data)
     other.write_bytes(source.document_path.read_bytes())
-    options = {"k": 3, "roles": {"Id": "key"}, "order": "keep"}
+    options = {"k": 3, "roles": {"Id": "record-id"}, "order": "keep"}
     columns = []
     for path in (data, other):
         out = tmp_path / f"masked-{path.suffix[1:]}{path.suffix}"

@@ -16,7 +16,7 @@ from paths import DOCS, ROOT
 
 WIDTH = "96"
 """Columns of the terminal that pages show."""
-_SAVED = re.compile(r"^Save this as `([^`]+)`[^\n]*:\n\n```\w+\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+_SAVED = re.compile(r"^Save this as `([^`]+)`[^\n]*:\n{1,2}```\w+\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 

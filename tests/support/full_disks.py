@@ -43,7 +43,7 @@ def main(folder: Path, workers: int) -> None:
     memory_costs.COLUMN_CELL = 10**9  # every column in a file
     reordered.HELD = 0  # records in random order in a file without a name
     wellformed.SMALLEST = 0  # read and written as large files are
-    config = Config(k=3, key=bytes(range(32)), unit_records=70, workers=workers, memory=400_000_000)
+    config = Config(k=3, secret=bytes(range(32)), unit_records=70, workers=workers, memory=400_000_000)
     for which in ("out", "tmp"):
         size, done = STEP, False
         while not done:

@@ -117,7 +117,7 @@ class Runs:
         search = os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "tests" / "support")])
         command = [sys.executable, "-m", "masktron", "mask", *self.arguments, "-o", str(self.out)]
         return subprocess.Popen(
-            [*command, "--key", str(self.folder / "key"), *more],
+            [*command, "--secret", str(self.folder / "key"), *more],
             env={
                 **os.environ,
                 "PYTHONPATH": search,

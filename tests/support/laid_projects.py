@@ -49,7 +49,7 @@ def filled_project(store: ProjectStore) -> Project:
     laid_run(project, "plan", ["explain", RULES, "--data", data, *SETTINGS], {"plan.json": plan, "plan.html": "x"})
     mask = _lay_masking(project, data)
     laid_run(project, "check", ["check", InRunOf(mask, "masked.xml")], {"check.json": _verdict(), "check.html": "x"})
-    convert = ["convert", InRunOf(mask, "masked.xml"), InRun("masked.csv")]
+    convert = ["convert", InRunOf(mask, "masked.xml"), "--out", InRun("masked.csv")]
     laid_run(project, "convert", convert, {"masked.csv": "A\n1\n", "convert.json": {"losses": ["labels of values"]}})
     return project
 
@@ -72,7 +72,7 @@ def failed_project(store: ProjectStore) -> Project:
         "hierarchy": ["hierarchy", data, f"--field={LONG}", *SETTINGS],
         "choose": ["tune", data, RULES, *SETTINGS],
         "plan": ["explain", RULES, "--data", data, *SETTINGS],
-        "convert": ["convert", InRunOf(mask, "masked.xml"), InRun("masked.csv")],
+        "convert": ["convert", InRunOf(mask, "masked.xml"), "--out", InRun("masked.csv")],
     }
     for step, arguments in words.items():
         laid_run(project, step, arguments, code=2, error=error)
@@ -109,7 +109,7 @@ def _fields() -> dict[str, Any]:
         *({"name": f"F{at}"} for at in range(60)),
     ]
     points = [
-        {"field": name, "record": 3, "line": 71, "what": f"{name!r} has no role", "hint": f"--role {name}=key"}
+        {"field": name, "record": 3, "line": 71, "what": f"{name!r} has no role", "hint": f"--role {name}=record-id"}
         for name in ("Name", LONG)
     ]
     found = described(*fields, problems=points)

@@ -96,7 +96,7 @@ def nested_run(folder: Path, seed: int, method: str, households: int = 60) -> Ne
     out.unlink(missing_ok=True)
     manifest.unlink(missing_ok=True)
     try:
-        result = masktron.mask(data, rules, out, roles=roles, key=sha256(str(seed).encode()).digest(), **masking)
+        result = masktron.mask(data, rules, out, roles=roles, secret=sha256(str(seed).encode()).digest(), **masking)
     except MasktronError as error:
         left = [path.name for path in (out, manifest) if path.exists()]
         return NestedRun(method, tuple(f"left behind: {name}" for name in left), f"{type(error).__name__}: {error}")

@@ -69,7 +69,7 @@ def masked_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, b
         config = Config(
             roles={"V0": Role.UNTOUCHED},
             k=5,
-            key=KEY,
+            secret=KEY,
             order="keep",
             method=method.name,
             params=params,
@@ -106,7 +106,7 @@ def treated_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, 
         marked = dict.fromkeys(("G", "H", "S"), Role.QUASI_IDENTIFIER)
         weight = treatment.pop("weight", None)
         roles = {**marked, "N": Role.UNTOUCHED, "W": Role.UNTOUCHED if weight is None else Role.WEIGHT}
-        config = Config(roles=roles, k=3, key=KEY, order="keep", **treatment)
+        config = Config(roles=roles, k=3, secret=KEY, order="keep", **treatment)
         done = run_mask(data, rules, out, config=config)
         if not done.treatments:
             raise ValueError(f"{name}: no key was treated")

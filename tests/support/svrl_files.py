@@ -26,7 +26,7 @@ def write_svrl(
         report = SvrlReport(ReportTarget(stream, rulebook, None, "", part.parent, None))
         stack.callback(report.close)
         for finding in evaluation.findings:
-            report.add(finding if key is None else replace(finding, key=key(finding.record)))
+            report.add(finding if key is None else replace(finding, record_id=key(finding.record)))
         report.finish(bare_result(rulebook, evaluation))
 
 

@@ -91,7 +91,7 @@ def validated(
         "untested": None, "text": "", "allowed": None, "passes": True,
     }  # fmt: skip
     usual = {
-        "kind": "failed-assert", "severity": "error", "key": None, "line": 1, "column": None, "location": "/a",
+        "kind": "failed-assert", "severity": "error", "record_id": None, "line": 1, "column": None, "location": "/a",
         "message": "", "values": {}, "artefact": False, "diagnostics": [], "member": None, "more": {},
     }  # fmt: skip
     violations = sum((one.get("failed") or 0) for one in rules if not one.get("soft"))

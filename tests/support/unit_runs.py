@@ -47,7 +47,7 @@ def sums(folder: Path, more: Callable[[random.Random], dict[str, object]], *rule
 
 def unit_config(**others: Any) -> Config:
     """Return settings of a run in units of 70 records, by one worker, with a key that is known."""
-    return replace(Config(k=3, key=KEY, unit_records=70, workers=1), **others)
+    return replace(Config(k=3, secret=KEY, unit_records=70, workers=1), **others)
 
 
 def mask(given: Files, out: str = "m.xml", *, resume: bool = False, **others: Any) -> MaskResult:

@@ -70,9 +70,10 @@ def plain(text: str) -> str:
 
 def test_all_that_was_found_is_on_the_page(office: Office, client: TestClient, project: Project) -> None:
     codes = {
-        **FIELD, "name": "REGION", "column": "Region no.", "label": "Where it is", "kind": "nominal", "role": "key",
-        "labels": {"1": "North", "2": "South"}, "missing_codes": {"9": "not stated"}, "missing": 12, "many": True,
-        "distinct": 100_000, "frequent": [{"value": "1", "label": "North", "records": 1100}],
+        **FIELD, "name": "REGION", "column": "Region no.", "label": "Where it is", "kind": "nominal",
+        "role": "record-id", "labels": {"1": "North", "2": "South"}, "missing_codes": {"9": "not stated"},
+        "missing": 12, "many": True, "distinct": 100_000,
+        "frequent": [{"value": "1", "label": "North", "records": 1100}],
     }  # fmt: skip
     wrong = {
         "what": "a text in a field of numbers",
@@ -141,7 +142,7 @@ def test_a_result_that_is_too_large_is_told_and_other_data_can_be_chosen(
 
 
 def test_settings_of_other_data_can_be_left_out(office: Office, client: TestClient, project: Project) -> None:
-    project.settings.update({"roles": {"B": "key"}}, said="roles")
+    project.settings.update({"roles": {"B": "record-id"}}, said="roles")
     read(office, client, project, described([FIELD]))
     told = {"what": "settings are declared for B", "where": "", "hint": "", "kind": "UsageError", "exit_code": 2}
     (runs_of(project)[0].folder / "error.json").write_text(json.dumps(told))
@@ -150,4 +151,4 @@ def test_settings_of_other_data_can_be_left_out(office: Office, client: TestClie
     assert project.settings.table == {}
     assert len(runs_of(project)) == 2
     assert project.undo().said == "All settings left out, for other data"
-    assert project.settings.table == {"roles": {"B": "key"}}
+    assert project.settings.table == {"roles": {"B": "record-id"}}

@@ -170,7 +170,7 @@ def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> 
             "found again",
         )
     )
-    assert "/report/internal.html" in page and "--key runs/0001-mask/masked.manifest.json" in page
+    assert "/report/internal.html" in page and "--secret runs/0001-mask/masked.manifest.json" in page
     assert state_of(project).done
     project.settings.update({"tune": {"budget": "2m"}}, said="x")
     assert state_of(project).done  # of no matter to mask
@@ -236,9 +236,9 @@ def test_records_that_were_released_before_need_a_reason(client: TestClient, pro
     failed(project, 5, kind="ReleasedBeforeError", what="this original was released on 2026-01-01")
     page = client.get(path(project)).text
     assert 'name="again"' in page and "Take smaller groups" not in page
-    assert posted(client, project, "mask", {**FORM, "again": "--key x"}).status_code == 303
+    assert posted(client, project, "mask", {**FORM, "again": "--secret x"}).status_code == 303
     run = latest_run(project, "mask")
-    assert run is not None and run.command["arguments"][-3] == "--again=--key x"
+    assert run is not None and run.command["arguments"][-3] == "--again=--secret x"
 
 
 def test_fields_without_a_role_lead_to_roles(client: TestClient, project: Project) -> None:

@@ -59,7 +59,7 @@ def test_from_roles_to_a_release(office: Office, project: Project, tmp_path: Pat
     posted(client, project, "roles", "read")
     done(office, project, "describe")
     assert "1 text field has no role" in page(client, project, "roles")
-    posted(client, project, "roles", "save", roles__NAME="identifier", roles__Id="key")
+    posted(client, project, "roles", "save", roles__NAME="identifier", roles__Id="record-id")
     done(office, project, "describe")
     assert "Every text field has a role" in page(client, project, "roles")
     posted(client, project, "choose", "begin", budget="2m", k="3", methods="noise")
@@ -98,7 +98,7 @@ def _require_the_same_of_the_shown_commands(project: Project, copy: Path) -> Non
             if not one.name.endswith(".manifest.json"):
                 (copy / "runs" / run.name / one.name).unlink()
         # random numbers are drawn anew, unless the key of the run is given
-        key = f" --key runs/{run.name}/masked.manifest.json" if run.step == "mask" else ""
+        key = f" --secret runs/{run.name}/masked.manifest.json" if run.step == "mask" else ""
         script = f"{run.shown_command}{key}".replace("masktron", f"{sys.executable} -P -m masktron", 1)
         environment = {**os.environ, "COLUMNS": "118"}
         subprocess.run(["sh", "-c", script], cwd=copy, check=True, capture_output=True, env=environment)

@@ -100,23 +100,21 @@ def test_only_files_with_fixed_names_have_a_history(project: Project, name: str)
 
 
 def test_settings_are_what_the_command_line_reads(project: Project) -> None:
-    table = {"k": 7, "roles": {"A B": "key", "ü": "identifier"}, "nominal": ["A"], "limits": {"linkage": 5}}
+    table = {"k": 7, "roles": {"A B": "record-id", "ü": "identifier"}, "nominal": ["A"], "limits": {"linkage": 5}}
     project.settings.update(table, said="settings")
     found = load_config(project.folder / "masktron.toml")
-    assert (found.k, found.roles["A B"].value, found.nominal) == (7, "key", ("A",))
+    assert (found.k, found.roles["A B"].value, found.nominal) == (7, "record-id", ("A",))
     assert project.settings.config == found
     project.settings.update({"roles": None}, said="no roles")
     assert project.settings.table == {"k": 7, "nominal": ["A"], "limits": {"linkage": 5}}
 
 
 def test_comments_of_settings_stay(project: Project) -> None:
-    text = (
-        "# why\nk = 5  # as last year\nmethod = 'mdav'\n\n[roles]\n# asked for\nID = 'key'\nW = 'weight'  # theirs\n"
-    )
+    text = "# why\nk = 5  # as ever\nmethod = 'mdav'\n\n[roles]\n# asked\nID = 'record-id'\nW = 'weight'  # theirs\n"
     project.settings.replace(text, said="uploaded")
-    project.settings.update({"k": 7, "method": None, "roles": {"ID": "key", "N": "key"}}, said="k is 7")
-    assert project.settings.table == {"k": 7, "roles": {"ID": "key", "N": "key"}}
-    for comment in ("# why", "# as last year", "# asked for", "# theirs"):
+    project.settings.update({"k": 7, "method": None, "roles": {"ID": "record-id", "N": "record-id"}}, said="k is 7")
+    assert project.settings.table == {"k": 7, "roles": {"ID": "record-id", "N": "record-id"}}
+    for comment in ("# why", "# as ever", "# asked", "# theirs"):
         assert comment in project.settings.text
 
 
@@ -126,7 +124,7 @@ def test_comments_of_settings_stay(project: Project) -> None:
         ({"k": 1}, "k must be at least 2"),
         ({"kay": 1}, "unknown setting 'kay'"),
         ({"roles": {"A": "kye"}}, "role"),
-        ({"key": "0" * 64}, "no place in settings"),
+        ({"secret": "0" * 64}, "no place in settings"),
         ({"seed": 1}, "no place in settings"),
         ({"documents": {"x": "/etc/passwd"}}, "documents names a file outside"),
         ({"documents": {"x": "files/../../../x"}}, "documents names a file outside"),
@@ -194,7 +192,7 @@ def test_errors_are_shown_at_the_field_that_they_name(
 def test_forms_are_read_field_by_field() -> None:
     form = FormFields([("a", " x "), ("b", "1"), ("b", "2"), ("role.A B", "key "), ("t", "a\r\nb ")])
     assert (form.text("a"), form.texts("b"), form.text("none"), form.raw("t")) == ("x", ["1", "2"], "", "a\nb ")
-    assert form.with_prefix("role.") == {"A B": "key"}
+    assert form.with_prefix("role.") == {"A B": "record-id"}
 
 
 def test_old_projects_go_and_busy_ones_stay(tmp_path: Path) -> None:

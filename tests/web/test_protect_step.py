@@ -291,7 +291,7 @@ def test_the_web_and_a_shell_give_the_same_bytes(
     assert client.get(f"{files}/masked.csv").status_code == client.get(f"{files}/masked.rules.sch").status_code == 303
     monkeypatch.chdir(tmp_path)
     shell = Runner(capsys)(
-        "mask", "data.csv", "--rules", "rules.sch", "--config", "masktron.toml", "--key", "masked.manifest.json",
+        "mask", "data.csv", "--rules", "rules.sch", "--config", "masktron.toml", "--secret", "masked.manifest.json",
         "--out", "own.csv",
     )  # fmt: skip
     assert shell.code == 0, shell.err

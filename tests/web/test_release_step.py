@@ -217,7 +217,7 @@ def test_nothing_is_checked_against_other_data(client: TestClient, project: Proj
 
 def test_another_format_leaves_after_the_file_from_which_it_was_written(client: TestClient, project: Project) -> None:
     made = masked(project)
-    words = ["convert", InRunOf(made, "masked.csv"), InRun("masked.sav")]
+    words = ["convert", InRunOf(made, "masked.csv"), "--out", InRun("masked.sav")]
     saved = laid_run(project, "convert", words, {"masked.sav": b"sav", "convert.json": {"losses": []}})
     where = f"/projects/{project.identity}/runs/{saved.name}/files/masked.sav"
     checked(project, saved, "masked.sav", b"sav")
@@ -236,12 +236,12 @@ def test_another_format_is_converted_and_checked_on_its_own(client: TestClient, 
     assert posted(client, project, "convert", format="spss").status_code == 303
     run = latest_run(project, "convert")
     assert run is not None and run.shown_command == (
-        "masktron convert runs/0001-mask/masked.csv runs/0002-convert/masked.sav '--format-option=delimiter=;' "
+        "masktron convert runs/0001-mask/masked.csv --out runs/0002-convert/masked.sav '--format-option=delimiter=;' "
         "--json runs/0002-convert/convert.json"
     )
     assert posted(client, project, "cancel", which="convert").status_code == 303
     losses = {"job": "convert", "losses": ["that 3 values are empty texts"]}
-    words = ["convert", InRunOf(made, "masked.csv"), InRun("masked.sav")]
+    words = ["convert", InRunOf(made, "masked.csv"), "--out", InRun("masked.sav")]
     saved = laid_run(project, "convert", words, {"masked.sav": b"sav", "convert.json": losses})
     page = client.get(path(project)).text
     assert "that 3 values are empty texts" in page and 'class="download"' not in page

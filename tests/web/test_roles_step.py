@@ -107,7 +107,7 @@ def test_errors_stand_at_their_field_with_all_that_was_typed(
 def test_what_is_not_on_the_page_stays(client: TestClient, project: Project) -> None:
     read(project)
     before = {
-        "k": 7, "roles": {"W": "weight", "A": "key"}, "missing": {"A": ["-9"], "*": ["NA"]}, "numeric": ["W"],
+        "k": 7, "roles": {"W": "weight", "A": "record-id"}, "missing": {"A": ["-9"], "*": ["NA"]}, "numeric": ["W"],
         "nominal": ["A"],
     }  # fmt: skip
     project.settings.update(before, said="x")
@@ -127,7 +127,7 @@ def test_many_fields_come_in_pages_and_only_the_page_is_saved(client: TestClient
         False,
         True,
     )
-    answer = posted(client, project, "save", "?page=2", roles__F50="key")
+    answer = posted(client, project, "save", "?page=2", roles__F50="record-id")
     assert answer.headers["location"] == f"{path(project)}?page=2"
     kept = client.get(f"{path(project)}?show=kept").text
     assert ('id="roles.F50"' in kept, 'id="roles.F51"' in kept) == (True, False)
@@ -145,7 +145,7 @@ def test_a_field_that_differs_in_every_record_is_pointed_out(client: TestClient,
     read(project, {"name": "A", "distinct": 400}, {"name": "B", "distinct": 399})
     page = client.get(path(project)).text
     assert page.count("It differs in every record") == 1
-    project.settings.update({"roles": {"A": "key"}}, said="x")
+    project.settings.update({"roles": {"A": "record-id"}}, said="x")
     assert "It differs in every record" not in client.get(path(project)).text
 
 
@@ -178,7 +178,7 @@ def test_what_nearly_names_each_record_is_said_and_amounts_are_not_ordered(
         {"name": "SEX", "kind": None, "why": "3 different integers, as few as codes are", "distinct": 3},
     ]  # fmt: skip
     read(project, *fields)
-    project.settings.update({"roles": {"AGE": "key"}}, said="a key")
+    project.settings.update({"roles": {"AGE": "record-id"}}, said="a key")
     cards = {one.partition("<")[0]: one for one in client.get(path(project)).text.split('<h3 id="field-')[1:]}
     said = {name.partition('">')[2]: one for name, one in cards.items()}
     assert "It differs in nearly every record" in said["ID"] and "It differs in every record" in said["NO"]

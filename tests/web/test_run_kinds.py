@@ -173,7 +173,7 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "a document less": (_set(documents=None), JUDGING),
     "the phase": (_set(phase="final"), JUDGING),
     "missing codes": (_set(missing={"A": ["9"]}), ON_DATA - {"validate"}),
-    "roles": (_set(roles={"A": "key"}), {"describe", "records", "suggest", "choose", "plan", "mask"} | KEYS),
+    "roles": (_set(roles={"A": "record-id"}), {"describe", "records", "suggest", "choose", "plan", "mask"} | KEYS),
     "recoding": (_set(recode={"B": "width:5"}), {"choose", "plan", "mask"} | KEYS),
     "suppression": (_set(keys={"k": 3}), {"choose", "plan", "mask"} | KEYS),
     "a hierarchy": (
@@ -229,7 +229,7 @@ def test_a_change_makes_what_depends_on_it_out_of_date_and_nothing_else(
 
 def test_undone_changes_are_none(runs: dict[str, CommandRun]) -> None:
     project = runs["mask"].project
-    _set(roles={"A": "key"})(project)
+    _set(roles={"A": "record-id"})(project)
     project.write({"rules.sch": RULES + b"\n"}, said="x")
     assert not is_current(runs["validate"]) and not is_current(runs["describe"])
     project.undo()

@@ -223,7 +223,7 @@ def test_bad_options_are_refused(tmp_path: Path, run: Runner, arguments: tuple[s
 
 @pytest.mark.full
 def test_what_the_page_makes_is_what_the_shown_command_makes(tmp_path: Path) -> None:
-    """A real run of mask, and its command in a shell: the same bytes with the key of the first."""
+    """A real run of mask, and its command in a shell: the same bytes with the secret of the first."""
     store = ProjectStore(tmp_path / "projects")
     project = store.make("a survey")
     write_data(project.files / "d.xml", numbers())

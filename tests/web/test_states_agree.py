@@ -113,7 +113,7 @@ def test_only_what_was_written_from_the_masked_file_is_offered_beside_it(
 ) -> None:
     older = masked(project)
     converted = {"job": "convert", "losses": []}
-    words = ["convert", InRunOf(older, "masked.csv"), InRun("masked.sav")]
+    words = ["convert", InRunOf(older, "masked.csv"), "--out", InRun("masked.sav")]
     made = laid_run(project, "convert", words, {"masked.sav": b"x", "convert.json": converted})
     assert "masked.sav" in page(client, project, "release")
     masked(project)

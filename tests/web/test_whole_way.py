@@ -20,7 +20,7 @@ from web_user import WebUser
 LONG = 600.0
 """Seconds for what takes half a minute on a machine that does nothing else."""
 ROLES = {
-    "Id": "key",
+    "Id": "record-id",
     "Name": "identifier",
     "Weight": "weight",
     **dict.fromkeys(("Region", "Status", "Occupation", "Tenure"), "untouched"),
@@ -49,7 +49,7 @@ def masktron(folder: Path, *words: object) -> None:
 def households(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The household survey as a CSV file, as a user may have it."""
     folder = tmp_path_factory.mktemp("survey")
-    masktron(folder, "convert", ROOT / "sample_xml" / "household.xml", "households.csv")
+    masktron(folder, "convert", ROOT / "sample_xml" / "household.xml", "--out", "households.csv")
     return folder / "households.csv"
 
 
@@ -100,7 +100,7 @@ def test_the_way_by_clicks(chromium: Any, tmp_path: Path) -> None:
         user.accept("total-T")
         user.type_rule("range-B", "Record", "B >= 0", "Holds in all 12 records")
         user.validate("Every rule holds")
-        user.say_roles({"Id": "key", "NAME": "identifier"})
+        user.say_roles({"Id": "record-id", "NAME": "identifier"})
         user.choose("3, 5")
         user.plan("A, B, T")
         user.begin_masking()

@@ -49,7 +49,7 @@ def outputs(pair: tuple[Path, Path], folder: Path, *way: object) -> list[bytes]:
     (folder / "key").write_text(KEY)
     beside = ("--original", data, "--manifest", "m.manifest.json")
     run(
-        *(folder, "mask", data, "--rules", rules, "--out", "m.xml", "--key", "key", "-k", 3, "--keep-order"),
+        *(folder, "mask", data, "--rules", rules, "--out", "m.xml", "--secret", "key", "-k", 3, "--keep-order"),
         *("--role", "Id=untouched", "--role", "Note=untouched", "--json", "mask.json", *way),
     )
     text = (folder / "m.xml").read_text()

@@ -29,11 +29,11 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule c
 <assert id="sum" test="wage + other = income"/><assert id="age" test="age &lt;= 110"/>
 </rule></pattern></schema>"""
 KEYS = ("--role", "region=quasi-identifier", "--role", "sex=quasi-identifier", "--role", "id=identifier")
-MASK = ("mask", "survey.csv", "--rules", "edits.sch", "--out", "out.csv", "--key", "release.key", *KEYS)
+MASK = ("mask", "survey.csv", "--rules", "edits.sch", "--out", "out.csv", "--secret", "release.key", *KEYS)
 MADE = ("--html-public", "about.html", "--html", "report.html", "--executor", "local", "--workers", "2")
 PYTHON = """import masktron
 roles = {"id": "identifier", "region": "quasi-identifier", "sex": "quasi-identifier"}
-masktron.mask("survey.csv", "edits.sch", "out.csv", k=3, key=bytes(range(32)), roles=roles)"""
+masktron.mask("survey.csv", "edits.sch", "out.csv", k=3, secret=bytes(range(32)), roles=roles)"""
 GIVEN = ("survey.csv", "edits.sch", "release.key")
 NEVER = 0
 """When planted files were read last."""
@@ -160,7 +160,10 @@ def commands() -> Iterator[ParameterSet]:
             ),
         ],
         "keys": [("keys", "survey.csv", *rules, *KEYS, "--key-k", "3")],
-        "convert": [("convert", "survey.csv", "survey.parquet"), ("convert", "survey.csv", "survey.xml")],
+        "convert": [
+            ("convert", "survey.csv", "--out", "survey.parquet"),
+            ("convert", "survey.csv", "--out", "survey.xml"),
+        ],
         "formats": [("formats",)],
         "metadata": [("metadata", "survey.csv", "--to", "ddi", "--out", "m.xml")],
         "methods": [("methods",)],

@@ -102,7 +102,7 @@ def _survey(name: str, size: int | None, folder: Path) -> Survey:
         amounts = [field for field, role in config.roles.items() if role is Role.CONFIDENTIAL]
         source.write(xml, {field: _shortest(records.columns[field]) for field in amounts}, keep=kept)
         config = config.updated(documents={f"{name}.xml": xml})
-    config = config.updated(key=bytes(range(32)), order="keep", max_observed_share=100.0)
+    config = config.updated(secret=bytes(range(32)), order="keep", max_observed_share=100.0)
     result = masktron.mask(xml, rules, out, config=config)
     return Survey(xml, rules, config, _counts(xml, rules, config), result, dict(open_source(out).records().columns))
 

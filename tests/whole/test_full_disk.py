@@ -23,7 +23,7 @@ from masktron.executor.run_parts import parts_folder
 from masktron.jobs.mask import run_mask
 from paths import ROOT, TESTS
 
-CONFIG = Config(k=3, key=bytes(range(32)), unit_records=70, workers=1)
+CONFIG = Config(k=3, secret=bytes(range(32)), unit_records=70, workers=1)
 
 
 @pytest.fixture

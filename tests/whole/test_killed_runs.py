@@ -41,7 +41,7 @@ def test_a_client_that_is_killed(tmp_path: Path, seed: int, monkeypatch: pytest.
     """It ends with the supervisor that is killed, at a random number of parts, and its parts are gone on from."""
     data, rules = made(tmp_path, 240)
     runs = Runs(tmp_path, [str(data), "-r", str(rules), "-k", "3", "--unit-records", "70", "--workers", "1"])
-    config = Config(k=3, key=bytes.fromhex(KEY), unit_records=70, workers=1)
+    config = Config(k=3, secret=bytes.fromhex(KEY), unit_records=70, workers=1)
     entered, usual = list[str](), RunParts.enter
     monkeypatch.setattr(RunParts, "enter", lambda own, part: (entered.append(part.name), usual(own, part))[1])
     run_mask(data, rules, tmp_path / "undisturbed.xml", config=config)
@@ -82,7 +82,7 @@ def test_parts_are_named_however_early_a_run_that_goes_on_is_ended(
 
     monkeypatch.setattr("masktron.jobs.mask.open_original", interrupted)
     with pytest.raises(Stopped), stoppable():
-        run_mask(data, rules, out, config=Config(k=3, key=bytes.fromhex(KEY)), resume=True)
+        run_mask(data, rules, out, config=Config(k=3, secret=bytes.fromhex(KEY)), resume=True)
     assert f"finished parts of the run stay in {folder} for --resume" in capfd.readouterr().err
 
 

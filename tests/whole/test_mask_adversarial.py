@@ -286,7 +286,7 @@ def surveys(draw: st.DrawFn) -> tuple[Rows, list[str], dict[str, Any]]:
         "S != 'u' or D >= -9",
     ]
     chosen = [test for test in tests if draw(st.booleans())] or tests[:1]
-    roles = {"W": "weight", "K": "untouched", "S": draw(st.sampled_from(["confidential", "key", "identifier"]))}
+    roles = {"W": "weight", "K": "untouched", "S": draw(st.sampled_from(["confidential", "record-id", "identifier"]))}
     settings_ = {
         "k": draw(st.integers(2, 4)),
         "roles": roles,

@@ -224,15 +224,15 @@ def test_the_keys_of_levels_name_household_and_person(
 ) -> None:
     data, said = form(tmp_path)
     rules = rules_in(tmp_path)
-    found = {one.rule: (one.key, one.member) for one in masktron.validate(data, rules, **said).findings}
+    found = {one.rule: (one.record_id, one.member) for one in masktron.validate(data, rules, **said).findings}
     assert found == {
         "wage": ("17", "Person 2 (PID 2)"),
         "total": ("23", None),
         "below": ("23", "Person 1 (PID 1)"),
         "adult": ("23", "Person 1 (PID 1)"),
     }
-    asked = masktron.validate(data, rules, key="Total", **said).findings
-    assert {one.rule: one.key for one in asked} == {"wage": "170", "total": "4", "below": "4", "adult": "4"}
+    asked = masktron.validate(data, rules, record_id="Total", **said).findings
+    assert {one.rule: one.record_id for one in asked} == {"wage": "170", "total": "4", "below": "4", "adult": "4"}
 
 
 def key_and_member(run: Runner, data: Path, rules: Path, settings: str, *more: str) -> tuple[str, str]:
@@ -241,7 +241,7 @@ def key_and_member(run: Runner, data: Path, rules: Path, settings: str, *more: s
     assert run("validate", data, "--rules", rules, "--config", said, "--csv", out, *more).code == 1
     with out.open(newline="", encoding="utf-8") as stream:
         row = next(row for row in csv.DictReader(stream) if row["rule"] == "wage")
-    return row["key"], row["member"]
+    return row["record_id"], row["member"]
 
 
 def test_declared_keys_and_identifiers_name_household_and_person(tmp_path: Path, run: Runner) -> None:
@@ -250,8 +250,8 @@ def test_declared_keys_and_identifiers_name_household_and_person(tmp_path: Path,
     assert key_and_member(run, data, rules, "") == ("", "Person 2")
     both = '[roles]\nHID = "identifier"\nPID = "identifier"'
     assert key_and_member(run, data, rules, both) == ("17", "Person 2 (PID 2)")
-    assert key_and_member(run, data, rules, both, "--key", "Total") == ("170", "Person 2 (PID 2)")
-    key_before_identifier = '[roles]\nRole = "identifier"\nPID = "key"\nTotal = "identifier"\nHID = "key"'
+    assert key_and_member(run, data, rules, both, "--record-id", "Total") == ("170", "Person 2 (PID 2)")
+    key_before_identifier = '[roles]\nRole = "identifier"\nPID = "record-id"\nTotal = "identifier"\nHID = "record-id"'
     assert key_and_member(run, data, rules, key_before_identifier) == ("17", "Person 2 (PID 2)")
 
 
@@ -263,4 +263,4 @@ def test_a_declared_identifier_names_flat_records_before_an_id(tmp_path: Path, r
     )
     assert key_and_member(run, data, rules, "") == ("b", "")
     assert key_and_member(run, data, rules, '[roles]\nN = "identifier"') == ("8", "")
-    assert key_and_member(run, data, rules, '[roles]\nN = "identifier"', "--key", "@id") == ("b", "")
+    assert key_and_member(run, data, rules, '[roles]\nN = "identifier"', "--record-id", "@id") == ("b", "")

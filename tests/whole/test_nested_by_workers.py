@@ -82,7 +82,7 @@ def test_all_files_of_a_release_are_the_same_from_all(
         folder.mkdir()
         stages.clear()
         result = masktron.mask(
-            survey / data, survey / "rules.sch", folder / f"m{Path(data).suffix}", k=3, key=bytes(range(32)),
+            survey / data, survey / "rules.sch", folder / f"m{Path(data).suffix}", k=3, secret=bytes(range(32)),
             roles=ROLES, rare_units="exclude", max_observed_share=100, order="random", invalid="exclude",
             **more, **settings,
         )  # fmt: skip

@@ -31,7 +31,7 @@ from nested_survey import (
 
 def mask(data: Path, rules: Path, out: Path, *, spells: bool = False, **settings: Any) -> masktron.MaskResult:
     roles = ROLES | (SPELL_ROLES if spells else {})
-    return masktron.mask(data, rules, out, **{"roles": roles, "k": 3, "key": bytes(range(16, 48)), **settings})
+    return masktron.mask(data, rules, out, **{"roles": roles, "k": 3, "secret": bytes(range(16, 48)), **settings})
 
 
 @pytest.mark.parametrize(

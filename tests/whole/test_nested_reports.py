@@ -55,7 +55,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Released]:
         survey = secret_survey(folder, form, households=HOUSEHOLDS)
         out = folder / ("out.xml" if form == "xml" else "out.csv")
         levels = {} if survey.levels is None else {"levels": survey.levels}
-        masktron.mask(survey.data, survey.rules, out, k=3, key=KEY, roles=ROLES, **levels)
+        masktron.mask(survey.data, survey.rules, out, k=3, secret=KEY, roles=ROLES, **levels)
         manifest, inside, public = (folder / name for name in ("out.manifest.json", "in.html", "public.html"))
         # the one of two tables is made below, of files that moved
         masktron.write_report(manifest, html=None if form == "two" else inside, html_public=public)

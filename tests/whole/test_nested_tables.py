@@ -17,7 +17,7 @@ from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, Unit, levels, tables_of, units_of_one, units_of_two, units_of_xml
 
 SETTINGS: dict[str, Any] = {
-    "k": 3, "key": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
+    "k": 3, "secret": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def plain(units: list[Unit]) -> list[Any]:
     return sorted((own[1:], members) for own, members in units)
 
 
-@pytest.mark.parametrize("role", ["key", "identifier"])
+@pytest.mark.parametrize("role", ["record-id", "identifier"])
 def test_three_ways_to_write_one_survey_give_the_same(survey: Path, tmp_path: Path, role: str) -> None:
     roles = {"roles": {**ROLES, "@id": role}}
     results = [

@@ -122,7 +122,7 @@ def test_every_kind_of_rule_and_of_value_occurs(pairs: list[Pair]) -> None:
     assert labels.keys() == expected | {"domain", "unique key", "file total", "file count"}
     variables = [variable for pair in pairs for variable in pair.variables]
     assert {variable.kind for variable in variables} == {"integer", "money", "ratio", "text"}
-    assert {variable.role for variable in variables} == {"confidential", "key", "untouched", "weight"}
+    assert {variable.role for variable in variables} == {"confidential", "record-id", "untouched", "weight"}
     assert {gap for variable in variables for gap in variable.gaps.values()} == {"absent", "empty", "code"}
     numbers = [number for variable in variables for number in variable.numbers]
     assert any(number < 0 for number in numbers)
@@ -269,7 +269,7 @@ def test_too_few_records_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_masked_key_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = next(pair for pair in map(generate, range(200)) if any(e.label == "unique key" for e in pair.edits))
-    key = next(variable for variable in pair.variables if variable.role == "key")
+    key = next(variable for variable in pair.variables if variable.role == "record-id")
     roles = {name: role for name, role in pair.settings["roles"].items() if name != key.reference}
     masked = tuple(replace(v, role="confidential") if v is key else v for v in pair.variables)
     other = replace(pair, variables=masked, settings={**pair.settings, "roles": roles})

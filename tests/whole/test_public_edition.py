@@ -63,7 +63,9 @@ def masked(folder: Path, file: SecretFile, method: str) -> Path:
         params = {"quantile": 0.5}
     roles = {"GROUP": "untouched"}
     key = hashlib.sha256(f"{file.data.name} {method}".encode()).digest()
-    masktron.mask(file.data, file.rules, folder / "out.csv", method=method, params=params, k=K, roles=roles, key=key)
+    masktron.mask(
+        file.data, file.rules, folder / "out.csv", method=method, params=params, k=K, roles=roles, secret=key
+    )
     return folder / "out.manifest.json"
 
 
@@ -155,7 +157,7 @@ def test_neither_the_original_nor_the_key_can_be_guessed_at(released: tuple[Secr
     assert content["output"]["sha256"] in text
     assert file.data.name not in text
     assert str(file.data.parent) not in text
-    for secret in (content["key"], content["result"]["verdict"]["details"]):
+    for secret in (content["secret"], content["result"]["verdict"]["details"]):
         assert secret is None or secret not in text
 
 
@@ -408,7 +410,7 @@ def test_who_knows_all_other_records_solves_no_share_of_variance(method: str, tm
         page = released_page(
             folder,
             {"A": values[0].astype(int).tolist(), "B": values[1].astype(int).tolist()},
-            k=3, method=method, numeric=["A", "B"], order="keep", key=bytes(range(at, at + 32)),
+            k=3, method=method, numeric=["A", "B"], order="keep", secret=bytes(range(at, at + 32)),
         )  # fmt: skip
         [cells] = [row for row in table(page) if row[0] == "A"]
         if cells[4] == DASH:

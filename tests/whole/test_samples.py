@@ -158,7 +158,7 @@ def test_the_configuration_of_a_nested_sample_gives_every_field_of_each_level_a_
     assert tree is not None
     table = tomllib.loads((SAMPLES / f"{name}.toml").read_text())
     assert set(table["roles"]) == set(tree.names)
-    assert {"key", "confidential", "weight", "quasi-identifier", "untouched"} <= set(table["roles"].values())
+    assert {"record-id", "confidential", "weight", "quasi-identifier", "untouched"} <= set(table["roles"].values())
     assert set(table["missing"]) <= set(tree.names)
 
 
@@ -230,7 +230,7 @@ def test_the_configuration_gives_every_field_a_role(name: str) -> None:
     table = tomllib.loads((SAMPLES / f"{name}.toml").read_text())
     fields = {field for row in records(name) for field in row}
     assert set(table["roles"]) == fields
-    assert set(table["roles"].values()) == {"identifier", "key", "confidential", "weight", "quasi-identifier"}
+    assert set(table["roles"].values()) == {"identifier", "record-id", "confidential", "weight", "quasi-identifier"}
     coded = {field for row in records(name) for field, text in row.items() if text == "-9"}
     ambiguous = {"SelfEmp", "Profit", "Stocks"}
     assert set(table["missing"]) - ambiguous == coded - ambiguous

@@ -264,16 +264,23 @@ def test_no_error_tells_what_was_read(data: Path, tmp_path: Path) -> None:
         commands[name] = ["validate", str(data), "-r", str(rules)]
     commands["original"] += ["--original", str(tmp_path / "entity.xml")]
     commands["record"] = [*commands["two"], "--record", "Nobody"]
-    commands["key"] = ["validate", str(tmp_path / "named.xml"), "-r", str(plain), "--key", f"{SECRET}s"[1:]]
+    commands["record-id"] = [
+        "validate",
+        str(tmp_path / "named.xml"),
+        "-r",
+        str(plain),
+        "--record-id",
+        f"{SECRET}s"[1:],
+    ]
     (tmp_path / "named.xml").write_text(f"<Data><Record><{SECRET}>1</{SECRET}></Record></Data>")
     for words in commands.values():
         words.append("--release-safe")
         words += [word for kind in REPORTS for word in (f"--{kind}", str(tmp_path / f"out.{kind}"))]
-    del commands["key"][-2 * len(REPORTS) :]
+    del commands["record-id"][-2 * len(REPORTS) :]
     said = _child(tmp_path, commands)
     for name, (out, err) in said.items():
         assert_nothing((out + err).encode(), name)
-        wanted = 2 if name in ("record", "key") else 1 if name in WRONG_RULES and name != "original" else 4
+        wanted = 2 if name in ("record", "record-id") else 1 if name in WRONG_RULES and name != "original" else 4
         assert err.endswith(f"exit {wanted}"), (name, err)
     for kind in REPORTS:
         assert_nothing((tmp_path / f"out.{kind}").read_bytes(), kind)

@@ -18,7 +18,7 @@ KEY = bytes(range(32))
 
 
 def settings_of(name: str) -> Config:
-    return replace(untreated(name), key=KEY, invalid="exclude")
+    return replace(untreated(name), secret=KEY, invalid="exclude")
 
 
 @pytest.mark.full

@@ -97,7 +97,7 @@ COMMANDS = (
     (recode, "masktron recode survey.csv --rules edits.sch --hierarchy AGE=age.csv --key-k 3 --suppressed 1%"),
     (keys, "masktron keys survey.csv --rules edits.sch --recode AGE=width:5 --key-k 3"),
     (report, "masktron report released.manifest.json --html report.html --html-public about.html"),
-    (convert, "masktron convert survey.sav survey.csv"),
+    (convert, "masktron convert survey.sav --out survey.csv"),
     (formats, "masktron formats csv"),
     (metadata, "masktron metadata masked.csv --metadata survey.ddi.xml --to ddi --out masked.ddi.xml"),
     (methods, "masktron methods mdav"),

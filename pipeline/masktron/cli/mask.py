@@ -34,12 +34,12 @@ def mask(
     ordinal: options.OrdinalOptions = None,
     numeric: options.NumericOptions = None,
     quasi_identifier: options.QuasiIdentifierOptions = None,
-    key: Annotated[
+    secret: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Key of the random numbers: a file of at least 32 hexadecimal digits, or the manifest of the run "
-            "that is to be repeated.",
+            help="Secret that all random numbers of the release come from: a file of at least 32 hexadecimal "
+            "digits, or the manifest of the run that is to be repeated.",
             show_default="256 bits from the system, written to the manifest",
         ),
     ] = None,
@@ -141,7 +141,7 @@ def mask(
             metavar="N|whole",
             help="Mask more records than that in units of near ones, each as a file of its own; at least 20k. "
             "'whole': cut nothing, whatever --memory says.",
-            show_default="that of --key MANIFEST, else as many as --memory holds",
+            show_default="that of --secret MANIFEST, else as many as --memory holds",
         ),
     ] = None,
     memory: Annotated[
@@ -221,8 +221,8 @@ def mask(
         outputs,
         {"the original": data, "the rulebook": rules, "the settings": settings_file(config)},
     )
-    # a manifest that gives the key may be written anew: it gets the same key
-    running.check_outputs({**outputs, "--manifest": None}, {"the key": key})
+    # a manifest that gives the secret may be written anew: it gets the same secret
+    running.check_outputs({**outputs, "--manifest": None}, {"the secret": secret})
     settings = settings_from(
         config,
         role,
@@ -232,7 +232,7 @@ def mask(
         numeric=numeric,
         quasi_identifier=quasi_identifier,
         k=k,
-        key=key,
+        secret=secret,
         seed=seed,
         grouping=grouping,
         group_size_vars=group_size_vars,

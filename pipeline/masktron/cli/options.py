@@ -211,7 +211,7 @@ RoleOptions = Annotated[
     typer.Option(
         "--role",
         metavar="FIELD=ROLE",
-        help="identifier, key, confidential, weight, quasi-identifier or untouched; repeatable.",
+        help="identifier, record-id, confidential, weight, quasi-identifier or untouched; repeatable.",
     ),
 ]
 QuasiIdentifierOptions = Annotated[

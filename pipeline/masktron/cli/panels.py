@@ -22,7 +22,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
         "How it is done": _options(
             "-k --k --method --methods --param --aggregator --grouping --recode --key-k --pram --swap "
             "--swap-rate --keep-missing --invalid --rare-units --reweight --protect --member-order --group-size-vars "
-            "--shuffle --keep-order --on-refusal --key --seed --change --add --suggested --remove --up --down "
+            "--shuffle --keep-order --on-refusal --secret --seed --change --add --suggested --remove --up --down "
             "--id --context --test --message --soft --accept --rename --to --to-option --width --levels "
             "--digits --suppressed --loss --importance --level --ratio --measures --risk --utility --budget "
             "--seeds --sample --warm --no-browser --port --host-name --projects --folder --behind-proxy "
@@ -43,7 +43,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
 
 _ELSEWHERE: Mapping[tuple[str, str], str] = MappingProxyType(
     {
-        ("validate", "--key"): "Output",
+        ("validate", "--record-id"): "Output",
         ("mask", "--manifest"): "Output",
         ("rerun", "--manifest"): "Output",
         ("tune", "--class"): "How it is done",

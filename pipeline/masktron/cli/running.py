@@ -57,7 +57,7 @@ def check_outputs(
             )
         if (output := described_output(path)) is not None:
             raise UsageError(
-                f"{option} would overwrite the manifest of {output}, and nothing else has its key",
+                f"{option} would overwrite the manifest of {output}, and nothing else has its secret",
                 where=str(path),
                 hint="give another file name",
             )

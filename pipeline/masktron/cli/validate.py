@@ -30,12 +30,12 @@ def validate(
     table: options.Tables = None,
     phase: options.Phase = None,
     config: options.Settings = None,
-    key: Annotated[
+    record_id: Annotated[
         str | None,
         typer.Option(
             metavar="FIELD",
             help="Field that names the record in reports.",
-            show_default="declared key or identifier, else @id",
+            show_default="the key of its level, the role record-id or identifier, else @id",
         ),
     ] = None,
     max_failures: options.MaxFailures = None,
@@ -60,7 +60,7 @@ def validate(
     beside: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     release_safe: Annotated[
         bool,
-        typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
+        typer.Option("--release-safe", help="Counts only: no value, id or place of a record in any output."),
     ] = False,
     workers: Annotated[
         int | None,
@@ -131,7 +131,7 @@ def validate(
                 spare_documents=settings.spare_documents,
                 reading=settings.reading,
                 phase=settings.phase,
-                key=key,
+                record_id=record_id,
                 roles=settings.roles,
                 limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
                 max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},

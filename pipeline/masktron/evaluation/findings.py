@@ -50,9 +50,9 @@ class Finding:
         The rule's text with ``value-of`` filled: confidential, as it may show values.
     column : int
         Column, in characters from 1, of the ``<`` of the node; 0 where it is not known.
-    key : str or None
-        What the key field of the record says, without white space around it, empty where the record does not have it;
-        None where no key is asked for, and outside the records. Confidential.
+    record_id : str or None
+        What the field that names the record says, without white space around it. Empty where the record lacks the
+        field; None where no field names records, and outside the records. Confidential.
     values : tuple of (str, str or None)
         The fields that the check reads with their text, None where absent; a repeated field is there as often as the
         record has it. Confidential.
@@ -74,7 +74,7 @@ class Finding:
     location: str
     message: str
     column: int = 0
-    key: str | None = None
+    record_id: str | None = None
     values: tuple[tuple[str, str | None], ...] = ()
     artefact: bool = False
     notes: tuple[str, ...] = ()

@@ -220,7 +220,7 @@ class FindingMaker:
             location,
             failure.message,
             column,
-            self.shown.key_of(place.element),
+            self.shown.record_id_of(place.element),
             self.shown.values_of(around, failure.check),
             notes=failure.notes,
             member=self.shown.member_of(around),

@@ -1,4 +1,4 @@
-"""What findings show of their records: a key, the values that a rule reads, and of nested records which member it is.
+"""What findings show of their records: what names them, what a rule reads, and which member of nested ones it is.
 
 Values are read from the records of findings that are shown, and from no others.
 """
@@ -26,10 +26,10 @@ type _Values = tuple[tuple[str, str | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class ShownLevel:
-    """How findings name a record of a level below the unit: by its place, and by its key where there is one."""
+    """How findings name a record of a level below the unit: by its place, and by a field where one names it."""
 
     name: str
-    key: Field | None = None
+    record_id: Field | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Shown:
 
     Attributes
     ----------
-    key : Field or None
-        Of the unit.
+    record_id : Field or None
+        The field that names the unit.
     fields : tuple of tuple of Field
         Of each check, called as reports call them; none where nothing is to be shown.
     below : mapping of str to tuple of str
@@ -48,14 +48,14 @@ class Shown:
         The levels below the unit.
     """
 
-    key: Field | None = None
+    record_id: Field | None = None
     fields: tuple[tuple[Field, ...], ...] = ()
     below: Mapping[str, LevelTags] = field(default_factory=dict)
     levels: Mapping[LevelTags, ShownLevel] = field(default_factory=dict)
 
-    def key_of(self, record: etree._Element) -> str | None:
-        """Return what the key field says, without white space around it."""
-        return None if self.key is None else _key_text(record, self.key)
+    def record_id_of(self, record: etree._Element) -> str | None:
+        """Return what the field says that names the record, without white space around it."""
+        return None if self.record_id is None else _record_id_text(record, self.record_id)
 
     def around(self, record: etree._Element, steps: Steps) -> tuple[etree._Element, ...]:
         """Return the record and the members on the way down to a node, the innermost last."""
@@ -75,8 +75,11 @@ class Shown:
         for depth, member in enumerate(around[1:], 1):
             level = self.levels[tags[:depth]]
             place = 1 + sum(1 for _ in member.itersiblings(member.tag, preceding=True))
-            key = "" if level.key is None else _key_text(member, level.key)
-            said.append(f"{level.name} {place}" + (f" ({level.key.name} {key})" if level.key and key else ""))
+            record_id = "" if level.record_id is None else _record_id_text(member, level.record_id)
+            said.append(
+                f"{level.name} {place}"
+                + (f" ({level.record_id.name} {record_id})" if level.record_id and record_id else "")
+            )
         return ", ".join(said) or None
 
     def values_of(self, around: Sequence[etree._Element], check: int) -> _Values:
@@ -122,8 +125,8 @@ def _tags(around: Sequence[etree._Element]) -> LevelTags:
     return tuple(str(member.tag) for member in around[1:])
 
 
-def _key_text(record: etree._Element, key: Field) -> str:
-    return next((text for text in _texts(record, key)), "").strip()
+def _record_id_text(record: etree._Element, name: Field) -> str:
+    return next((text for text in _texts(record, name)), "").strip()
 
 
 def _first(texts: Iterator[str]) -> tuple[tuple[str, ...], int]:

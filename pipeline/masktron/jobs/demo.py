@@ -29,7 +29,7 @@ HIERARCHIES = {
     "establishments": (),
 }
 """The last one is nested, and keys of nested files are not recoded."""
-KEYS = {"household": "Id", "business": "@id", "establishments": "@id"}
+RECORD_IDS = {"household": "Id", "business": "@id", "establishments": "@id"}
 
 
 def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
@@ -101,7 +101,7 @@ def _run_sample(sample: str, folder: Path, console: Console, progress: Progress)
         folder / f"{sample}-invalid.xml",
         rules,
         original=data,
-        key=KEYS[sample],
+        record_id=RECORD_IDS[sample],
         outputs=Outputs({"svrl": folder / "invalid.svrl.xml"}),
         progress=progress,
     )

@@ -355,7 +355,7 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str
     says = None if role is None else f"declared as {role}"
     if summary.type == "empty":
         return None, role or Role.UNTOUCHED, says or "it never holds a value, and is written as it is", None
-    unmasked = (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
+    unmasked = (Role.IDENTIFIER, Role.RECORD_ID, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
     if role in unmasked or (role is Role.WEIGHT and not summary.texts):
         return Kind.NUMBER if not summary.texts else Kind.NOMINAL, role, f"declared as {role}: not masked", None
     if kind in (Kind.NOMINAL, Kind.ORDINAL):
@@ -382,7 +382,7 @@ def _text_taken(
     if role is Role.CONFIDENTIAL:
         return Kind.NOMINAL, role, "a text that is declared as confidential", None
     hint = (
-        f"--role {name}=identifier, key, quasi-identifier, untouched or confidential; or --nominal {name}, "
+        f"--role {name}=identifier, record-id, quasi-identifier, untouched or confidential; or --nominal {name}, "
         f"--ordinal {name}"
     )
     what = f"the text field {name!r} has no role; it may name a respondent"

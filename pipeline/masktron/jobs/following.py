@@ -165,7 +165,7 @@ def _cleared(error: Exception) -> Exception:
             return ResourceError(error.what, where=error.rule, hint=error.hint)
         case RulebookError():
             return RulebookError("a rule cannot be evaluated", where=error.where, hint=hint)
-        case UsageError():  # of --record or --key: what there is instead may be anything
+        case UsageError():  # of --record or --record-id: what there is instead may be anything
             what = "an option names nothing that the file has, or too much"
             return UsageError(what, where=_LINE.sub("", error.where), hint=hint)
         case _:

@@ -1,4 +1,4 @@
-"""The manifest of an earlier release of the same name: kept under a number, as nothing else has its key and order."""
+"""The manifest of an earlier release of the same name: kept under a number, since only it has secret and order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
     try:
         yield (
             "an earlier release of this name was replaced; its manifest is kept as "
-            f"{shown} (confidential), as nothing else has the key and the order of its records",
+            f"{shown} (confidential), as nothing else has the secret and the order of its records",
         )
     except BaseException:
         if is_new:
@@ -63,9 +63,9 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _same(former: Any, content: Mapping[str, Any]) -> bool:
-    """Tell whether a manifest says all that the former one says, of the same bytes, original and key."""
+    """Tell whether a manifest says all that the former one says, of the same bytes, original and secret."""
     entered = "register" in content or "register" not in former
-    return entered and all(former.get(part) == content[part] for part in ("original", "output", "key"))
+    return entered and all(former.get(part) == content[part] for part in ("original", "output", "secret"))
 
 
 def _place(manifest: Path) -> Path:

@@ -40,7 +40,7 @@ from masktron.versions import versions
 from masktron.write.atomic import parts_begun
 
 _NOT_IN_PARTS = frozenset(
-    {"workers", "executor", "scheduler", "memory", "key", "seed", "rule_timeout", "limits", "register", "order"}
+    {"workers", "executor", "scheduler", "memory", "secret", "seed", "rule_timeout", "limits", "register", "order"}
     | {"on_refusal", "max_failures", "allow_unfired", "unit_records"}
 )
 """Settings that change nothing in a part, and the size of units, which has a line of its own."""
@@ -94,7 +94,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
                 *notes,
                 f"masked in units of {most:,} records, for want of memory: with another amount of it these records "
                 "are released with other values, and who has both files may compute some values of respondents; "
-                f"to repeat this one, give its key and --unit-records {most}",
+                f"to repeat this one, give its secret and --unit-records {most}",
             )
     if config.unit_records is not None and len(original.kept) <= config.unit_records:
         config = replace(config, unit_records=None)
@@ -133,11 +133,11 @@ def going_on(config: Config, out: Path) -> None:
     UsageError
         Treatments of keys would be drawn anew.
     """
-    if config.draws_keys and config.key is None and config.seed is None:
+    if config.draws_keys and config.secret is None and config.seed is None:
         raise UsageError(
-            "a run that draws keys anew, swaps or suppresses them goes on where it ended only with the key that it "
-            "has drawn from",
-            hint="give the --key that it had, or begin it again, without --resume",
+            "a run that draws keys anew, swaps or suppresses them goes on where it ended only with the secret that "
+            "it has drawn from",
+            hint="give the --secret that it had, or begin it again, without --resume",
         )
     if not isinstance(out, AddressPath | FramePath):
         parts_begun(parts_folder(out))

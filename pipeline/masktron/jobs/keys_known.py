@@ -64,7 +64,7 @@ def known_keys(roles: Mapping[str, Role], marked: Collection[str], telling: Coll
     """Return the quasi-identifiers by the roles of the fields.
 
     Those that have the role or the mark, and the weight. Where none has, all fields that are written as they were
-    but for numbers of records (the role `Role.KEY`) and what tells every record by itself.
+    but for numbers of records (the role `Role.RECORD_ID`) and what tells every record by itself.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def known_keys(roles: Mapping[str, Role], marked: Collection[str], telling: Coll
     taken = [
         name
         for name, role in roles.items()
-        if role in WRITTEN and role is not Role.KEY and (name not in telling or role is Role.WEIGHT)
+        if role in WRITTEN and role is not Role.RECORD_ID and (name not in telling or role is Role.WEIGHT)
     ]
     return KnownKeys(tuple(taken), False, weight)
 
 
 def unmasked_fields(roles: Mapping[str, Role]) -> KnownKeys:
-    """Return all that is written as it was but for the role `Role.KEY`, whether or not somebody named it."""
+    """Return all that is written as it was but for the role `Role.RECORD_ID`, whether or not somebody named it."""
     return known_keys(without_mark(roles), ())
 
 

@@ -26,7 +26,7 @@ _LOOKS = (
 )
 """Names of fields that members are sorted by unasked, in this order: role, sex and age."""
 _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
-_WRITTEN = frozenset({Role.QUASI_IDENTIFIER, Role.UNTOUCHED, Role.KEY})
+_WRITTEN = frozenset({Role.QUASI_IDENTIFIER, Role.UNTOUCHED, Role.RECORD_ID})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from masktron.unrolling.unrolled import Unrolled, unroll
 from masktron.xpath.namespaces import with_standard
 from masktron.xpath.tokens import parse
 
-_UNMASKED = frozenset({Role.UNTOUCHED, Role.QUASI_IDENTIFIER, Role.KEY, Role.WEIGHT, Role.IDENTIFIER})
+_UNMASKED = frozenset({Role.UNTOUCHED, Role.QUASI_IDENTIFIER, Role.RECORD_ID, Role.WEIGHT, Role.IDENTIFIER})
 _NAME = re.compile(r"[\w.-]+")
 
 

@@ -15,7 +15,7 @@ from masktron.roles import FieldFacts
 from masktron.rulebook.record_order import AXES, in_order_by, reads_order
 from masktron.sources.records import Column, Records
 
-WRITTEN = (Role.KEY, Role.UNTOUCHED, Role.WEIGHT, Role.QUASI_IDENTIFIER)
+WRITTEN = (Role.RECORD_ID, Role.UNTOUCHED, Role.WEIGHT, Role.QUASI_IDENTIFIER)
 """Roles of fields that stand in the written file as they are."""
 RELEASED = tuple(role for role in WRITTEN if role is not Role.WEIGHT)
 """Those of fields that say something of respondents."""

@@ -14,11 +14,11 @@ from masktron.errors import UsageError
 from masktron.sources.records import Column, Records
 from masktron.write.manifest import DescribedRelease
 
-UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
+UNMASKED = (Role.IDENTIFIER, Role.RECORD_ID, Role.WEIGHT, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
 """Roles of fields that masking leaves as they are."""
 UNPAIRED = "nothing says which masked record belongs to which of the original: they may be in random order"
 TO_PAIR = (
-    "give the manifest (--manifest FILE), a field that names the record in both files (--role FIELD=key), or "
+    "give the manifest (--manifest FILE), a field that names the record in both files (--role FIELD=record-id), or "
     "--same-order if the masked records are in the order of the original"
 )
 
@@ -88,7 +88,7 @@ def paired(
         return Pairing(rows, True, note)
     if keys:
         name, rows = next(iter(keys.items()))
-        if roles.get(name) is Role.KEY or all(np.array_equal(rows, other) for other in keys.values()):
+        if roles.get(name) is Role.RECORD_ID or all(np.array_equal(rows, other) for other in keys.values()):
             _require_agreement(released, source, roles, rows, {})
             note = f"records are put together by {name}, which differs in every record and is in both files"
             return Pairing(rows, True, note)
@@ -125,11 +125,11 @@ def _keys(released: Records, source: Records, roles: Mapping[str, Role]) -> dict
     values of the original, and each once.
     """
     found = {}
-    for name in sorted(released.columns, key=lambda name: roles.get(name) is not Role.KEY):
+    for name in sorted(released.columns, key=lambda name: roles.get(name) is not Role.RECORD_ID):
         role = roles.get(name, Role.UNTOUCHED)
         if name in source.columns and role in UNMASKED:
             rows = _rows_by(released.columns[name], source.columns[name])
-            if rows is not None and (role is Role.KEY or len(rows) == len(source)):
+            if rows is not None and (role is Role.RECORD_ID or len(rows) == len(source)):
                 found[name] = rows
     return found
 

@@ -255,7 +255,7 @@ class Treated:
         One for each check of the rulebook of the original.
     rulebook : bytes
         The rules as they are asked now; empty where none has changed.
-    key : bytes or None
+    secret : bytes or None
         Of the release, where a treatment drew from it.
     """
 
@@ -264,7 +264,7 @@ class Treated:
     treatments: tuple[Treatment, ...] = ()
     rules: tuple[TranslatedRule, ...] = ()
     rulebook: bytes = b""
-    key: bytes | None = field(default=None, repr=False)
+    secret: bytes | None = field(default=None, repr=False)
 
 
 def prepare(
@@ -466,7 +466,7 @@ def planned(original: Opened, config: Config, method: Chosen, progress: Progress
             fields,
             shuffled=ordering.random,
             origin=lambda: original.origin,
-            made=None if original.treated is None else original.treated.key,
+            made=None if original.treated is None else original.treated.secret,
         ),
         classes=classes,
         notes=original.notes,

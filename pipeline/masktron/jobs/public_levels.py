@@ -50,7 +50,7 @@ def with_levels(
         raise UsageError(
             "the manifest does not say which fields the levels have: an earlier version of masktron wrote it",
             where=manifest.where,
-            hint="mask the file again with this version; --key MANIFEST gives the same random numbers",
+            hint="mask the file again with this version; --secret MANIFEST gives the same random numbers",
         )
     plan = {fact.text("name"): fact for fact in manifest.part("plan").parts("fields")}
     blocks = {

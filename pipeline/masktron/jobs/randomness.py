@@ -11,16 +11,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Config
+from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import Chosen
 from masktron.methods.parameters import Parameter
-from masktron.release_key import is_secret, key_of_seed, new_key
+from masktron.release_secret import is_secret, new_secret, secret_of_seed
 from masktron.roles import FieldFacts
 from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
+
+_BOUND_ROLES = {Role.RECORD_ID: "key"}
+"""Roles that random numbers depend on by another name, which changes only with all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Randomness:
 
     Attributes
     ----------
-    key : bytes or None
+    secret : bytes or None
         Of the release; None where nothing is random.
     streams : Streams or None
         None where nothing is random.
@@ -37,7 +40,7 @@ class Randomness:
         What the user has to know of it.
     """
 
-    key: bytes | None = field(repr=False)
+    secret: bytes | None = field(repr=False)
     streams: Streams | None = field(repr=False)
     says: tuple[str, ...]
 
@@ -57,7 +60,7 @@ def randomness_of(
     origin: Callable[[], Origin],
     made: bytes | None = None,
 ) -> Randomness:
-    """Take the key of a release, or make one, and derive from it what the run draws from.
+    """Take the secret of a release, or make one, and derive from it what the run draws from.
 
     Parameters
     ----------
@@ -70,7 +73,7 @@ def randomness_of(
     origin : callable
         Returns what the draws depend on besides the settings; asked only where something is drawn.
     made : bytes, optional
-        The key, where a treatment has drawn from it already.
+        The secret, where a treatment has drawn from it already.
 
     Raises
     ------
@@ -84,13 +87,13 @@ def randomness_of(
         _require_secret(config, "what the method draws")
     else:
         _require_secret(config, "the order of the records", "; with --keep-order nothing is random")
-    key = made or _key_of(config)
-    return Randomness(key, origin().streams(key, _settings(config, job, chosen, fields)), said)
+    secret = made or _secret_of(config)
+    return Randomness(secret, origin().streams(secret, _settings(config, job, chosen, fields)), said)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the random numbers of a step depend on, besides the key of the release and the settings of the step.
+    """What the random numbers of a step depend on, besides the secret of the release and the settings of the step.
 
     Another of any of these gives unrelated numbers: equal ones in two releases would be solved for. None of them
     depends on the format or the place of a file, or on how records are held.
@@ -140,9 +143,9 @@ class Origin:
         """Return that of the next step, after one with some settings has changed some columns."""
         return replace(self, steps=(*self.steps, (settings, digest_of_columns(columns))))
 
-    def streams(self, key: bytes, settings: object) -> Streams:
+    def streams(self, secret: bytes, settings: object) -> Streams:
         """Return the random numbers of a step with some settings."""
-        return Streams(key, self.records, self.rules, _digest([self.left_out, self.codes, self.steps, settings]))
+        return Streams(secret, self.records, self.rules, _digest([self.left_out, self.codes, self.steps, settings]))
 
 
 def digest_of_columns(columns: Mapping[str, Column | Coded]) -> str:
@@ -171,8 +174,8 @@ def _ranked(column: Column | Coded) -> tuple[list[str | None], NDArray[np.intp]]
     return distinct, ranks[column.codes]
 
 
-def key_for_treatments(config: Config) -> bytes:
-    """Take the key of a release, or make one, before anything is masked.
+def secret_for_treatments(config: Config) -> bytes:
+    """Take the secret of a release, or make one, before anything is masked.
 
     Raises
     ------
@@ -180,7 +183,7 @@ def key_for_treatments(config: Config) -> bytes:
         The seed is so short that it is found by trying.
     """
     _require_secret(config, "what protects keys")
-    return _key_of(config)
+    return _secret_of(config)
 
 
 def _require_secret(config: Config, protects: str, otherwise: str = "") -> None:
@@ -189,17 +192,17 @@ def _require_secret(config: Config, protects: str, otherwise: str = "") -> None:
         raise UsageError(
             "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it "
             f"{protects} is undone",
-            hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run"
-            + otherwise,
+            hint="leave it out: a secret of 256 bits is made and written to the manifest; --secret MANIFEST repeats "
+            f"a run{otherwise}",
         )
 
 
-def _key_of(config: Config) -> bytes:
-    return config.key or (new_key() if config.seed is None else key_of_seed(config.seed))
+def _secret_of(config: Config) -> bytes:
+    return config.secret or (new_secret() if config.seed is None else secret_of_seed(config.seed))
 
 
 def _said(config: Config, *, needed: bool) -> Iterator[str]:
-    given = "key" if config.key is not None else "seed" if config.seed is not None else ""
+    given = "secret" if config.secret is not None else "seed" if config.seed is not None else ""
     if given and not needed:
         yield f"nothing is random in this run: the {given} was not used"
     elif given == "seed":
@@ -207,10 +210,10 @@ def _said(config: Config, *, needed: bool) -> Iterator[str]:
             "the seed is a secret, as the manifest is: whoever has it, this program and the settings undoes what its "
             "random numbers protect. It stands in the history of the shell; without --seed, nobody has to keep it"
         )
-    elif given == "key":
+    elif given == "secret":
         yield (
-            "the key repeats a run to the byte where file, rules, settings and version are the same; otherwise this "
-            "is another draw, and whoever has both releases of the same records averages them"
+            "the secret repeats a run to the byte where file, rules, settings and version are the same; otherwise "
+            "this is another draw, and whoever has both releases of the same records averages them"
         )
 
 
@@ -255,7 +258,13 @@ def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFa
         "k": config.k,
         "record": list(job.source.layout.record_path),
         "fields": [
-            [fact.name, fact.role.value, fact.kind.value, fact.order and list(fact.order), sorted(fact.codes)]
+            [
+                fact.name,
+                _BOUND_ROLES.get(fact.role, fact.role.value),
+                fact.kind.value,
+                fact.order and list(fact.order),
+                sorted(fact.codes),
+            ]
             for fact in fields
         ],
         "grouping": [config.grouping, config.group_size_vars, config.max_block_records, *_units(config)],

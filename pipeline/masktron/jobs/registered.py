@@ -104,7 +104,7 @@ class Registration:
     def look_up(self, run: Prepared) -> None:
         """Refuse records that have been released, before anything is computed.
 
-        A run that may repeat a release to the byte is let go on: with a key, or where nothing is random.
+        A run that may repeat a release to the byte is let go on: with a secret, or where nothing is random.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Registration:
             secret, entries = book.secret, list(book.entries)
         self._records = _Records.of(run, secret)
         alike = self._alike(entries)
-        repeats = run.randomness.key is None or run.config.key is not None or run.config.seed is not None
+        repeats = run.randomness.secret is None or run.config.secret is not None or run.config.seed is not None
         if alike and self._again is None and not repeats:
             raise self._refusal(alike, run)
 
@@ -202,8 +202,8 @@ class Registration:
             f"{alike[-1]}{_more(alike)}: who has all these releases may compute values of single respondents, as "
             "means of groups that differ by one record; nothing is published",
             where=str(run.untreated.job.source.path),
-            hint='--key MANIFEST repeats that release to the byte, which tells nothing new; else --again "REASON", '
-            "which goes into register and manifest, and afterwards masktron assess with --against "
+            hint='--secret MANIFEST repeats that release to the byte, which tells nothing new; else --again "REASON",'
+            " which goes into register and manifest, and afterwards masktron assess with --against "
             "for each earlier release, which says what they tell together",
         )
 

@@ -41,10 +41,10 @@ from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
 _ELSEWHERE = frozenset(
-    {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal"}
+    {"workers", "executor", "scheduler", "memory", "rule_timeout", "secret", "documents", "on_refusal"}
 )
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
-_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "key", "seed", "on_refusal"})
+_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "secret", "seed", "on_refusal"})
 """Settings that a later run does not take over: its random numbers are its own."""
 
 
@@ -192,7 +192,7 @@ def manifest_of(
             **digests_of_tables(written.source, result.tables),
         },
         "config": _plain({name: value for name, value in run.config.settings.items() if name not in _ELSEWHERE}),
-        "key": None if run.randomness.key is None else run.randomness.key.hex(),
+        "secret": None if run.randomness.secret is None else run.randomness.secret.hex(),
         "plan": _plain(plan.as_dict()),
         "result": result.as_dict(),
         "order": None,

@@ -247,7 +247,7 @@ def _repeated_run(
     if result.refused:
         raise ChangedInputError(result, where=str(paths.data))
     if same:  # as large units as then, or none: not what memory holds now
-        config = replace(config, key=run.key or config.key, unit_records=config.unit_records or 0)
+        config = replace(config, secret=run.secret or config.secret, unit_records=config.unit_records or 0)
     try:
         if how.dry_run:
             return _dry(result, paths, config, how, rewording, progress)
@@ -446,9 +446,9 @@ def _dry(
         f"blocks, and the aggregator that would be tried first: {blocks}",
         *([f"left out: {', '.join(gone)}"] if gone else []),
         *([f"{_left_out(out, nested=run.nested is not None)} would be left out"] if out else []),
-        "the same file and key would give the same bytes where no version has changed"
+        "the same file and secret would give the same bytes where no version has changed"
         if result.same_original
-        else "another file: a new key would be made",
+        else "another file: a new secret would be made",
     ]
     return replace(result, notes=tuple(notes), excluded_after=out)
 
@@ -513,7 +513,7 @@ def _each_once[T](blocks: Iterable[tuple[tuple[str, ...], T]]) -> dict[tuple[tup
 def _repeated(result: RerunResult, same_bytes: bool | None) -> tuple[str, ...]:
     """Say of the same original whether the masked file is the same."""
     if same_bytes is None:
-        return ("another file: the run has a key of its own",)
+        return ("another file: the run has a secret of its own",)
     if same_bytes:
         return ("the same file: the masked file is the same, byte for byte",)
     others = [_named(change) for change in result.changes]

@@ -38,14 +38,14 @@ _GIVEN = 2
 """Texts, no value among them, up to which a field has one value: whoever sees that it is missing knows it."""
 
 
-def suppressed_cells(original: Opened, key: bytes, told: Told = untold) -> tuple[dict[str, Coded], Suppressed]:
+def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tuple[dict[str, Coded], Suppressed]:
     """Choose the cells of keys that are left out, and return the fields without them.
 
     Parameters
     ----------
     original : Opened
         As earlier treatments leave it.
-    key : bytes
+    secret : bytes
         Of the release.
     told : Told
         Told how far the search is.
@@ -68,7 +68,7 @@ def suppressed_cells(original: Opened, key: bytes, told: Told = untold) -> tuple
     names = _keys(original)
     contract = SharedKeys(config.key_k or 0, config.keys.get("subsets"), config.keys.get("missing_matches", False))
     asked = {one.name: float(config.keys.get("importance", {}).get(one.name, 1)) for one in original.fields}
-    streams = original.origin.streams(key, [contract.as_dict(), [[name, asked[name]] for name in names]])
+    streams = original.origin.streams(secret, [contract.as_dict(), [[name, asked[name]] for name in names]])
     columns = {name: kept.columns[name] for name in names}
     rules = CellRules.of(original.job, original.originals.released, names, list(kept.columns))
     order = streams.generator("consequences").permutation(len(kept))

@@ -25,7 +25,7 @@ from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
 from masktron.jobs.prepared import Opened, Treated, open_original
-from masktron.jobs.randomness import key_for_treatments
+from masktron.jobs.randomness import secret_for_treatments
 from masktron.jobs.recoded import (
     checked_recoding,
     hierarchy_files,
@@ -168,12 +168,12 @@ def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executo
     before = opened.treated or Treated(opened, opened.origin)
     path = before.original.job.source.path
     with private_folder(folder_on_disk()[0]) as folder, _named({str(opened.job.source.path): str(path)}):
-        key = before.key or key_for_treatments(opened.config)
-        cells, treatment = suppressed_cells(opened, key, told_as(progress, "suppressing keys", "sets of keys"))
+        secret = before.secret or secret_for_treatments(opened.config)
+        cells, treatment = suppressed_cells(opened, secret, told_as(progress, "suppressing keys", "sets of keys"))
         require_kept(reweighted_in(before.treatments), treatment, str(path))
         source = _written(opened, cells, out, folder, progress)
         origin = before.origin.after(plain_settings([treatment]), cells)
-        done = replace(before, origin=origin, treatments=(*before.treatments, treatment), key=key)
+        done = replace(before, origin=origin, treatments=(*before.treatments, treatment), secret=secret)
         with _named({str(source.path): str(path)}):
             yield _opened(opened, source, opened.job.rulebook.path, done, progress, executor)
 
@@ -196,7 +196,7 @@ def _changed(
             for step in PERTURBATIONS:
                 state = step(state, path)
         source = _written(original, state.cells, out, folder, progress, state.forms)
-        done = Treated(original, state.origin, state.treatments, state.rules, state.rulebook, state.key)
+        done = Treated(original, state.origin, state.treatments, state.rules, state.rulebook, state.secret)
         with _named({**named, str(source.path): str(original.job.source.path)}):
             yield _opened(original, source, path, done, progress, executor)
 

@@ -18,7 +18,7 @@ from masktron.jobs.coded_fields import CodedField
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.prepared import Opened
-from masktron.jobs.randomness import Origin, key_for_treatments
+from masktron.jobs.randomness import Origin, secret_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Coded, Column, Records
@@ -61,7 +61,7 @@ class Treating:
         One for each check of the rulebook of the original; none where all are as they were.
     rulebook : bytes
         The rules as they are asked of these records; empty where none has changed.
-    key : bytes or None
+    secret : bytes or None
         Of the release, where a treatment drew from it.
     forms : mapping of str to ColumnForm
         What columns are like that were recoded to others than their type, or the labels of the file, were made for.
@@ -74,7 +74,7 @@ class Treating:
     treatments: tuple[Treatment, ...] = ()
     rules: tuple[TranslatedRule, ...] = ()
     rulebook: bytes = b""
-    key: bytes | None = field(default=None, repr=False)
+    secret: bytes | None = field(default=None, repr=False)
     forms: Mapping[str, ColumnForm] = MappingProxyType({})
 
     @classmethod
@@ -119,9 +119,9 @@ class Treating:
         return columns
 
     def streams(self, treatment: Treatment) -> tuple[Treating, Streams]:
-        """Return the state with the key of the release, and the random numbers of a treatment; see `Origin`."""
-        key = self.key or key_for_treatments(self.original.config)
-        return replace(self, key=key), self.origin.streams(key, plain_settings([treatment]))
+        """Return the state with the secret of the release, and the random numbers of a treatment; see `Origin`."""
+        secret = self.secret or secret_for_treatments(self.original.config)
+        return replace(self, secret=secret), self.origin.streams(secret, plain_settings([treatment]))
 
     def require_written(self, setting: str, names: Iterable[str]) -> None:
         """Refuse fields that are not there, and those that are masked, removed or the weight.

@@ -26,7 +26,7 @@ from masktron.jobs.common import (
 from masktron.jobs.documents import Given, documents_that_are
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.shown_in_findings import key_fields, shown_of
+from masktron.jobs.shown_in_findings import record_id_fields, shown_of
 from masktron.jobs.untested import asking_unknown_names, idle_conditions, may_be_untested, with_untested
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
@@ -44,7 +44,7 @@ def run_validate(
     spare_documents: Collection[str] = (),
     reading: ReadOptions = AS_IT_SAYS,
     phase: str | None = None,
-    key: str | None = None,
+    record_id: str | None = None,
     roles: Mapping[str, Role] | None = None,
     limit: int | None = 1000,
     max_failures: Mapping[str, Threshold] | None = None,
@@ -71,9 +71,9 @@ def run_validate(
     reading : ReadOptions
         What the user says of the file, and of the original.
     phase : str, optional
-    key : str, optional
+    record_id : str, optional
         Field whose content names the record in findings. By default the key of the level, where `reading` says it;
-        else what `roles` declares as a key or an identifier, else ``@id`` where the file has it.
+        else what `roles` declares as a record id or an identifier, else ``@id`` where the file has it.
     roles : mapping of str to Role, optional
         What is declared of fields.
     limit : int or None
@@ -104,7 +104,7 @@ def run_validate(
 
     def opened() -> tuple[Job, Shown]:
         job = open_job(data, rules, reading=reading, phase=phase, progress=progress, judge=judge, given=given)
-        return job, shown_of(job, key_fields(job.source, key, reading.levels, roles or {}))
+        return job, shown_of(job, record_id_fields(job.source, record_id, reading.levels, roles or {}))
 
     job, shows = without_values(opened, wanted=release_safe)
     # a file may say them in terms of its records

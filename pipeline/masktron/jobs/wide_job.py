@@ -288,12 +288,12 @@ def _require_roles_of_keys(config: Config, source: JoinedSource) -> None:
     """Refuse to mask, or to leave open, what joins the tables: they would fall apart, or tell what nobody decided."""
     for name, level in source.joining.items():
         role = config.roles.get(name)
-        if role not in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
+        if role not in (Role.IDENTIFIER, Role.RECORD_ID, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
             said = "has no role" if role is None else f"has the role {role}"
             raise UsageError(
                 f"{name} joins each {level} with what stands in it, and {said}",
                 where=str(source.path),
-                hint=f"--role {name}=identifier gives it new numbers everywhere, --role {name}=key keeps it",
+                hint=f"--role {name}=identifier gives it new numbers everywhere, --role {name}=record-id keeps it",
             )
 
 

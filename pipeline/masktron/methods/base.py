@@ -161,7 +161,7 @@ class Method(ABC):
         What it is called, what it does and when to choose it, in one sentence each; paper, section and equation.
     attacker : str
         What somebody can compute who has the program, the rulebook, the settings and the published file, but neither
-        the original nor the manifest; where it draws, also what the key of the release would give him.
+        the original nor the manifest; where it draws, also what the secret of the release would give him.
     preserves : tuple of str
         What stays as it was, and how exactly; before settle moves a value.
     loses : tuple of str
@@ -441,9 +441,9 @@ class Partitioning(Method):
     """
 
     attacker: ClassVar[str] = (
-        "Nothing is drawn, so there is no key that would undo it; but whoever knows the records of all others runs "
-        "it with guesses of the one that he lacks, and sees which give the published file, whatever k is. Where the "
-        "mean is published, the other members of a group together know the value of the last."
+        "Nothing is drawn, so there is no secret that would undo it; but whoever knows the records of all others "
+        "runs it with guesses of the one that he lacks, and sees which give the published file, whatever k is. Where "
+        "the mean is published, the other members of a group together know the value of the last."
     )
     k: int
 

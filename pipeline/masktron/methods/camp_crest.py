@@ -57,8 +57,8 @@ class CampCrestMethod(Method):
     source: ClassVar[str] = "Li and Sarkar 2013, sections 4, 5 and 8, (6), (9), (11)"
     attacker: ClassVar[str] = (
         "Classes are published as they are. Noise is added to the mean of a group: the noise of a group sums to "
-        "0, so that its mean is that of the original, but who is in it is not published. With the key the means "
-        "of the groups can be solved for, and no value within them. Two releases with other keys have the same "
+        "0, so that its mean is that of the original, but who is in it is not published. With the secret the means "
+        "of the groups can be solved for, and no value within them. Two releases with other secrets have the same "
         "groups, and their average is nearer to the means."
     )
     preserves: ClassVar[tuple[str, ...]] = (

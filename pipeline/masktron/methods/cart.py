@@ -62,7 +62,7 @@ class CartMethod(ConditionedMethod):
     attacker: ClassVar[str] = (
         "Numbers come from a density around values of a leaf. With smooth=false they are respondents' own, and tell "
         "who took part. Whoever knows the fields that stay of a respondent learns what k such records or more have "
-        "in common. Somebody with the key who guesses the trees computes from which record each value comes."
+        "in common. Somebody with the secret who guesses the trees computes from which record each value comes."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "the distribution of each variable in expectation: its zeros, peaks and range",

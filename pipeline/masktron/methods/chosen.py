@@ -20,7 +20,7 @@ CLASS_FIELDS = Parameter(
 """What methods that need a class ask for besides their own parameters."""
 ELSEWHERE = {
     "k": "the smallest group is set by -k, or k in masktron.toml and in Python",
-    "random_state": "the random numbers of a run are set by --key or --seed",
+    "random_state": "the random numbers of a run are set by --secret or --seed",
 }
 """What is no parameter here, since it stands for a whole run."""
 

@@ -56,7 +56,7 @@ class CrestMethod(Partitioning):
     when: ClassVar[str] = "A confidential category stays in the file, and a group must not give it away."
     source: ClassVar[str] = "Li and Sarkar 2013, section 4, (6), (9), figure 4"
     attacker: ClassVar[str] = (
-        "Classes are published as they are. Nothing is drawn, so there is no key that would undo it; but whoever "
+        "Classes are published as they are. Nothing is drawn, so there is no secret that would undo it; but whoever "
         "knows the records of all others runs it with guesses of the one that he lacks, and sees which give the "
         "published file."
     )

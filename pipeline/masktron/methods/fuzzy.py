@@ -49,7 +49,7 @@ class FuzzyMethod(Partitioning):
     )
     source: ClassVar[str] = "Torra, Cano and Navarro-Arribas 2009, section 3.1; Torra 2009; Bezdek 1981"
     attacker: ClassVar[str] = (
-        "Nothing is drawn, so there is no key that would undo it; but whoever knows the records of all others "
+        "Nothing is drawn, so there is no secret that would undo it; but whoever knows the records of all others "
         "runs it with guesses of the one that he lacks, and sees which give the published file. Every centre is a "
         "weighted mean of all records."
     )

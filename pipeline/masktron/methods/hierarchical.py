@@ -88,7 +88,7 @@ class HierarchicalMethod(Method):
     source: ClassVar[str] = "Aslanyan and Topchyan 2013, sections 2 and 3; Reiter 2003 for combining"
     attacker: ClassVar[str] = (
         "What is not beyond a threshold is published as it is, and identifies who has it. What is beyond is the "
-        "value of some respondent beyond it; with the key, whoever knows the clusters computes whose."
+        "value of some respondent beyond it; with the secret, whoever knows the clusters computes whose."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "values within the thresholds",

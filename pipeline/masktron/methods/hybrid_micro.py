@@ -50,7 +50,7 @@ class HybridMicroMethod(ConditionedMethod):
     when: ClassVar[str] = "Means and covariances of small parts of the file have to stay, and records be no copies."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4; Domingo-Ferrer and Gonzalez-Nicolas 2010"
     attacker: ClassVar[str] = (
-        "Values are drawn from means and covariances of groups alone: with the key, too, there is nothing to "
+        "Values are drawn from means and covariances of groups alone: with the secret, too, there is nothing to "
         "invert for a record but what these tell, and in small groups of few variables that is much. With "
         "exact=true whoever knows all records of the file or of a cell of like conditions but one computes that one "
         "from the means, but for rounding."

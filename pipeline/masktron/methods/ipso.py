@@ -46,7 +46,7 @@ class IpsoMethod(ConditionedMethod):
     when: ClassVar[str] = "Users fit linear models to the whole file, and nothing else of it has to stay."
     source: ClassVar[str] = "Burridge 2003; Domingo-Ferrer and Gonzalez-Nicolas 2009, section 2.1"
     attacker: ClassVar[str] = (
-        "Values are drawn from means and covariances of all records alone: with the key, too, there is nothing to "
+        "Values are drawn from means and covariances of all records alone: with the secret, too, there is nothing to "
         "invert for a record. But these are exact, and so is the mean of each category among the conditions. Whoever "
         "knows all records of the file or of a category but one computes that one, but for rounding."
     )

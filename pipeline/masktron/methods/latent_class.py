@@ -47,7 +47,7 @@ class LatentClassMethod(ModelHybridMethod):
     when: ClassVar[str] = "Numbers and nominal variables that have to be masked together."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 5 (outlook); Everitt 1988"
     attacker: ClassVar[str] = (
-        "Values are drawn from means, covariances and shares of clusters alone: with the key, too, there is "
+        "Values are drawn from means, covariances and shares of clusters alone: with the secret, too, there is "
         "nothing to invert for a record. With exact=true whoever knows all records of the file or of a cell of like "
         "conditions but one computes that one from means and shares, but for rounding."
     )

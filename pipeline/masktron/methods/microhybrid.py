@@ -84,7 +84,7 @@ class MicrohybridMethod(ConditionedMethod):
     )
     source: ClassVar[str] = "Domingo-Ferrer and Gonzalez-Nicolas 2010, sections 3 and 4; Rubin 1993"
     attacker: ClassVar[str] = (
-        "Values are drawn from means and covariances of groups alone: with the key, too, there is nothing to "
+        "Values are drawn from means and covariances of groups alone: with the secret, too, there is nothing to "
         "invert for a record but what these tell, and in small groups of few variables that is much. With ipso "
         "they are exact: whoever knows all records of the file or of a cell of like conditions but one computes that "
         "one from the means, but for rounding."

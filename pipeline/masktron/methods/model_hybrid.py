@@ -68,7 +68,7 @@ class ModelHybridMethod(ConditionedMethod):
     when: ClassVar[str] = "Numbers that form clusters, or are far from normal, and analyses by means and covariances."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 2"
     attacker: ClassVar[str] = (
-        "Values are drawn from means and covariances of clusters alone: with the key, too, there is nothing to "
+        "Values are drawn from means and covariances of clusters alone: with the secret, too, there is nothing to "
         "invert for a record. With exact=true whoever knows all records of the file or of a cell of like conditions "
         "but one computes that one from the means, but for rounding."
     )

@@ -49,8 +49,8 @@ class MuralidharSarathyMethod(Method):
     source: ClassVar[str] = "Muralidhar and Sarathy 2008; Domingo-Ferrer and Gonzalez-Nicolas 2010, section 5.1"
     attacker: ClassVar[str] = (
         "The share alpha of the value of the record itself is published under noise of known variance: whoever "
-        "knows several variables of a respondent finds many records. With the key the noise is solved for, and "
-        "the original comes back to the last digit. Two releases with other keys are averaged, and then half the "
+        "knows several variables of a respondent finds many records. With the secret the noise is solved for, and "
+        "the original comes back to the last digit. Two releases with other secrets are averaged, and then half the "
         "variance of the noise is left."
     )
     preserves: ClassVar[tuple[str, ...]] = (

@@ -44,8 +44,8 @@ class NoiseMethod(Method):
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4, equation (8)"
     attacker: ClassVar[str] = (
         "Noise is added to the value of the record itself, and its share of the variance is known: whoever knows "
-        "several variables of a respondent finds most records. With the key the noise is solved for, and the "
-        "original comes back to the last digit. Two releases with other keys are averaged, and then half the "
+        "several variables of a respondent finds most records. With the secret the noise is solved for, and the "
+        "original comes back to the last digit. Two releases with other secrets are averaged, and then half the "
         "variance of the noise is left."
     )
     preserves: ClassVar[tuple[str, ...]] = (

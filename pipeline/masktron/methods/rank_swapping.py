@@ -55,9 +55,9 @@ class RankSwappingMethod(ConditionedMethod):
     attacker: ClassVar[str] = (
         "All values of the file are published, and so its extremes; what is not is whose they are. Ranks of known "
         "values are known, and variables are swapped independently: whoever knows several variables of a respondent "
-        "adds up how likely each record is, and finds most records where p is small. With the key the exchanges are "
-        "undone, and the original comes back. Values stay in their cell of like conditions, so "
-        "its extremes are published as its own. Two releases with other keys are averaged, in ranks."
+        "adds up how likely each record is, and finds most records where p is small. With the secret the exchanges "
+        "are undone, and the original comes back. Values stay in their cell of like conditions, so "
+        "its extremes are published as its own. Two releases with other secrets are averaged, in ranks."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "every value of each variable as often as before, but of variables that others give exactly",

@@ -50,9 +50,9 @@ class SequentialMethod(ConditionedMethod):
     when: ClassVar[str] = "No value may be near its original, and users need means, covariances and regressions."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4; Raghunathan, Reiter and Rubin 2003"
     attacker: ClassVar[str] = (
-        "Values are drawn from regressions on all records alone: with the key, too, there is nothing to invert "
+        "Values are drawn from regressions on all records alone: with the secret, too, there is nothing to invert "
         "for a record. Whoever knows the fields that stay of a respondent learns what the regressions say of such "
-        "records. Two releases with other keys tell the regressions better, and no record."
+        "records. Two releases with other secrets tell the regressions better, and no record."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "means in expectation; variances and covariances as well with bayesian=false, else they come out larger by "

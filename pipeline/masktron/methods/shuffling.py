@@ -55,8 +55,8 @@ class ShufflingMethod(ConditionedMethod):
     attacker: ClassVar[str] = (
         "All values of the file are published, and so its extremes, in the cell of like categories from which they "
         "come; what is not is whose they are. Beyond what conditions tell of a respondent there is nothing to find: "
-        "with the key, too, the order is drawn from rank correlations of the cell. Two releases with other keys tell "
-        "these better, and no record."
+        "with the secret, too, the order is drawn from rank correlations of the cell. Two releases with other "
+        "secrets tell these better, and no record."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "every value of each variable as often as before, but of variables that others give exactly",

@@ -43,7 +43,7 @@ class TClosenessMethod(Partitioning):
     when: ClassVar[str] = "The class must not be guessed from a group, and large groups are acceptable."
     source: ClassVar[str] = "Li and Sarkar 2013, section 6.1; Li, Li and Venkatasubramanian 2007"
     attacker: ClassVar[str] = (
-        "Classes are published as they are, and a group tells its shares. Nothing is drawn, so there is no key "
+        "Classes are published as they are, and a group tells its shares. Nothing is drawn, so there is no secret "
         "that would undo it; but whoever knows the records of all others runs it with guesses of the one that he "
         "lacks, and sees which give the published file."
     )

@@ -23,7 +23,7 @@ class Diagnostic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordFinding(Serialised):
-    """One node that breaks one rule. Confidential: key, message and values show values of a record.
+    """One node that breaks one rule. Confidential: record id, message and values show values of a record.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class RecordFinding(Serialised):
         error, warning or note, by the role or flag of the rule.
     record : int or None
         Position in the file, from 1; None outside all records.
-    key : str or None
-        Content of the key field of the record.
+    record_id : str or None
+        Content of the field that names the record.
     line : int
     column : int or None
         In characters, from 1; None where it is not known.
@@ -58,7 +58,7 @@ class RecordFinding(Serialised):
     kind: str
     severity: str
     record: int | None
-    key: str | None
+    record_id: str | None
     line: int
     column: int | None
     location: str
@@ -77,7 +77,7 @@ class RecordFinding(Serialised):
             kind=finding.kind,
             severity=severity(check),
             record=finding.record + 1 if finding.record >= 0 else None,
-            key=finding.key,
+            record_id=finding.record_id,
             line=finding.line,
             column=finding.column or None,
             location=finding.location,

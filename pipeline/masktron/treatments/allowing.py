@@ -110,7 +110,7 @@ class Consequences:
     cost : sequence of float, shape (q,)
         Of suppressing a cell of each, above 0.
     order : ndarray of intp, shape (n,)
-        The records in an order that is drawn from the key of the release.
+        The records in an order that is drawn from the secret of the release.
 
     Raises
     ------

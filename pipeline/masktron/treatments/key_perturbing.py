@@ -78,7 +78,7 @@ class Pram(KeyPerturber):
     minimum : float
         Probability with which every value stays at least.
     random_state : int, RandomState instance or None
-        What protects a release comes from a key, not from here: see `masktron.mask`.
+        What protects a release comes from a secret, not from here: see `masktron.mask`.
     """
 
     def __init__(self, change: float = 0.1, minimum: float = 0.0, random_state: object = None) -> None:
@@ -110,7 +110,7 @@ class RecordSwapping(KeyPerturber):
     least_regions : int
         Where a record goes is drawn from at least so many other regions.
     random_state : int, RandomState instance or None
-        What protects a release comes from a key, not from here: see `masktron.mask`.
+        What protects a release comes from a secret, not from here: see `masktron.mask`.
     """
 
     def __init__(

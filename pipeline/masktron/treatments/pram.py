@@ -249,8 +249,8 @@ def randomised(law: PramLaw, generator: np.random.Generator, *, allow_alone: boo
     ----------
     law : PramLaw
     generator : numpy.random.Generator
-        From a stream of the key of the release (`masktron.streams`). It gives one number for each record of the file,
-        so that what is drawn for a record depends on its place, and not on the order of groups.
+        From a stream of the secret of the release (`masktron.streams`). It gives one number for each record of the
+        file, so that what is drawn for a record depends on its place, and not on the order of groups.
     allow_alone : bool
         Whether records of `PramFigures.alone` may stay as they are.
 

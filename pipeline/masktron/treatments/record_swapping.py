@@ -106,7 +106,7 @@ def record_swaps(
     regions : sequence of ndarray of int, shape (n,) each
         Codes of regions from coarse to fine, -1 where missing. All of them move together.
     generator : numpy.random.Generator
-        From a stream of the key of the release (`masktron.streams`).
+        From a stream of the secret of the release (`masktron.streams`).
     keys : sequence of ndarray of int, shape (n,) each
         What makes a record rare in its region, -1 where missing. Without them nothing is at risk.
     k : int

@@ -225,7 +225,7 @@ def local_suppression(
     k : int
         At least 2.
     generator : numpy.random.Generator
-        From the key of the release (`streams.Streams.generator`): who could repeat the draws would know more.
+        From the secret of the release (`streams.Streams.generator`): who could repeat the draws would know more.
     subsets : int, optional
         Size of the subsets of keys of which every combination is shared by k records: what an intruder knows of
         keys at most. All keys together where not given, which keeps all subsets, too.

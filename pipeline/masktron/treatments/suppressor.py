@@ -32,7 +32,7 @@ class LocalSuppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     missing_matches : bool
         Whether a missing value matches every value.
     random_state : int, RandomState or None
-        For a release, a secret: `masktron.mask` takes its draws from a key.
+        For a release, a secret: `masktron.mask` takes its draws from the secret of the release.
 
     Attributes
     ----------

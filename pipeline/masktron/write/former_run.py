@@ -70,8 +70,8 @@ class FormerRun:
         they name lie in the folder of the manifest.
     elsewhere : tuple of ReadFile
         But for these: they do not.
-    key : bytes or None
-        None where nothing was random. SECRET.
+    secret : bytes or None
+        None where nothing was random.
     rules : Path or None
         The rulebook; None where it is not in the folder of the manifest.
     digests : mapping of str to str
@@ -100,7 +100,7 @@ class FormerRun:
     described: DescribedRelease
     config: Config
     elsewhere: tuple[ReadFile, ...]
-    key: bytes | None = field(repr=False)
+    secret: bytes | None = field(repr=False)
     rules: Path | None
     digests: Mapping[str, str]
     format: str
@@ -158,7 +158,7 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
         described=described,
         config=config,
         elsewhere=elsewhere,
-        key=None if content.get("key") is None else bytes.fromhex(content["key"]),
+        secret=None if content.get("secret") is None else bytes.fromhex(content["secret"]),
         rules=file_beside(Path(content["rules"]["path"]), path),
         digests=dict(repeat["rules"]),
         format=repeat["format"],

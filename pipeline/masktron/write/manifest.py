@@ -15,6 +15,7 @@ from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, limits_from
 from masktron.constraints import Linear
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.former_names import manifest_from
 from masktron.level_settings import LevelSettings, levels_from
 from masktron.perturbation_settings import PramSettings, SwapSettings, pram_settings, together
 from masktron.results.concern import telling_apart
@@ -80,7 +81,7 @@ MANIFEST_VERSION = 1
 _NO_LISTS: Mapping[str, NDArray[np.integer]] = MappingProxyType({})
 _AT_ONCE = 1 << 14
 """Numbers of a list that are written together."""
-_KEPT = ("key", "weight", "untouched", "quasi-identifier")
+_KEPT = ("record-id", "weight", "untouched", "quasi-identifier")
 """Roles of fields that are written as they were."""
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
 
@@ -266,7 +267,7 @@ def manifest_content(path: Path) -> Any:
     """
     text = read_text(path, "manifest")
     try:
-        return json.loads(text)
+        return manifest_from(text)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
         raise UsageError(f"the manifest is not JSON: {reason}", where=str(path), hint=_GIVE) from error

@@ -139,7 +139,7 @@ def test_the_table_of_a_file_is_read_by_tune_alone(tmp_path: Path) -> None:
 
 FULL = Config(
     k=4,
-    roles={"ID": Role.KEY, "annual income": Role.CONFIDENTIAL},
+    roles={"ID": Role.RECORD_ID, "annual income": Role.CONFIDENTIAL},
     missing={"*": frozenset({"-9", '"'})},
     nominal=("G",),
     ordinal={"SIZE": ("small", "large"), "RANK": ()},
@@ -197,7 +197,7 @@ method = "mdav"
 
 # who is who
 [roles]
-ID = "key" # never masked
+ID = "record-id" # never masked
 
 [params]
 old = 1
@@ -210,7 +210,7 @@ k = [3, 9]
 def test_settings_that_are_there_keep_all_else(tmp_path: Path) -> None:
     path = tmp_path / "masktron.toml"
     base = tomllib.loads(THERE)
-    config = Config(k=3, roles={"ID": Role.KEY})
+    config = Config(k=3, roles={"ID": Role.RECORD_ID})
     text = changed(THERE, settings_of(NOISE, config), path)
     now = tomllib.loads(text)
     assert now == base | {"k": 9, "method": "noise", "grouping": "all", "params": {"c": 0.25, "exact": True}}
@@ -218,7 +218,7 @@ def test_settings_that_are_there_keep_all_else(tmp_path: Path) -> None:
         "# ours",
         "k = 9 # was 5",
         "# who is who",
-        'ID = "key" # never masked',
+        'ID = "record-id" # never masked',
     ]
     back = changed(text, settings_of(TuneCandidate(method="mdav", params={}, k=3, grouping="rules"), config), path)
     assert "params" not in tomllib.loads(back)
@@ -228,8 +228,8 @@ def test_settings_that_are_there_keep_all_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("there", "config"),
     [
-        (THERE, Config(k=3, roles={"ID": Role.KEY}, nominal=("G",))),  # --nominal G beside the file
-        ("k = 3\n[roles]\nID = 'key'\n[roles.more]\n", Config(k=3)),
+        (THERE, Config(k=3, roles={"ID": Role.RECORD_ID}, nominal=("G",))),  # --nominal G beside the file
+        ("k = 3\n[roles]\nID = 'record-id'\n[roles.more]\n", Config(k=3)),
         ("not toml", Config(k=3)),
     ],
 )

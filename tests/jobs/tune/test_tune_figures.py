@@ -17,7 +17,7 @@ from masktron.figures import FIGURES
 from masktron.jobs.assess import run_assess
 from masktron.jobs.mask import run_mask
 from masktron.jobs.prepared import open_original
-from masktron.jobs.tune.bench import Attempt, Bench, key_of_run
+from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.masking import SharedWork
 from masktron.masking.groups import strata
@@ -54,7 +54,7 @@ def test_figures_are_those_of_mask_and_assess(tmp_path: Path, suffix: str, recip
     found = bench_of(data, rules, config, NAMES).outcome(Attempt(0, recipe, 1, whole=True), no_progress)
     out, manifest = tmp_path / f"masked{suffix}", tmp_path / "manifest.json"
     masked = run_mask(
-        data, rules, out, config=replace(settings_of(recipe, config), key=key_of_run(1)), manifest=manifest
+        data, rules, out, config=replace(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
     )
     assessed = run_assess(out, data, manifest=manifest, measures=NAMES)
     assert found.refused == ""

@@ -616,9 +616,9 @@ def test_nothing_is_tried_of_a_file_that_breaks_its_rules(pair: tuple[Path, Path
     assert "1 record that breaks a rule is left out, as mask leaves them out" in kept.notes
 
 
-@pytest.mark.parametrize("given", [{"seed": 5}, {"key": bytes(range(32))}])
+@pytest.mark.parametrize("given", [{"seed": 5}, {"secret": bytes(range(32))}])
 def test_no_key_is_taken(pair: tuple[Path, Path], given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="takes no key and no seed"):
+    with pytest.raises(UsageError, match="takes no secret and no seed"):
         tuned(pair, config=replace(CONFIG, **given))
 
 

@@ -143,7 +143,7 @@ MDAV = TuneCandidate(method="mdav", params={}, k=7, grouping="rules")
 
 
 def test_parameters_are_changed_where_they_stand() -> None:
-    end = "# who\n[roles]\nID = 'key'\n"
+    end = "# who\n[roles]\nID = 'record-id'\n"
     there = f"# first\nmethod = 'noise' # drawn\n\n# of noise\n[params] # how\nc = 0.1 # little\n\n{end}"
     config = config_from(tomllib.loads(there))
     noise = replace(MDAV, method="noise", params={"c": 0.5, "exact": True})
@@ -191,13 +191,13 @@ def test_ends_of_lines_stay(tmp_path: Path, newline: str) -> None:
 
 
 def test_limits_of_the_command_are_written_where_limits_stand() -> None:
-    text = 'k = 5\n\n[roles]\nId = "key"  # goes\n\n[limits]\ndisclosure_risk = 25  # board, May\nlinkage=30 # kept\n'
+    text = 'k = 5\n\n[roles]\nId = "record-id"  # goes\n\n[limits]\ndisclosure_risk = 25  # May\nlinkage=30 # kept\n'
     limits = {"disclosure_risk": 20.0, "linkage": 30.0, "pil": 12.5}
     made = changed(text, config_from({**tomllib.loads(text), "limits": limits}), Path("masktron.toml"))
     assert made == text.replace("= 25  #", "= 20  #") + "pil = 12.5\n"
-    without = 'k = 5  # board\n[roles]\nId = "key"\n'
+    without = 'k = 5  # board\n[roles]\nId = "record-id"\n'
     made = changed(without, config_from({**tomllib.loads(without), "limits": limits}), Path("masktron.toml"))
-    assert tomllib.loads(made) == {"k": 5, "roles": {"Id": "key"}, "limits": limits}
+    assert tomllib.loads(made) == {"k": 5, "roles": {"Id": "record-id"}, "limits": limits}
     assert "# board" in made
 
 

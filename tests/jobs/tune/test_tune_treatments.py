@@ -23,7 +23,7 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.prepared import open_original
 from masktron.jobs.tune import bench as bench_module
 from masktron.jobs.tune.asked import TuneSettings, tune_settings_from, tune_settings_in
-from masktron.jobs.tune.bench import Attempt, Bench, key_of_run
+from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of, with_keys
 from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
 from masktron.jobs.tune.tuning import run_tune
@@ -129,7 +129,7 @@ def test_figures_are_those_of_mask_and_assess(
         found = bench.outcome(Attempt(0, recipe, seed, whole=True), no_progress)
     assert found.refused == ""
     masked = run_mask(
-        data, rules, out, config=replace(settings_of(recipe, CONFIG), key=key_of_run(seed)), manifest=manifest
+        data, rules, out, config=replace(settings_of(recipe, CONFIG), secret=secret_of_run(seed)), manifest=manifest
     )
     assessed = run_assess(out, data, manifest=manifest, measures=NAMES)
     figures = {name: str(value) for name, (value, _) in found.figures.items()}
@@ -157,7 +157,7 @@ def test_keys_are_treated_once_for_all_methods_and_the_files_go(
     treat = bench_module.treated
 
     def counted(original: Any, *rest: Any) -> Any:
-        made.append((original.config.key_k, original.config.key))
+        made.append((original.config.key_k, original.config.secret))
         return treat(original, *rest)
 
     monkeypatch.setattr(bench_module, "treated", counted)
@@ -167,7 +167,7 @@ def test_keys_are_treated_once_for_all_methods_and_the_files_go(
     assert all(one.seeds == 1 + (one.draws or one.key_k is not None) for one in result.candidates)
     # without suppression, and with it for each seed
     assert sorted(map(str, made)) == sorted(
-        str(one) for one in ((None, key_of_run(0)), (3, key_of_run(0)), (3, key_of_run(1)))
+        str(one) for one in ((None, secret_of_run(0)), (3, secret_of_run(0)), (3, secret_of_run(1)))
     )
     assert list((tmp_path / "temporary").iterdir()) == []
 
@@ -239,7 +239,7 @@ def test_mask_with_the_written_settings_gives_the_same_figures(
     assert 'AGE = "quasi-identifier"  # known' in text
     assert 'REGION = "quasi-identifier"' in text
     assert ('REGION = "../trees/region.csv:1"' in text) == bool(best["recode"])
-    masked = run_mask(*files, tmp_path / "m.xml", config=replace(load_config(settings), key=key_of_run(0)))
+    masked = run_mask(*files, tmp_path / "m.xml", config=replace(load_config(settings), secret=secret_of_run(0)))
     figures = {one.name: float(f"{one.value:.9g}") for one in masked.figures if not math.isnan(one.value)}
     assert figures["key_k"] >= 3
     assert figures.items() <= best["figures"].items()

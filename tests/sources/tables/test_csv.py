@@ -397,7 +397,7 @@ def test_quotes_do_not_tell_whose_value_a_cell_holds(tmp_path: Path, run: Runner
     rows = "".join(f'"{i}","{30 + i % 7}"\n' for i in range(40))
     path.write_text(f'"Id","Age"\n{rows}')
     rules = write_rules(tmp_path / "r.sch", "Age > 0")
-    done = run("mask", path, "-r", rules, "-o", out, "--role", "Id=key", "--numeric", "Age", "-k", "3")
+    done = run("mask", path, "-r", rules, "-o", out, "--role", "Id=record-id", "--numeric", "Age", "-k", "3")
     assert done.code == 0, done.err
     ages = [line.split(",")[1] for line in out.read_text().splitlines()[1:]]
     assert len({age.startswith('"') for age in ages}) == 1
@@ -680,7 +680,7 @@ def test_masking_keeps_codes_with_points_as_they_are_written(tmp_path: Path) -> 
     rows = [f"{at};0{1 + at % 2}.{at % 3};{at}{at % 7},5" for at in range(1, 41)]
     path.write_text("\n".join(["id;NACE;turnover", *rows, ""]))
     rules = write_rules(tmp_path / "r.sch", "turnover > 0")
-    said = {"format_options": CODES_SAID, "roles": {"id": "key", "NACE": "quasi-identifier"}}
+    said = {"format_options": CODES_SAID, "roles": {"id": "record-id", "NACE": "quasi-identifier"}}
     masktron.mask(path, rules, out, config=masktron.Config(**said), k=3)  # type: ignore[arg-type]
     codes = [{row.split(";")[0]: row.split(";")[1] for row in one.read_text().splitlines()} for one in (path, out)]
     assert codes[0] == codes[1]

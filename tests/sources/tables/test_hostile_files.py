@@ -147,7 +147,7 @@ start()
 def test_a_library_that_crashes_is_an_error_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("A\n1\n")
-    command = [sys.executable, "-c", CRASHING, "convert", str(path), str(tmp_path / "out.csv")]
+    command = [sys.executable, "-c", CRASHING, "convert", str(path), "--out", str(tmp_path / "out.csv")]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "crash": "1"}, check=False)
     assert done.returncode == 4, done.stderr
     assert "a.csv: the library that reads this file crashed (SIGSEGV); nothing was written" in done.stderr

@@ -80,11 +80,11 @@ def test_a_table_is_added_to_a_database(tmp_path: Path, data: Path, scheme: str,
     assert tables(file) == ['it\'s "two"', "one"]
     assert cells(file, 'it\'s "two"') == cells(file, "one") == first
     data.write_text("a\n1\n")
-    assert run("convert", data, f"{scheme}:{file}?table=one").code == 2
-    assert run("convert", data, f"{scheme}:{file}?table=one", "--replace").code == 0
+    assert run("convert", data, "--out", f"{scheme}:{file}?table=one").code == 2
+    assert run("convert", data, "--out", f"{scheme}:{file}?table=one", "--replace").code == 0
     assert cells(file, "one") == {"a": ["1"]}
     assert cells(file, 'it\'s "two"') == first
-    outcome = run("convert", f"{scheme}:{file}?table=on", data.with_name("b.csv"))
+    outcome = run("convert", f"{scheme}:{file}?table=on", "--out", data.with_name("b.csv"))
     assert outcome.code == 2
     assert "there is no table 'on'" in outcome.err
 
@@ -192,7 +192,7 @@ def test_a_table_is_masked_into_the_database_that_it_is_in(
     Path("a.csv").write_text("A,B,T\n" + "".join(f"{row['A']},{row['B']},{row['T']}\n" for row in rows))
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
     original, released = (f"{scheme}:a.{scheme}?table={name}" for name in ("survey", "released"))
-    assert run("convert", "a.csv", original).code == 0
+    assert run("convert", "a.csv", "--out", original).code == 0
     for out, more in ((original, ["--replace"]), (f"a.{scheme}", [])):
         outcome = run("mask", original, "-r", rules, "--out", out, *more)
         assert (outcome.code, "would overwrite the original" in outcome.err) == (2, True)

@@ -336,16 +336,16 @@ def test_any_format_becomes_a_table_and_comes_back(place: str, tmp_path: Path, r
     data, back = tmp_path / "a.csv", tmp_path / "b.csv"
     data.write_text("id,x,d,t\n1,0.5,2020-01-01,007\n2,,2020-01-02,\n")
     out = place.format(what="table=from csv")
-    assert run("convert", data, out).code == 0
+    assert run("convert", data, "--out", out).code == 0
     assert str(read(place, "from csv").carried.values.schema.field("d").type) == "date32[day]"
-    assert run("convert", out, back).code == 0
+    assert run("convert", out, "--out", back).code == 0
     assert back.read_text() == data.read_text()
-    assert run("convert", data, out).code == 2
-    assert run("convert", data, out, "--replace").code == 0
+    assert run("convert", data, "--out", out).code == 2
+    assert run("convert", data, "--out", out, "--replace").code == 0
     described = tmp_path / "d.json"
     assert run("metadata", out, "--to", "tableschema", "--out", described).code == 0
     assert '"name": "d"' in described.read_text()
-    assert run("convert", data, place.format(what="query=SELECT 1")).code == 2
+    assert run("convert", data, "--out", place.format(what="query=SELECT 1")).code == 2
 
 
 def test_labels_become_comments(place: str) -> None:

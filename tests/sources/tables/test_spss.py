@@ -316,5 +316,5 @@ def test_a_file_that_is_cut_short_is_refused(survey: Path) -> None:
 def test_documents_of_a_file_are_told(survey: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     note = "the documents of the file are copied as they are: 1 line, look at them"
     assert note in open_source(survey).notes
-    done = Runner(capsys)("convert", survey, tmp_path / "c.csv")
+    done = Runner(capsys)("convert", survey, "--out", tmp_path / "c.csv")
     assert "not carried over: the documents of the file: 1 line" in done.out

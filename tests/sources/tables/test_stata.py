@@ -263,5 +263,5 @@ def test_notes_and_labels_of_a_file_are_told(tmp_path: Path, capsys: pytest.Capt
     assert "notes and characteristics of the file are copied as they are: 1, look at them" in done.out
     assert "labels of values that no released record has are copied, for c: look at them" in done.out
     assert "nobody" not in done.out
-    done = Runner(capsys)("convert", path, tmp_path / "c.csv")
+    done = Runner(capsys)("convert", path, "--out", tmp_path / "c.csv")
     assert "not carried over: notes and characteristics of the file: 1" in done.out

@@ -27,7 +27,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Household:
     folder = tmp_path_factory.mktemp("household")
     data, out = first_records(SAMPLE, 150, folder / "data.xml"), folder / "masked.xml"
     config = untreated("household").updated(
-        key=bytes(range(32)), documents={"household.xml": data}, max_observed_share=100.0
+        secret=bytes(range(32)), documents={"household.xml": data}, max_observed_share=100.0
     )
     return data, config, masktron.mask(data, RULES, out, config=config), out
 

@@ -168,7 +168,7 @@ def test_masked_files_and_manifests_are_the_same(
             monkeypatch.setattr(table_source.TableSource, "table", None)
         out, manifest = tmp_path / f"{name}.{suffix}", tmp_path / f"{name}.json"
         said = masktron(
-            *("mask", path, "--rules", rules, "--out", out, "--manifest", manifest, "-k", 3, "--key", key),
+            *("mask", path, "--rules", rules, "--out", out, "--manifest", manifest, "-k", 3, "--secret", key),
             *("--role", "R=untouched", "--workers", 1),
         )
         assert said.code == 0, said.err

@@ -131,7 +131,7 @@ def test_cells_are_those_of_the_table(table: pa.Table) -> None:
 
 
 def told(done: Evaluation) -> list[str]:
-    return sorted(repr((one.check, one.record, one.location, one.key, one.message)) for one in done.findings)
+    return sorted(repr((one.check, one.record, one.location, one.record_id, one.message)) for one in done.findings)
 
 
 @settings(max_examples=40)

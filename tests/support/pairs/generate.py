@@ -95,7 +95,7 @@ def _unmasked(b: Builder) -> None:
         weight.values = [Fraction(round(value * 100), 100) for value in weight.numbers]
     if b.max_variables >= 5 and b.chance(0.25):
         numbers = b.rng.sample(range(1000, 10000), b.n)
-        b.add("integer", [Fraction(number) for number in numbers], "key").attribute = b.chance(0.4)
+        b.add("integer", [Fraction(number) for number in numbers], "record-id").attribute = b.chance(0.4)
     if b.max_variables >= 4 and b.chance(0.45):
         if b.chance(0.6):
             b.new_text("untouched")

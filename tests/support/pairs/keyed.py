@@ -79,7 +79,7 @@ def generate_keyed(seed: int) -> KeyedPair:
     if b.chance(0.4):
         _weight(b)
     if b.chance(0.2):
-        b.add("integer", [Fraction(number) for number in rng.sample(range(1000, 10000), n)], "key")
+        b.add("integer", [Fraction(number) for number in rng.sample(range(1000, 10000), n)], "record-id")
     if b.chance(0.25):
         b.new_text("untouched")
     b.max_variables = len(b.variables) + rng.randint(1, MASKED)

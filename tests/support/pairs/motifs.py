@@ -345,7 +345,7 @@ def domain(b: Builder) -> bool:
 
 def unique_key(b: Builder) -> bool:
     """A key that no two records share."""
-    keys = [variable for variable in b.variables.values() if variable.role == "key"]
+    keys = [variable for variable in b.variables.values() if variable.role == "record-id"]
     if not keys or any(edit.label == "unique key" for edit in b.edits):
         return False
     b.rule("unique key", "cross-record", always(Compare(place(keys[0].name), "=", place(keys[0].name))))

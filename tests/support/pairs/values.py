@@ -12,7 +12,7 @@ from typing import Any, Literal
 from lxml import etree
 
 type Kind = Literal["integer", "money", "ratio", "text"]
-type Role = Literal["confidential", "key", "untouched", "weight", "quasi-identifier"]
+type Role = Literal["confidential", "record-id", "untouched", "weight", "quasi-identifier"]
 type Value = Fraction | str
 type Gap = Literal["absent", "empty", "code"]
 

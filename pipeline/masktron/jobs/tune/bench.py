@@ -44,7 +44,7 @@ from masktron.measures.keys.key_file import KeyFile
 from masktron.methods.chosen import chosen
 from masktron.plan import Partition
 from masktron.progress import Progress, no_progress
-from masktron.release_key import key_of_seed
+from masktron.release_secret import secret_of_seed
 from masktron.sources.frame_path import FramePath
 from masktron.sources.records import Records
 
@@ -208,7 +208,7 @@ class Bench:
     def _opened_treated(self, recipe: TuneRecipe, seed: int, progress: Progress) -> AbstractContextManager[Opened]:
         original, path = self._original, self._original.job.source.path
         config, given = (
-            replace(settings_of(recipe, one), key=key_of_run(seed)) for one in (original.config, original.given)
+            replace(settings_of(recipe, one), secret=secret_of_run(seed)) for one in (original.config, original.given)
         )
         rules = rules_beside(path) if recipe.recode else None
         return treated(replace(original, config=config, given=given), path, rules, progress)
@@ -233,7 +233,7 @@ class Bench:
             A value has no class in a recoding, or what keys come to cannot be written.
         """
         opened = self._tried(recipe, seed, progress).opened(None if whole else self.sample)
-        config = replace(settings_of(recipe, opened.config), key=key_of_run(seed), workers=self.threads)
+        config = replace(settings_of(recipe, opened.config), secret=secret_of_run(seed), workers=self.threads)
         method = chosen(config.method, config.params, config.k)
         return planned(opened, config, method, no_progress)
 
@@ -303,9 +303,9 @@ class Bench:
         }
 
 
-def key_of_run(seed: int) -> bytes:
-    """Return the key with which a candidate is run: known to everybody, so never that of a release."""
-    return key_of_seed(seed)
+def secret_of_run(seed: int) -> bytes:
+    """Return the secret with which a candidate is run: known to everybody, so never that of a release."""
+    return secret_of_seed(seed)
 
 
 def _sampled(opened: Opened, sample: NDArray[np.intp]) -> Opened:

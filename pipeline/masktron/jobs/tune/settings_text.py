@@ -24,7 +24,7 @@ CHANGED = ("k", "method", "grouping", "aggregator")
 """Settings of a candidate that are one line each; its parameters are a table."""
 _OF_KEYS = frozenset({"key_k", "keys", "pram", "recode", "roles", "swap"})
 """Settings of treatments: what else is said in them is not changed."""
-_KEPT_OUT = frozenset({"key", "seed"})
+_KEPT_OUT = frozenset({"secret", "seed"})
 """What has no place in a file of settings."""
 
 

@@ -84,9 +84,9 @@ def run_tune(
     config, asked = config or Config(), asked or TuneSettings()
     refuse_class_limits(config.limits)
     config = _with_axes(config, asked)
-    if config.key is not None or config.seed is not None:
+    if config.secret is not None or config.seed is not None:
         raise UsageError(
-            "tune takes no key and no seed: its random numbers are known to everybody, those of a release to nobody",
+            "tune takes no secret and no seed: everybody knows its random numbers, and nobody those of a release",
             hint="leave them out; --seeds says how many runs there are of what draws",
         )
     if asked.methods:  # then they are known, whatever the file holds

@@ -15,7 +15,7 @@ from masktron.results import ValidateResult, severity
 COLUMNS = (
     "marking",
     "record",
-    "key",
+    "record_id",
     "member",
     "line",
     "column",
@@ -67,7 +67,7 @@ class CsvReport:
             (
                 MARKING,
                 finding.record + 1 if finding.record >= 0 else "",
-                "" if finding.key is None else _cell(finding.key),
+                "" if finding.record_id is None else _cell(finding.record_id),
                 "" if finding.member is None else _cell(finding.member),
                 finding.line,
                 finding.column or "",

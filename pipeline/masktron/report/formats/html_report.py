@@ -42,7 +42,7 @@ class HtmlReport:
             check.id,
             severity(check),
             str(finding.record + 1) if finding.record >= 0 else "",
-            finding.key or "",
+            finding.record_id or "",
             str(finding.line),
             values_text(finding.values, finding.among),
             finding.message,

@@ -123,9 +123,9 @@ def _tried(rule: RuleResult) -> bool:
 
 def _example(finding: Finding) -> str:
     place = f"line {finding.line}" + (f", column {finding.column}" if finding.column else "")
-    key = f" ({finding.key})" if finding.key is not None else ""
+    record_id = f" ({finding.record_id})" if finding.record_id is not None else ""
     member = f"{finding.member}, " if finding.member is not None else ""
-    record = f"record {finding.record + 1}{key}, {member}" if finding.record >= 0 else ""
+    record = f"record {finding.record + 1}{record_id}, {member}" if finding.record >= 0 else ""
     values = f" [{values_text(finding.values, finding.among)}]" if finding.values or finding.among else ""
     artefact = " (rounding artefact)" if finding.artefact else ""
     return f"{record}{place}, {finding.location}: {finding.message}{values}{artefact}"

@@ -102,13 +102,13 @@ class SarifReport:
         if finding.column:
             region["startColumn"] = finding.column
         node = {"fullyQualifiedName": finding.location, "kind": "element"}
-        if finding.key is not None:
-            node["name"] = finding.key
+        if finding.record_id is not None:
+            node["name"] = finding.record_id
         where = {"artifactLocation": {"uri": self._uri, "index": 0}, "region": region}
         properties: dict[str, Any] = {
             "kind": finding.kind,
             "record": finding.record + 1 if finding.record >= 0 else None,
-            "key": finding.key,
+            "record_id": finding.record_id,
             "values": by_field(finding.values, finding.among),
             "artefact": finding.artefact,
         }
@@ -145,8 +145,8 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _fingerprint(check: Check, finding: Finding) -> str:
-    """Identify a finding from one run to the next: by the record's key where it has one, else by its place."""
+    """Identify a finding from one run to the next: by the id of its record where there is one, else by its place."""
     where = finding.location
-    if finding.key is not None:
-        where = f"{finding.key}\0{where.partition(f'[{finding.record + 1}]')[2]}"
+    if finding.record_id is not None:
+        where = f"{finding.record_id}\0{where.partition(f'[{finding.record + 1}]')[2]}"
     return hashlib.sha256(f"{check.id}\0{where}".encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -20,7 +20,7 @@ class SvrlReport:
 
     A rule has one ``fired-rule``, however many nodes it fired on; the ``text`` at the top gives the counts. Each
     finding has the standard attributes and, as ``property-reference``, what SVRL has no attribute for: the record
-    (from 1), its key, line and column, the rule where its id is no name, the values of the variables, the kind where
+    (from 1), its id, line and column, the rule where its id is no name, the values of the variables, the kind where
     it is an error, and whether it is a rounding artefact. An error of the engine is a failed assert. Without values
     there is one element for each rule that fails, located at the records as a whole, without diagnostics.
 
@@ -165,8 +165,8 @@ def _element(finding: Finding, head: str, named: str, text: str, told: str) -> s
         properties += _property("column", str(finding.column))
     if finding.record >= 0:
         properties += _property("record", str(finding.record + 1))
-        if finding.key is not None:
-            properties += _property("key", xml_text(finding.key))
+        if finding.record_id is not None:
+            properties += _property("record_id", xml_text(finding.record_id))
         if finding.member is not None:
             properties += _property("member", xml_text(finding.member))
     if finding.kind == "error":

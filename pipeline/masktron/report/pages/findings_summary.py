@@ -25,7 +25,7 @@ class FindingExample:
     rule: str
     severity: str
     record: str
-    key: str
+    record_id: str
     line: str
     values: str
     message: str
@@ -37,7 +37,7 @@ class WorstRecord:
     """A record that breaks several rules."""
 
     record: int
-    key: str
+    record_id: str
     rules: tuple[str, ...]
 
 
@@ -60,7 +60,7 @@ class FindingsSummary:
     fields: Counter[str] = field(default_factory=Counter)
     records: dict[str, array[int]] = field(default_factory=dict)
     examples: list[FindingExample] = field(default_factory=list)
-    keys: dict[int, str] = field(default_factory=dict)
+    record_ids: dict[int, str] = field(default_factory=dict)
     truncated: bool = False
     _seen: Counter[str] = field(default_factory=Counter)
 
@@ -73,8 +73,8 @@ class FindingsSummary:
         if example.record:
             position = int(example.record) - 1
             self.records.setdefault(example.rule, array("q")).append(position)
-            if example.key:
-                self.keys[position] = example.key
+            if example.record_id:
+                self.record_ids[position] = example.record_id
 
     @classmethod
     def of(cls, findings: Iterable[PlainData], counts: dict[str, int]) -> FindingsSummary:
@@ -86,7 +86,7 @@ class FindingsSummary:
                 one.text("rule"),
                 one.text("severity"),
                 "" if one.optional_count("record") is None else str(one.count("record")),
-                one.text("key"),
+                one.text("record_id"),
                 str(one.count("line")),
                 values_told(dict(values.items()), dict(one.part("more").items()) if one.has("more") else {}),
                 one.text("message"),
@@ -123,7 +123,7 @@ class FindingsSummary:
             here = np.frombuffer(own, np.int64)
             for position in np.intersect1d(here, wanted).tolist():
                 rules[position].append(rule)
-        return tuple(WorstRecord(at + 1, self.keys.get(at, ""), tuple(rules[at])) for at in wanted)
+        return tuple(WorstRecord(at + 1, self.record_ids.get(at, ""), tuple(rules[at])) for at in wanted)
 
     @property
     def _all(self) -> NDArray[np.int64]:

@@ -262,7 +262,7 @@ def _records(summary: FindingsSummary | None) -> list[PagePart]:
     if summary is None:
         return []
     worst = tuple(
-        (number(one.record), one.key or NOTHING, number(len(one.rules)), ", ".join(one.rules))
+        (number(one.record), one.record_id or NOTHING, number(len(one.rules)), ", ".join(one.rules))
         for one in summary.worst
     )
     members = any(one.member for one in summary.examples)
@@ -271,7 +271,7 @@ def _records(summary: FindingsSummary | None) -> list[PagePart]:
             one.rule,
             one.severity,
             number(int(one.record)) if one.record else NOTHING,
-            one.key or NOTHING,
+            one.record_id or NOTHING,
             *((one.member or NOTHING,) if members else ()),
             one.line,
             one.values,
@@ -279,10 +279,10 @@ def _records(summary: FindingsSummary | None) -> list[PagePart]:
         )
         for one in summary.examples
     )
-    columns = ("rule", "severity", "record", "key", *(("member",) if members else ()), "line", "values", "message")
+    columns = ("rule", "severity", "record", "id", *(("member",) if members else ()), "line", "values", "message")
     return [
         *(
-            [PageTable("Records that break the most rules", ("record", "key", "rules", "which"), worst,
+            [PageTable("Records that break the most rules", ("record", "id", "rules", "which"), worst,
                        frozenset({"rules"}))]
             if worst
             else []

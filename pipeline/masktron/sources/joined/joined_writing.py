@@ -86,7 +86,7 @@ def _refuse_new_keys(levels: Mapping[LevelPath, LevelRows], release: JoinedRelea
         if both := sorted({*(one.key if one.joins else ())}.intersection(release.replacements.get(path, {}))):
             raise UsageError(
                 f"{both[0]} joins the records of {one.setting.name} with those in them, and would get other values",
-                hint=f"give it the role key, or identifier for new numbers: --role {both[0]}=identifier",
+                hint=f"give it the role record-id, or identifier for new numbers: --role {both[0]}=identifier",
             )
 
 

@@ -119,7 +119,7 @@ def _formats(project: Project, mask: CommandRun | None) -> list[tuple[str, str]]
 
 
 def _settings_files(visit: Visit, run: CommandRun) -> list[tuple[str, str]]:
-    """Return the settings of a run and the hierarchies that they name: with its key they give the same bytes."""
+    """Return the settings of a run and the hierarchies that they name: with its secret they give the same bytes."""
     names = [name for name in run.copies if name == SETTINGS_FILE or HIERARCHIES.matches(name)]
     return [(name, visit.path_of_run(run, name)) for name in sorted(names)]
 
@@ -255,7 +255,7 @@ def _convert(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if (name := form.text("format")) not in FORMATS:
         raise UsageError(f"format: there is no {name!r}", hint="take one of the list")
     suffix = next(one.suffixes[0] for one in known_formats(name))
-    words: list[Argument] = ["convert", InRunOf(mask, _masked(mask)), InRun(f"masked{suffix}")]
+    words: list[Argument] = ["convert", InRunOf(mask, _masked(mask)), "--out", InRun(f"masked{suffix}")]
     words += [f"--{key}={table[key]}" for key in ("format", "record", "metadata") if key in table]
     words += [f"--format-option={key}={_text(value)}" for key, value in table.get("format_options", {}).items()]
     visit.start(project, run_kinds.CONVERT, [*words, "--json", InRun(CONVERT_RESULT)])

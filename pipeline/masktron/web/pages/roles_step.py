@@ -22,7 +22,7 @@ _AUTO = ""
 ROLES: Mapping[str, str] = {
     Role.CONFIDENTIAL: "masked",
     Role.IDENTIFIER: "names somebody: removed",
-    Role.KEY: "number of the record: kept as it is",
+    Role.RECORD_ID: "number of the record: kept as it is",
     Role.WEIGHT: "survey weight: kept as it is",
     Role.QUASI_IDENTIFIER: "known to others: a key",
     Role.UNTOUCHED: "kept as it is",

@@ -67,13 +67,13 @@ def _leaves(run: CommandRun, name: str) -> bool:
 
 
 def _again(run: CommandRun) -> str | None:
-    """Return the command that gives the same bytes where the one above draws a new key: of the manifest of a mask."""
+    """Return the command that repeats a run of mask to the byte, by the secret in its manifest."""
     manifests = [one.name for one in run.outputs if one.name.endswith(".manifest.json")]
     arguments = run.command["arguments"]
-    if not manifests or not arguments or arguments[0] != "mask" or "--key" in arguments:
+    if not manifests or not arguments or arguments[0] != "mask" or "--secret" in arguments:
         return None
     manifest = f"runs/{run.name}/{manifests[0]}"
-    return f"{run.shown_command} --key {manifest}"
+    return f"{run.shown_command} --secret {manifest}"
 
 
 def _cancel(visit: Visit, project: Project, _: FormFields) -> Redirect:

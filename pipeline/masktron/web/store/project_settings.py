@@ -241,7 +241,7 @@ def _checked(table: Mapping[str, Any]) -> Config:
             raise UsageError(
                 f"{'.'.join(setting)} has no place in settings of a project",
                 where=NAME,
-                hint="leave it out: each run has a key, works on this machine and writes into the project",
+                hint="leave it out: each run has a secret, works on this machine and writes into the project",
             )
     config = config_from({name: value for name, value in table.items() if name not in _APART}, where=NAME)
     _require_one_table(config)

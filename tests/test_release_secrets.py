@@ -18,7 +18,7 @@ from cli_runner import Runner, write_data, write_rules
 from examples import parts
 from masktron.config import Config, load_config
 from masktron.errors import UsageError
-from masktron.release_key import key_of_seed, read_key
+from masktron.release_secret import read_secret, secret_of_seed
 from masktron.streams import Streams
 
 C = 0.15
@@ -86,10 +86,10 @@ def test_streams_of_anything_else_are_others(other: np.random.Generator) -> None
 def test_two_releases_have_unrelated_noise_and_are_averaged(tmp_path: Path) -> None:
     """Keys, another share of noise, another rule: r is that of chance; two averaged have half the noise."""
     survey(tmp_path, 400)
-    first = noise(tmp_path, key=KEY)
-    others = [noise(tmp_path, key=KEY[::-1]), noise(tmp_path, key=KEY, params={"c": 0.16}), noise(tmp_path)]
+    first = noise(tmp_path, secret=KEY)
+    others = [noise(tmp_path, secret=KEY[::-1]), noise(tmp_path, secret=KEY, params={"c": 0.16}), noise(tmp_path)]
     write_rules(tmp_path / "r.sch", "A >= 1")
-    others.append(noise(tmp_path, key=KEY))
+    others.append(noise(tmp_path, secret=KEY))
     for other in others:
         assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 4 / np.sqrt(first.size)
     halved = np.var((first + others[0]) / 2, axis=0) / np.var(first, axis=0)
@@ -98,16 +98,16 @@ def test_two_releases_have_unrelated_noise_and_are_averaged(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("method", parts(["noise", "mdav", "cart", "hierarchical"], 2))
 def test_the_same_key_gives_the_same_bytes(tmp_path: Path, method: str) -> None:
-    """From a key, its file or the manifest; for any workers, limits, folders and spellings of the settings."""
+    """From a secret, its file or the manifest; for any workers, limits, folders and spellings of the settings."""
     survey(tmp_path)
-    own = masked(tmp_path, method=method, key=KEY)
+    own = masked(tmp_path, method=method, secret=KEY)
     (tmp_path / "key").write_text(f"{KEY.hex().upper()}\n")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     survey(elsewhere)
     settings = {"workers": 1, "limits": {"linkage": 100}, "roles": {"A": "confidential"}, "max_observed_share": 2.0}
-    assert masked(elsewhere, method=method, key=str(tmp_path / "key"), **settings) == own
-    assert masked(tmp_path, method=method, key=tmp_path / "m.manifest.json") == own
+    assert masked(elsewhere, method=method, secret=str(tmp_path / "key"), **settings) == own
+    assert masked(tmp_path, method=method, secret=tmp_path / "m.manifest.json") == own
     assert masked(tmp_path, method=method) != own
 
 
@@ -116,7 +116,7 @@ def test_without_a_key_there_is_a_new_one_in_each_manifest(tmp_path: Path) -> No
     keys = set()
     for _ in range(3):
         masked(tmp_path)
-        keys.add(json.loads((tmp_path / "m.manifest.json").read_text())["key"])
+        keys.add(json.loads((tmp_path / "m.manifest.json").read_text())["secret"])
     assert len(keys) == 3
     assert {len(key) for key in keys} == {64}
 
@@ -126,14 +126,14 @@ def test_the_key_stands_in_the_manifest_alone(tmp_path: Path, run: Runner) -> No
     key = tmp_path / "release.key"
     key.write_text(KEY.hex())
     out, manifest = tmp_path / "m.xml", tmp_path / "m.manifest.json"
-    said = run("mask", data, "--rules", rules, "--out", out, "--key", key, "--method", "noise", "--json", "-")
+    said = run("mask", data, "--rules", rules, "--out", out, "--secret", key, "--method", "noise", "--json", "-")
     assert said.code == 0, said.err
     checked = run("check", out, "--rules", rules, "--manifest", manifest, "--original", data, "--json", "-")
     assessed = run("assess", out, "--original", data, "--manifest", manifest, "--json", "-")
     assert (checked.code, assessed.code) == (0, 0)
-    result = masktron.mask(data, rules, tmp_path / "n.xml", method="noise", key=KEY, manifest=tmp_path / "n.json")
+    result = masktron.mask(data, rules, tmp_path / "n.xml", method="noise", secret=KEY, manifest=tmp_path / "n.json")
     told = [said.out, said.err, checked.out, checked.err, assessed.out, assessed.err, out.read_text()]
-    told += [repr(result), json.dumps(result.as_dict()), str(Config(key=KEY)), str(Streams(KEY, "bound"))]
+    told += [repr(result), json.dumps(result.as_dict()), str(Config(secret=KEY)), str(Streams(KEY, "bound"))]
     text = "\n".join(told).lower()
     numbers_ = (str(int.from_bytes(KEY, "big")), str(int.from_bytes(KEY, "little")), str([*KEY])[1:-1])
     spelled = (KEY.hex(), repr(KEY)[2:-1], base64.b64encode(KEY).decode(), *numbers_)
@@ -150,17 +150,18 @@ def test_the_key_stands_in_the_manifest_alone(tmp_path: Path, run: Runner) -> No
         ("00" * 32, "a few different digits"),
         ("xyz" * 30, "hexadecimal"),
         (KEY.hex()[1:], "hexadecimal"),
-        ('{"key": null}', "no random numbers"),
-        ('{"order": null}', "holds no key"),
-        ('{"key": 5}', "holds no key"),
-        ('{"key"', "not JSON"),
+        ('{"secret": null}', "no random numbers"),
+        ('{"key": null}', "no random numbers"),  # of a manifest of an earlier version
+        ('{"order": null}', "holds no secret"),
+        ('{"secret": 5}', "holds no secret"),
+        ('{"secret"', "not JSON"),
     ],
 )
 def test_what_is_no_key_is_refused_and_not_shown(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "release.key"
     path.write_text(content)
     with pytest.raises(UsageError, match=says) as caught:
-        read_key(path)
+        read_secret(path)
     assert str(path) in str(caught.value)
     assert len(content) < 9 or content[:8] not in str(caught.value)
 
@@ -168,30 +169,34 @@ def test_what_is_no_key_is_refused_and_not_shown(tmp_path: Path, content: str, s
 @pytest.mark.parametrize(("size", "said"), [("600", "--unit-records 600 "), ("null", "--unit-records whole ")])
 def test_a_run_that_had_no_key_is_repeated_with_its_units(tmp_path: Path, size: str, said: str) -> None:
     path = tmp_path / "m.manifest.json"
-    path.write_text(f'{{"key": null, "config": {{"unit_records": {size}}}}}')
+    path.write_text(f'{{"secret": null, "config": {{"unit_records": {size}}}}}')
     with pytest.raises(UsageError, match="no random numbers") as caught:
-        read_key(path)
+        read_secret(path)
     assert said in caught.value.hint
 
 
 def test_keys_in_python(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(KEY.hex())
-    assert Config(key=KEY) == Config(key=tmp_path / "key")  # type: ignore[arg-type]
-    for wrong, says in ((5, "not of type int"), (b"short", "40 bits"), (tmp_path / "nothing", "cannot read the key")):
+    assert Config(secret=KEY) == Config(secret=tmp_path / "key")  # type: ignore[arg-type]
+    for wrong, says in (
+        (5, "not of type int"),
+        (b"short", "40 bits"),
+        (tmp_path / "nothing", "cannot read the secret"),
+    ):
         with pytest.raises(UsageError, match=says):
-            Config(key=wrong)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="a seed and a key"):
-        Config(seed=SEED, key=KEY)
+            Config(secret=wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a seed and a secret"):
+        Config(seed=SEED, secret=KEY)
     assert "7" not in repr(replace(Config(k=5), seed=777))
 
 
-@pytest.mark.parametrize("name", ["seed", "key"])
+@pytest.mark.parametrize("name", ["seed", "secret"])
 def test_a_file_of_settings_holds_no_secret(tmp_path: Path, name: str) -> None:
     path = tmp_path / "masktron.toml"
     path.write_text(f"{name} = 1\n")
     with pytest.raises(UsageError, match=f"{name} has no place among settings") as caught:
         load_config(path)
-    assert "--key MANIFEST" in str(caught.value)
+    assert "--secret MANIFEST" in str(caught.value)
 
 
 @pytest.mark.parametrize("seed", [2**127 - 1, 2**127, 2**127 + 1])
@@ -210,21 +215,21 @@ def test_short_seeds_are_refused_where_they_protect(
 @pytest.mark.parametrize("given", [KEY.hex(), KEY.hex().upper()])
 def test_a_key_that_stands_in_the_place_of_its_file_is_not_repeated(tmp_path: Path, run: Runner, given: str) -> None:
     data, rules = survey(tmp_path)
-    said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--key", given)
+    said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--secret", given)
     assert said.code == 2
-    assert "a key is given in a file" in said.err
+    assert "a secret is given in a file" in said.err
     assert given not in said.err
 
 
 def test_words_are_no_key(tmp_path: Path) -> None:
     (tmp_path / "release.key").write_text(b"MySecretKey12345".hex())
-    with pytest.raises(UsageError, match="the key is not random"):
-        read_key(tmp_path / "release.key")
+    with pytest.raises(UsageError, match="the secret is not random"):
+        read_secret(tmp_path / "release.key")
 
 
 def test_a_given_key_says_what_it_repeats_and_what_not(tmp_path: Path) -> None:
     data, rules = survey(tmp_path)
-    result = masktron.mask(data, rules, tmp_path / "m.xml", key=KEY)
+    result = masktron.mask(data, rules, tmp_path / "m.xml", secret=KEY)
     assert any("another draw" in note for note in result.notes)
 
 
@@ -234,8 +239,8 @@ def test_a_seed_is_called_a_secret(tmp_path: Path, run: Runner) -> None:
     said = run(*command, SEED, "--method", "noise")
     assert said.code == 0, said.err
     assert "the seed is a secret" in said.out
-    assert json.loads((tmp_path / "m.manifest.json").read_text())["key"] == key_of_seed(SEED).hex()
-    again = masked(tmp_path, key=tmp_path / "m.manifest.json", method="noise")
+    assert json.loads((tmp_path / "m.manifest.json").read_text())["secret"] == secret_of_seed(SEED).hex()
+    again = masked(tmp_path, secret=tmp_path / "m.manifest.json", method="noise")
     assert run(*command, SEED, "--method", "noise").code == 0
     assert (tmp_path / "m.xml").read_bytes() == again
 
@@ -245,13 +250,13 @@ def test_a_seed_without_a_use_is_said_to_have_none(tmp_path: Path, run: Runner) 
     said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--seed", 1, "--keep-order")
     assert said.code == 0, said.err
     assert "nothing is random in this run: the seed was not used" in said.out
-    assert json.loads((tmp_path / "m.manifest.json").read_text())["key"] is None
+    assert json.loads((tmp_path / "m.manifest.json").read_text())["secret"] is None
 
 
 def test_the_order_is_no_function_of_what_an_attacker_has(tmp_path: Path) -> None:
     """With numpy's generators, seed and number of records alone gave back the place of every record."""
     survey(tmp_path, 300)
-    masked(tmp_path, key=KEY)
+    masked(tmp_path, secret=KEY)
     manifest = json.loads((tmp_path / "m.manifest.json").read_text())
     order, n = np.array(manifest["order"]), 300
     assert sorted(order.tolist()) == list(range(n))
@@ -259,7 +264,7 @@ def test_the_order_is_no_function_of_what_an_attacker_has(tmp_path: Path) -> Non
         np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,))).permutation(n) for seed in range(100)
     ]
     tried += [np.random.default_rng(seed).permutation(n) for seed in range(100)]
-    tried += [Streams(key_of_seed(seed)).generator("order").permutation(n) for seed in range(100)]
+    tried += [Streams(secret_of_seed(seed)).generator("order").permutation(n) for seed in range(100)]
     returned = 100 * max(float(np.mean(one == order)) for one in (*tried, np.arange(n)))
     assert returned < 100 / n + three_errors(100 / n, n) + 1  # the largest of 301 by chance
 
