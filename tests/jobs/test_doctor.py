@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from masktron import cli
 from masktron.errors import InstallationError, ResourceError
 from masktron.jobs import doctor
 from masktron.kernels import warm
@@ -108,31 +107,3 @@ def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
     finally:
         if lives(number):
             os.kill(number, signal.SIGKILL)
-
-
-@pytest.mark.parametrize(("code", "begun"), [(0, True), (1, True), (None, True), (130, False), (143, False)])
-def test_nothing_is_begun_after_a_signal(monkeypatch: pytest.MonkeyPatch, code: int | None, begun: bool) -> None:
-    def run(_: list[str], **__: object) -> None:
-        raise SystemExit(code)
-
-    later: list[bool] = []
-    monkeypatch.setattr(cli, "_read_by", lambda _first: run)
-    monkeypatch.setattr(cli, "_compile_later", lambda: later.append(True))
-    with pytest.raises(SystemExit):
-        cli._run(None)
-    assert bool(later) is begun
-
-
-def test_two_do_not_compile_the_same_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-    monkeypatch.setattr(warm, "kernels_folder", lambda: str(tmp_path))
-    monkeypatch.setattr(warm, "FAMILIES", (family(False, done),))
-    monkeypatch.setattr(warm.os, "nice", lambda _: 0)
-
-    def compiled(one: SimpleNamespace) -> None:
-        warm.alone()
-        one.compile_all()
-
-    monkeypatch.setattr(warm, "_in_a_process", compiled)
-    warm.alone()
-    assert done == ["one"]
