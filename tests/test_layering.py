@@ -191,7 +191,6 @@ OPENED = {
     "hierarchies": "hierarchies of values",
     "jobs.post_randomised": "transition matrices",
     "jobs.treated": "a rulebook that a former run has translated",
-    "kernels.warm": "a lock",
     "memory": "what the system says of memory",
     "scratch": "temporary files",
     "settle.solver": "a device",
