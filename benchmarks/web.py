@@ -188,7 +188,7 @@ def measured(folder: Path, megabytes: int) -> dict[str, object]:
     write_records(data, megabytes)
     bare_port = free_port()
     bare = subprocess.Popen([sys.executable, "-c", BARE, str(bare_port)])
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "pipeline"), "MASKTRON_NO_BACKGROUND": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "pipeline")}
     argv = [sys.executable, "-P", "-m", "masktron", "web", "--no-browser", "--projects", str(folder / "projects")]
     server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:

@@ -21,7 +21,6 @@ from examples import FULL
 from lent_engines import Lending, lending_engines
 from paths import SHARED_DATA
 
-os.environ["MASKTRON_NO_BACKGROUND"] = "1"
 _STATE = tempfile.TemporaryDirectory(prefix="masktron-tests-")  # removed when this process ends
 os.environ.setdefault("XDG_STATE_HOME", _STATE.name)  # workers of xdist share that of the first process
 

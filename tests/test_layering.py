@@ -152,7 +152,7 @@ DATA_IN_XML = {
     "jobs.documents": "documents that rules read are XML, whatever the data are",
     "jobs.cell_rules": "records with other cells, in memory, as documents for the engine that decides",
     "masking.judging": "masked records, in memory, as documents for the engine that decides",
-    "masking.totals.control_totals": "numbers outside the records, where rules look for them",
+    "masking.totals.file_conditions": "numbers outside the records, where rules look for them",
     "rulebook.schematron.inclusions": "a rulebook",
 }
 """Who reads XML beside the sources, and what: engines have their own way from the bytes to what they judge."""
@@ -161,7 +161,7 @@ PARSERS = {
     "evaluation": "engines and their documents",
     "jobs.doctor": "asks the engines how they are",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
-    "masking.totals.control_totals": "numbers outside the records, where rules look for them",
+    "masking.totals.file_conditions": "numbers outside the records, where rules look for them",
     "proposals.written_rulebook": "makes a rulebook, and reads none",
     "rulebook": "rulebooks are XML",
     "rulebook_text.spans": "rulebooks are XML",
@@ -190,7 +190,6 @@ OPENED = {
     "hierarchies": "hierarchies of values",
     "jobs.post_randomised": "transition matrices",
     "jobs.treated": "a rulebook that a former run has translated",
-    "kernels.warm": "a lock",
     "memory": "what the system says of memory",
     "scratch": "temporary files",
     "settle.solver": "a device",

@@ -30,7 +30,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.executor.contract import Executor
-from masktron.executor.serial import Serial
+from masktron.executor.which import Serial
 from masktron.progress import Told, untold
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules

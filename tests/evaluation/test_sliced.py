@@ -28,8 +28,7 @@ from masktron.evaluation.findings import Finding
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shown_fields import Shown
 from masktron.executor.local_processes import LocalProcesses
-from masktron.executor.serial import Serial
-from masktron.executor.which import executor_of
+from masktron.executor.which import Serial, executor_of
 from masktron.jobs.validate import run_validate
 from masktron.progress import Told, untold
 from masktron.report.formats import FORMATS

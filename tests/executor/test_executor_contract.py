@@ -25,8 +25,7 @@ from masktron.evaluation.runner import SlowRuleError
 from masktron.executor import dask_cluster
 from masktron.executor.contract import AHEAD, Executor, SliceFailedError
 from masktron.executor.local_processes import LocalProcesses
-from masktron.executor.serial import Serial
-from masktron.executor.which import executor_of
+from masktron.executor.which import Serial, executor_of
 from masktron.processes import rules_within
 from paths import ROOT
 

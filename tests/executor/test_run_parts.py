@@ -32,7 +32,7 @@ from masktron.executor.run_parts import (
     read_part,
     write_part,
 )
-from masktron.executor.serial import Serial
+from masktron.executor.which import Serial
 from masktron.scratch import create_private, require_room
 from paths import ROOT
 

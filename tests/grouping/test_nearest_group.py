@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from masktron.grouping import nearest_group as module
+from masktron.grouping import admissible as module
+from masktron.grouping.admissible import nearest_group
 from masktron.grouping.disjuncts import Disjuncts
-from masktron.grouping.nearest_group import nearest_group
 
 
 @examples(60, full=300)

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from masktron import cli
 from masktron.errors import InstallationError, ResourceError
 from masktron.jobs import doctor
 from masktron.kernels import warm
@@ -89,36 +88,6 @@ def test_what_does_not_compile_is_an_error_with_what_was_said(monkeypatch: pytes
         doctor.run_doctor(warm_up=True, progress=no_progress)
 
 
-def test_a_run_begins_what_is_missing_and_does_not_wait_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is begun where nothing is missing, or could not be kept, or where the environment forbids it."""
-    mark = tmp_path / "begun"
-    slow = f"import time, pathlib; time.sleep(0.3); pathlib.Path({str(mark)!r}).touch()"
-    monkeypatch.setattr(warm, "_ourselves", lambda *_, **__: [sys.executable, "-c", slow])
-    monkeypatch.setattr(warm, "missing", lambda: ())
-    monkeypatch.delenv("MASKTRON_NO_BACKGROUND")
-    begun: list[object] = []
-    start = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: begun.append(given) or start(*given, **named))
-    warm.begin_in_background()
-    monkeypatch.setattr(warm, "missing", lambda: warm.FAMILIES)
-    monkeypatch.setattr(warm, "kernels_kept", lambda: False)
-    warm.begin_in_background()
-    monkeypatch.setattr(warm, "kernels_kept", lambda: True)
-    monkeypatch.setenv("MASKTRON_NO_BACKGROUND", "1")
-    warm.begin_in_background()
-    assert not begun
-    monkeypatch.delenv("MASKTRON_NO_BACKGROUND")
-    warm.begin_in_background()
-    assert len(begun) == 1
-    assert not mark.exists()
-    until = time.monotonic() + 20
-    while not mark.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert mark.exists()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not end a process with its parent")
 def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
     """A run that is killed leaves nothing behind that works on."""
@@ -138,31 +107,3 @@ def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
     finally:
         if lives(number):
             os.kill(number, signal.SIGKILL)
-
-
-@pytest.mark.parametrize(("code", "begun"), [(0, True), (1, True), (None, True), (130, False), (143, False)])
-def test_nothing_is_begun_after_a_signal(monkeypatch: pytest.MonkeyPatch, code: int | None, begun: bool) -> None:
-    def run(_: list[str], **__: object) -> None:
-        raise SystemExit(code)
-
-    later: list[bool] = []
-    monkeypatch.setattr(cli, "_read_by", lambda _first: run)
-    monkeypatch.setattr(cli, "_compile_later", lambda: later.append(True))
-    with pytest.raises(SystemExit):
-        cli._run(None)
-    assert bool(later) is begun
-
-
-def test_two_do_not_compile_the_same_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-    monkeypatch.setattr(warm, "kernels_folder", lambda: str(tmp_path))
-    monkeypatch.setattr(warm, "FAMILIES", (family(False, done),))
-    monkeypatch.setattr(warm.os, "nice", lambda _: 0)
-
-    def compiled(one: SimpleNamespace) -> None:
-        warm.alone()
-        one.compile_all()
-
-    monkeypatch.setattr(warm, "_in_a_process", compiled)
-    warm.alone()
-    assert done == ["one"]

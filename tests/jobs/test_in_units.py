@@ -23,7 +23,7 @@ from masktron import large_arrays, memory_costs
 from masktron.config import Config, memory_of
 from masktron.errors import DocumentError, InfeasibleError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
-from masktron.executor.serial import Serial
+from masktron.executor.which import Serial
 from masktron.jobs import in_units
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask

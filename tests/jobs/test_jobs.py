@@ -152,34 +152,11 @@ def test_linking_through_a_tree_changes_no_figure_and_who_waits_for_the_compiler
     assert not [stage for stage in stages if stage.startswith("compiling")]
     (out.parent / "masked.manifest.json").unlink()  # it would be kept as that of an earlier release, and told
     monkeypatch.setattr(import_module("masktron.measures.linkage"), "TREE_FROM", 1)
-    monkeypatch.setattr("masktron.kernels.linkage.links_ready", lambda: False)
+    monkeypatch.setattr("masktron.kernels.compiling.is_compiled", lambda _: False)
     many = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
     assert ("compiling, once" if kernels_kept() else "compiling, in each run") in "".join(stages)
     assert few.as_dict() == many.as_dict()
     assert 0 < few.linkage < 100
-
-
-def test_all_that_is_compiled_is_compiled_while_the_user_is_told_so(
-    made: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[str] = []
-    kernels = {
-        "the tree": ("masktron.kernels.mdav.compile_tree", "masktron.kernels.mdav_tree.tree_ready"),
-        "links": ("masktron.kernels.linkage.compile_links", "masktron.kernels.linkage.links_ready"),
-    }
-    for name, (compiling, ready) in kernels.items():
-        monkeypatch.setattr(compiling, lambda name=name: seen.append(name))
-        monkeypatch.setattr(ready, lambda: False)
-    for module in ("masktron.kernels.mdav", "masktron.measures.linkage"):
-        monkeypatch.setattr(import_module(module), "TREE_FROM", 1)
-    monkeypatch.setattr("masktron.kernels.mdav._TREE_GROUPS", 1)
-    monkeypatch.setattr("masktron.kernels.ready.kernels_kept", lambda: False)
-    data, rules, out = made
-    config = Config(k=5, roles={"NAME": Role.IDENTIFIER})
-    run_mask(data, rules, out, config=config, progress=lambda stage, _: seen.append(stage))
-    told = seen.index("compiling, in each run, as no folder is closed to others")
-    assert seen[told + 1 : told + 3] == ["the tree", "links"]
-    assert seen[told + 3] == "forming groups"
 
 
 def test_what_is_compiled_ahead_is_what_is_called() -> None:

@@ -15,8 +15,7 @@ from masktron.jobs.job import open_job
 from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.level_wording import LevelWording, ordinal
 from masktron.jobs.wide_job import wide_job
-from masktron.sources.wide.composition import Composition
-from masktron.sources.wide.wide_record import WideRecord
+from masktron.sources.wide.wide_record import Composition, WideRecord
 from nested_pairs import HOUSEHOLD, LAYOUT
 from nested_survey import ROLES, made, parsed
 from paths import SCHEMAS

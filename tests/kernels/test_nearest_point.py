@@ -10,8 +10,7 @@ from scipy.optimize import linprog, nnls
 
 from examples import examples
 from masktron.arrays import Floats
-from masktron.kernels.nearest_point import ProjectionOutcome, nearest_points
-from masktron.kernels.nearest_point_rows import project_rows
+from masktron.kernels.nearest_point import ProjectionOutcome, nearest_points, project_rows
 
 
 def compiled(normals: Floats, excess: Floats, slack: Floats, equal: int) -> tuple[Floats, ProjectionOutcome]:

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from masktron.masking.block.cases import MAX_RANKS, ProjectedTargets, by_distance
+from masktron.masking.block.joint_search import MAX_RANKS, ProjectedTargets, by_distance
 from masktron.settle.bulk import Bulk
 
 FAR = np.inf

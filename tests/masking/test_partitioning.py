@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import ClassVar, override
 
 import numpy as np
@@ -18,7 +17,6 @@ from masktron.arrays import Floats, Labels
 from masktron.grouping import admissible
 from masktron.grouping.admissible import group_admissible
 from masktron.grouping.disjuncts import Disjuncts
-from masktron.kernels import mst, nearest_point
 from masktron.masking.groups.partitioning import MethodPartitioner
 from masktron.methods.base import K, Partitioning, RecordContext
 from masktron.methods.parameters import Parameter
@@ -165,13 +163,6 @@ def test_notes_tell_what_groups_give_away(tmp_path: Path) -> None:
     options = {"params": {"class": "R"}, "roles": {"R": "untouched"}}
     result = masktron.mask(data, rules, tmp_path / "m.xml", k=4, method="crest", **options)
     assert any("only one of their class" in note for note in result.notes)
-
-
-@pytest.mark.parametrize(("module", "compile_it"), [(mst, "compile_tree"), (nearest_point, "compile_rows")])
-def test_what_was_compiled_is_not_waited_for(module: ModuleType, compile_it: str) -> None:
-    assert not module.compiles_first(10)
-    getattr(module, compile_it)()
-    assert not module.compiles_first(10**6)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in methods.ALL if issubclass(kind, Partitioning)])

@@ -15,7 +15,7 @@ from masktron.config import Config, Role
 from masktron.errors import InfeasibleError
 from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.run_parts import RunPart, RunParts
-from masktron.executor.serial import Serial
+from masktron.executor.which import Serial
 from masktron.grouping.members import codes_of
 from masktron.jobs.prepared import Prepared, prepare
 from masktron.masking import Masked, mask_records

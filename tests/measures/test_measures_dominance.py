@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from examples import parts
 from masktron.errors import UsageError
-from masktron.measures.dominance import Dominance, largest_n, p_percent
+from masktron.measures.dominance import Dominance, p_percent
 
 
 def totals(values: NDArray[np.float64], groups: NDArray[np.int64]) -> list[list[Fraction]]:
@@ -47,14 +47,6 @@ def by_p_percent(values: NDArray[np.float64], groups: NDArray[np.int64], percent
     return shares([those[0] for those in found], [one for those in found for one in those])
 
 
-def by_largest(values: NDArray[np.float64], groups: NDArray[np.int64], n: int, share: int) -> Dominance:
-    sensitive, at_risk = [], []
-    for contributions in totals(values, groups):
-        sensitive.append(sum(contributions[:n]) * 100 > share * sum(contributions))
-        at_risk += [sensitive[-1] and place < n and value > 0 for place, value in enumerate(contributions)]
-    return shares(sensitive, at_risk)
-
-
 def agrees(found: Dominance, expected: Dominance) -> bool:
     return found.totals == expected.totals and (found.sensitive, found.values) == pytest.approx(
         (expected.sensitive, expected.values)
@@ -72,8 +64,6 @@ def test_every_value_and_its_intruder(seed: int) -> None:
         values[rng.random((n, p)) < 0.2] = np.nan
     for percent in (1, 10, 50, 100):
         assert agrees(p_percent(values, groups, percent), by_p_percent(values, groups, percent))
-    for largest, share in ((1, 50), (2, 85), (3, 100), (1, 100)):
-        assert agrees(largest_n(values, groups, largest, share), by_largest(values, groups, largest, share))
 
 
 def test_by_hand() -> None:
@@ -82,8 +72,6 @@ def test_by_hand() -> None:
     # 9 < 10 % of 100, but not of 50; 10 is not below 10; a single one gives itself away; zeros nothing
     found = p_percent(values, groups, 10)
     assert agrees(found, Dominance(4, 50, 100 * 2 / 9))
-    # 150 of 159 are above 94 %, 150 of 160 are not
-    assert agrees(largest_n(values, groups, 2, 94), Dominance(4, 50, 100 * 3 / 9))
 
 
 def test_monotone_and_independent_of_order_and_unit() -> None:
@@ -93,8 +81,6 @@ def test_monotone_and_independent_of_order_and_unit() -> None:
     assert [one.sensitive for one in found] == sorted(one.sensitive for one in found)
     assert [one.values for one in found] == sorted(one.values for one in found)
     assert found[0].sensitive < found[-1].sensitive
-    assert largest_n(values, groups, 1, 85).sensitive < largest_n(values, groups, 2, 85).sensitive
-    assert largest_n(values, groups, 2, 85).sensitive > largest_n(values, groups, 2, 95).sensitive
     order = rng.permutation(400)
     assert p_percent(values[order] * 1024, groups[order], 20) == found[2]
     assert p_percent(values * 2.0**1014, -groups, 20) == p_percent(values * 2.0**-1000, groups, 20) == found[2]
@@ -112,25 +98,21 @@ def test_nothing_to_add_up() -> None:
     nothing = Dominance(0, 0, 0)
     for values in (np.empty((0, 2)), np.full((0, 0), np.nan), np.full((3, 1), np.nan)):
         groups = np.zeros(len(values), dtype=np.int64)
-        assert p_percent(values, groups) == largest_n(values, groups) == nothing
+        assert p_percent(values, groups) == nothing
     zeros = np.zeros((3, 1))
-    assert p_percent(zeros, np.arange(3)) == largest_n(zeros, np.arange(3)) == Dominance(3, 0, 0)
+    assert p_percent(zeros, np.arange(3)) == Dominance(3, 0, 0)
     ones = np.ones((2, 1))
     assert p_percent(ones, np.zeros(2, dtype=np.int64)) == Dominance(1, 100, 100)
 
 
 def test_bad_arguments() -> None:
     values, groups = np.ones((3, 2)), np.zeros(3, dtype=np.int64)
-    for measure in (p_percent, largest_n):
-        with pytest.raises(UsageError, match="do not group"):
-            measure(values, groups[:2])
-        with pytest.raises(UsageError, match="infinite"):
-            measure(np.full((3, 2), np.inf), groups)
-        with pytest.raises(UsageError, match="column 2: a negative value"):
-            measure(values * [1, -1], groups)
+    with pytest.raises(UsageError, match="do not group"):
+        p_percent(values, groups[:2])
+    with pytest.raises(UsageError, match="infinite"):
+        p_percent(np.full((3, 2), np.inf), groups)
+    with pytest.raises(UsageError, match="column 2: a negative value"):
+        p_percent(values * [1, -1], groups)
     for percent in (0, 101, float("nan")):
         with pytest.raises(UsageError, match="p % rule"):
             p_percent(values, groups, percent)
-    for n, share in ((0, 85), (1, 0), (1, 100.5)):
-        with pytest.raises(UsageError, match="dominance rule"):
-            largest_n(values, groups, n, share)

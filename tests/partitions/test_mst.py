@@ -12,8 +12,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 import masktron.kernels.mst as dispatch
 from masktron.errors import InfeasibleError, UsageError
-from masktron.kernels.mst import plain_spanning_tree, spanning_tree
-from masktron.kernels.mst_prim import prim
+from masktron.kernels.mst import plain_spanning_tree, prim, spanning_tree
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.linkage import linkage
 from masktron.methods.base import group_means

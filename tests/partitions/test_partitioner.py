@@ -7,7 +7,6 @@ import sys
 import threading
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import univariate
 from masktron.partitions.kdcut import Cuts, kd_cut
 from masktron.partitions.mdav import standardise
-from masktron.partitions.partitioner import Partitioner, compiles_first, within_groups
+from masktron.partitions.partitioner import Partitioner, within_groups
 
 
 def cloud(n: int, d: int, seed: int = 1) -> NDArray[np.float64]:
@@ -183,31 +182,10 @@ def test_nothing_waits_for_a_thread_that_an_interrupt_would_have_to_wait_for(mon
 
 def test_small_files_never_load_the_compiler() -> None:
     code = (
-        "import sys, numpy as np; from masktron.partitions.partitioner import Partitioner, compiles_first\n"
+        "import sys, numpy as np; from masktron.partitions.partitioner import Partitioner\n"
         "points = np.random.default_rng(1).normal(size=(2000, 2))\n"
         "Partitioner(100)(points, 5); Partitioner()(points[:, :1], 5)\n"
-        "print(compiles_first(19_999, 3, (1, 3)), 'numba' in sys.modules)"
+        "print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
-
-
-@pytest.mark.full
-def test_large_files_wait_for_what_they_need_alone(tmp_path: Path) -> None:
-    code = (
-        "from masktron.kernels import kept\n"
-        f"kept.InTreeCacheLocator.get_cache_path = lambda self: {str(tmp_path)!r}\n"
-        "import numpy as np; from masktron.partitions.partitioner import Partitioner, compiles_first\n"
-        "print(compiles_first(30_000, 5, (1,)), compiles_first(30_000, 5, (3,)))\n"
-        "Partitioner()(np.arange(30_000.0)[:, None], 5)\n"
-        "print(compiles_first(30_000, 5, (1,)), compiles_first(30_000, 5, (1, 3)), compiles_first(30_000, 5))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-        env={"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
-    )  # fmt: skip
-    assert done.stdout.split() == ["True", "True", "False", "True", "True"]
-
-
-def test_compiles_first_is_the_question_of_each_kernel() -> None:
-    assert not compiles_first(100, 5, (1, 2))
+    assert done.stdout.split() == ["False"]

@@ -20,8 +20,8 @@ from examples import examples
 from masktron.errors import DocumentError
 from masktron.scratch import unnamed_file
 from masktron.sources.xml import reordered
-from masktron.sources.xml.assembled import _gathered
 from masktron.sources.xml.reordered import Reordered, joined, parts_of, place_for
+from masktron.sources.xml.writer import _gathered
 
 WHOLE = 1 << 40
 

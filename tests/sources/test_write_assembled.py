@@ -16,11 +16,10 @@ from examples import examples
 from flat_files import ATTRIBUTE_VALUES, SPACES, TAME_VALUES, flat_files
 from masktron.errors import DocumentError
 from masktron.sources.records import Coded
-from masktron.sources.xml import assembled, new_texts, pieces, reordered
-from masktron.sources.xml.assembled import write_assembled
+from masktron.sources.xml import new_texts, pieces, reordered, writer
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.plain import survey_plain
-from masktron.sources.xml.writer import write_masked
+from masktron.sources.xml.writer import write_assembled, write_masked
 
 TEXTS = st.sampled_from(
     (None, "", "1", "-2.50", " ", "a<&>b", "\"'", "]]>", "été", "€", "\r\n\t", "\U0001f600", "\x85\x7f", "x" * 90)
@@ -80,7 +79,7 @@ def compare(folder, source: bytes, data, *, rows: int) -> tuple[bool, int]:
         mock.patch.object(reordered, "PART", room),
         mock.patch.object(new_texts, "_TOGETHER", data.draw(st.integers(1, 6))),
         mock.patch.object(reordered, "HELD", data.draw(ROOMS)),
-        mock.patch.object(assembled, "write_assembled", answering),
+        mock.patch.object(writer, "write_assembled", answering),
         mock.patch.object(pieces._Parsed, "_shown", counting),
     ):
         count = write_masked(path, target, layout, replacements, plain=plain, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Generator, Iterable
 
-from masktron.executor.serial import Serial
+from masktron.executor.which import Serial
 from masktron.progress import Told, untold
 
 

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from masktron.sources.level_tree import Level
 from masktron.sources.records import Field, Layout
-from masktron.sources.wide.composition import Composition
+from masktron.sources.wide.wide_record import Composition
 
 _ROLES = ("head", "spouse", "child", "other")
 

@@ -51,7 +51,7 @@ class Reader:
     """A process that reads files in copies of itself."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "MASKTRON_NO_BACKGROUND": "1", "PYTHONWARNINGS": "ignore"}
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
         # others take addresses in advance, which the limit counts
         environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"
         self._process = subprocess.Popen(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from masktron.errors import InfeasibleError, UsageError
-from masktron.synthesis.moments import exact_normal, orthonormal, square_root
+from masktron.errors import UsageError
+from masktron.synthesis.moments import orthonormal, square_root
 
 RELATION = np.array([1.0, -2.0, 3.0, -1.0])
 """Null vector of `related`: the fourth variable is made of the other three."""
@@ -61,26 +61,6 @@ def test_a_constant_variable_has_a_row_of_zeros() -> None:
 def test_what_is_no_covariance_is_refused(wrong: NDArray[np.float64], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         square_root(wrong)
-
-
-@pytest.mark.parametrize("n", [6, 7, 500])
-def test_draws_have_exactly_the_moments(n: int) -> None:
-    original = related()
-    given, mean = covariance(original), original.mean(axis=0)
-    drawn = exact_normal(mean, given, n, np.random.default_rng(3))
-    unit = np.sqrt(np.diagonal(given))
-    assert drawn.shape == (n, 4)
-    assert (np.abs(drawn.mean(axis=0) - mean) / unit).max() < 1e-12
-    assert np.abs((covariance(drawn) - given) / unit / unit[:, None]).max() < 1e-11
-    assert np.abs((drawn - mean) @ RELATION).max() < 1e-9 * unit.max()
-
-
-def test_too_few_records_for_the_rank_are_refused() -> None:
-    given = covariance(related())
-    with pytest.raises(InfeasibleError, match=r"5 records .* 3 linearly independent") as refused:
-        exact_normal(np.zeros(4), given, 5, np.random.default_rng(0))
-    assert "at least 6" in refused.value.hint
-    assert exact_normal(np.ones(2), np.zeros((2, 2)), 1, np.random.default_rng(0)).tolist() == [[1.0, 1.0]]
 
 
 def test_no_record_has_a_sign_of_its_own() -> None:

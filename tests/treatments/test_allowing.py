@@ -164,8 +164,6 @@ def test_of_too_many_completions_some_are_tried(monkeypatch: pytest.MonkeyPatch)
     assert not free.any()
     one = derivable(codes, every, which, lambda _, rows: (rows == 3).all(axis=1), values=[16, 16, 16])
     assert one.all()
-    with pytest.raises(UsageError, match="least"):
-        derivable(codes, every, which, lambda r, _: np.ones(len(r), dtype=bool), values=[16, 16, 16], least=1)
 
 
 def test_a_cell_that_rules_give_away_is_suppressed_with_what_gives_it_away() -> None:

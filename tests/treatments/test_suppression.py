@@ -178,9 +178,6 @@ def test_by_hand() -> None:
     assert (found.cost, found.bound, found.exact, found.told) == (2, 2, True, 0)
     assert (found.at_risk, found.records, found.combinations_before, found.combinations) == (2, 2, 4, 3)
     assert found.by_key.tolist() == [0, 2, 0]
-    assert found.suppressed_share().tolist() == [0, 2 / 7, 0]
-    weights = np.array([1, 1, 6, 1, 1, 1, 4.0])
-    assert found.suppressed_share(weights).tolist() == [0, 10 / 15, 0]
     # a region that matters five times as much stays: 1, 2, 3 lose the occupation, 7 and one of 4 to 6 also the age
     dear = local_suppression(keys, 2, np.random.default_rng(0), importance=[1, 5, 1])
     assert (dear.by_key.tolist(), dear.cost) == ([2, 0, 5], 7)

@@ -13,8 +13,7 @@ from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.rulebooks import open_rulebook
-from masktron.sources.wide.composition import Composition, joint
-from masktron.sources.wide.wide_record import UnitPlace, WideRecord, kind_text
+from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord, joint, kind_text
 from masktron.unrolling.by_composition import unroll_each
 from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker, composition_of
 

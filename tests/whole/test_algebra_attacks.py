@@ -43,8 +43,8 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
+from masktron.grouping.admissible import nearest_group
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
-from masktron.grouping.nearest_group import nearest_group
 from masktron.grouping.record_groups import group_records
 from masktron.plan import make_plan
 from masktron.roles import FieldFacts, Role

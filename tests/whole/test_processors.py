@@ -29,7 +29,6 @@ OTHERS = {
 """Kinds of processor whose instructions every later one of x86-64 has."""
 
 ASKING = {
-    "kernels/divergence.py": "measures of risk",
     "kernels/logistic.py": "measures of utility",
     "kernels/moments.py": "measures of utility",
     "kernels/polynomials.py": "measures of utility",

@@ -161,8 +161,6 @@ def _run(begun: float | None) -> None:
             sys.stderr.write(f"  {where}\n")
         tell_usage(ended)
         _require_output(ended)
-        if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
-            _compile_later()
         raise
     except MasktronError as error:
         page = page_of_error(error, sys.argv[1:])
@@ -228,14 +226,6 @@ def _require_output(ended: SystemExit) -> None:
     _complain(f"{what}\n  -> {hint}")
     tell_other(what, hint=hint, code=Exit.DOCUMENT)
     raise SystemExit(Exit.DOCUMENT) from ended
-
-
-def _compile_later() -> None:
-    """Have compiled what the next run may need, where this one needed compiled code."""
-    if "numba" in sys.modules:
-        from masktron.kernels.warm import begin_in_background
-
-        begin_in_background()
 
 
 def _complain(message: str) -> None:

@@ -1,13 +1,18 @@
-"""Which executor a run gets."""
+"""Which executor a run gets: this process, local processes or a Dask cluster."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterable
+from typing import Self
+
 from masktron.config import EXECUTORS, Config, ExecutorName
 from masktron.errors import UsageError
-from masktron.executor.contract import Executor
+from masktron.executor.contract import Executor, number_of
 from masktron.executor.standing import StandingExecutor
+from masktron.kernels.blas_threads import blas_alone
 from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
+from masktron.progress import Told, untold
 
 
 def asked_executor(config: Config, most: int | None = None) -> StandingExecutor | None:
@@ -58,9 +63,39 @@ def executor_of(name: ExecutorName = "local", *, workers: int, scheduler: str | 
     if scheduler is not None:
         raise UsageError("local processes have no scheduler", hint="--executor dask, or leave the scheduler out")
     if workers == 1 or interpreter() is None:  # a program that holds an interpreter cannot start another one
-        from masktron.executor.serial import Serial  # noqa: PLC0415 -- most runs ask for none
-
         return Serial()
     from masktron.executor.local_processes import LocalProcesses  # noqa: PLC0415
 
     return LocalProcesses(workers)
+
+
+class Serial:
+    """An `Executor` that has no workers but this process."""
+
+    name = "serial"
+    workers = 1
+    elsewhere = False
+    notes: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+    def map[S, R](
+        self,
+        function: Callable[[S], R],
+        slices: Iterable[S],
+        *,
+        stage: str,
+        told: Told = untold,
+    ) -> Generator[R]:
+        """Yield the result for each slice: `masktron.executor.contract.Executor.map`."""
+        size = number_of(slices)
+        for done, piece in enumerate(slices, 1):
+            with blas_alone():
+                result = function(piece)
+            if size is not None:
+                told(done, size)
+            yield result

@@ -31,11 +31,8 @@ from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.treated import place_of_rules, published_rules, stale_rules, treated
 from masktron.jobs.written import write
-from masktron.kernels import ready
-from masktron.kernels.compiling import said_of_compiling
-from masktron.masking import Masked, SharedWork, compile_for, compiles_first, mask_records
-from masktron.measures.linkage import compile_for as compile_linking
-from masktron.measures.linkage import compiles_first as linking_compiles_first
+from masktron.kernels.compiling import told_of_compiling
+from masktron.masking import Masked, SharedWork, mask_records
 from masktron.methods.chosen import chosen
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
@@ -108,6 +105,7 @@ def run_mask(
         going_on(config, out)
     executor = executor_of_run(config)
     with (
+        told_of_compiling(progress),
         said_by_level() as rewording,
         ExitStack() as kept,
         ExitStack() as working,
@@ -182,11 +180,7 @@ def masked_by(
     executor : StandingExecutor, optional
         Of the whole run, which may mask units.
     """
-    job, config, records = run.job, run.config, len(run.kept)
-    if compiles_first(records, run.plan, job.edits, run.method) or linking_compiles_first(records):
-        progress(said_of_compiling(kept=ready.kernels_kept()), 0)
-        compile_for(records, run.plan, job.edits, run.method)
-        compile_linking(records)
+    job, config = run.job, run.config
     with units_in(run, parts, executor) as units:
         return mask_records(
             run.kept,

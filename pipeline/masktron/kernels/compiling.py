@@ -6,13 +6,17 @@ compiled, not where its module is imported: kernels are imported like any functi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
 from masktron.extras import load
+from masktron.progress import Progress
 
 _LOCK = RLock()
+_LISTENING: list[Progress] = []
+"""Who is told that the compiler works, the latest last."""
 
 
 class _Kernel:
@@ -29,7 +33,10 @@ class _Kernel:
         self._compiled: Any = None
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        return (self._compiled or self._made())(*values, **named)
+        compiled = self._compiled or self._made()
+        if _LISTENING and self._cached and not is_compiled(compiled):
+            _LISTENING[-1](said_of_compiling(kept=is_kept(compiled)), 0)
+        return compiled(*values, **named)
 
     def __getattr__(self, name: str) -> Any:
         # what Python itself looks for needs no compiler
@@ -52,6 +59,16 @@ class _Kernel:
                     compiled._cache = KernelCache(self.__wrapped__)
                 self._compiled = compiled
             return self._compiled
+
+
+@contextmanager
+def told_of_compiling(progress: Progress) -> Generator[None]:
+    """Tell who waits for a run, where a kernel that it calls has to be compiled first: that takes seconds."""
+    _LISTENING.append(progress)
+    try:
+        yield
+    finally:
+        _LISTENING.remove(progress)
 
 
 def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:

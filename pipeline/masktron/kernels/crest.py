@@ -121,11 +121,6 @@ def cut(tree: GrownTree, codes: Labels, shares: Floats, k: int) -> Labels:
     return _labels(tree, roots)
 
 
-def compiles_first(n: int) -> bool:
-    """Tell whether the partition of n records would have to wait for code to be compiled."""
-    return n >= COMPILED_FROM and not tree_ready()
-
-
 def tree_ready() -> bool:
     """Tell whether compiled code is at hand."""
     return crest_tree.tree_ready()

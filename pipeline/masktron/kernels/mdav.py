@@ -79,11 +79,6 @@ def outside_in(rest: Ungrouped, k: int) -> NDArray[np.intp]:
     return labels
 
 
-def compiles_first(n: int, k: int) -> bool:
-    """Tell whether the partition of n records would have to wait for code to be compiled."""
-    return _many(n, k) and not tree_ready()
-
-
 def tree_ready() -> bool:
     """Tell whether compiled code is at hand."""
     return mdav_tree.tree_ready()

@@ -53,9 +53,7 @@ def squared_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray
     return total
 
 
-def nearest_places(
-    places: NDArray[np.float64], points: NDArray[np.float64], depth: int, workers: int = 1
-) -> Iterator[Nearest]:
+def nearest_places(places: NDArray[np.float64], points: NDArray[np.float64], depth: int) -> Iterator[Nearest]:
     """List for every point the places that are no farther than its `depth`-th nearest, and perhaps a few more.
 
     Parameters
@@ -66,8 +64,6 @@ def nearest_places(
         Finite; squared distances must not overflow.
     depth : int
         At least 1.
-    workers : int
-        Threads; the lists do not depend on them.
 
     Yields
     ------
@@ -78,7 +74,7 @@ def nearest_places(
 
     tree = cKDTree(places)
     depth = min(depth, len(places))
-    reach, near = tree.query(points, k=list(range(1, depth + 2)), workers=workers)
+    reach, near = tree.query(points, k=list(range(1, depth + 2)))
     # The tree adds squares in an order of its own, so it proposes places and the caller compares.
     bound = reach[:, depth - 1] * (1 + _SLACK) + _TINY
     # beyond the last place the distance is infinite

@@ -56,11 +56,6 @@ def univariate(values: NDArray[np.float64], k: int, *, of: int = 0) -> NDArray[n
     return labels
 
 
-def compiles_first(n: int) -> bool:
-    """Tell whether the partition of n numbers would have to wait for code to be compiled."""
-    return n >= COMPILED_FROM and not path_ready()
-
-
 def path_ready() -> bool:
     """Tell whether compiled code is at hand."""
     return univariate_path.path_ready()

@@ -13,15 +13,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 
 from masktron.kernels.cores import usable_cores
-from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.processes import import_environment, import_path, interpreter
 from masktron.progress import Told, untold
 
 if sys.platform != "win32":
-    import fcntl
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +106,7 @@ def _in_a_process(family: KernelFamily) -> None:
     if (executable := interpreter()) is None:
         family.compile_all()
         return
-    bound = f"from masktron.processes import end_with; end_with({os.getpid()})"
-    command = _ourselves(executable, f"FAMILIES[{FAMILIES.index(family)}].compile_all()", first=bound)
+    command = _ourselves(executable, f"FAMILIES[{FAMILIES.index(family)}].compile_all()")
     done = subprocess.run(  # noqa: S603 -- ourselves
         command,
         stdin=subprocess.DEVNULL,
@@ -122,48 +119,11 @@ def _in_a_process(family: KernelFamily) -> None:
         raise CompilingError(f"{family.name}: {done.stderr.strip() or f'ended with {done.returncode}'}")
 
 
-def _ourselves(executable: str, statement: str, *, first: str = "pass") -> list[str]:
-    """Command of a process that finds this module where it was found here, and carries out a statement in it."""
-    code = f"import sys; sys.path[:] = {import_path()!r}; {first}; from {__spec__.name} import *; {statement}"
+def _ourselves(executable: str, statement: str) -> list[str]:
+    """Command of a process that ends with this one and carries out a statement in this module, found where it is."""
+    bound = f"from masktron.processes import end_with; end_with({os.getpid()})"
+    code = f"import sys; sys.path[:] = {import_path()!r}; {bound}; from {__spec__.name} import *; {statement}"
     return [executable, "-P", "-c", code]
-
-
-def begin_in_background() -> None:
-    """Compile what is missing in a process that outlives this one, of the lowest priority, which says nothing.
-
-    For a machine on which nobody compiled ahead: the first run compiles what it needs, this the rest. Nothing is
-    begun where it could not be kept, or where the environment has ``MASKTRON_NO_BACKGROUND``.
-    """
-    if sys.platform == "win32" or os.environ.get("MASKTRON_NO_BACKGROUND"):
-        return
-    if (executable := interpreter()) is None or not kernels_kept() or not missing():
-        return
-    environment = {**import_environment(), "MASKTRON_NO_BACKGROUND": "1"}
-    nobody = subprocess.DEVNULL
-    process = subprocess.Popen(  # noqa: S603 -- ourselves
-        _ourselves(executable, "alone()"),
-        stdin=nobody,
-        stdout=nobody,
-        stderr=nobody,
-        env=environment,
-        start_new_session=True,
-    )
-    # it is not waited for
-    process.returncode = 0
-
-
-def alone() -> None:
-    """Compile what is missing, unless another process of this user or package does."""
-    folder = kernels_folder()
-    if folder is None or sys.platform == "win32":
-        return
-    os.nice(19)
-    with (Path(folder) / "masktron-compiling.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        warm(missing(), workers=1)
 
 
 if __name__ == "__main__":

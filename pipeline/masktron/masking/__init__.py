@@ -6,7 +6,6 @@ What all of them share is in `inputs`: the columns of the file, the rules beside
 
 from __future__ import annotations
 
-from masktron.masking.compile_first import compile_for, compiles_first
 from masktron.masking.draws.perturbing import Perturbed
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.run import Masked, mask_records
@@ -20,7 +19,5 @@ __all__ = [
     "Repair",
     "SharedWork",
     "Trial",
-    "compile_for",
-    "compiles_first",
     "mask_records",
 ]

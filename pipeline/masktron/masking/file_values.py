@@ -19,7 +19,6 @@ from masktron.grouping.members import codes_of_columns
 from masktron.kernels.mdav import TREE_FROM
 from masktron.kernels.standardise import Standard
 from masktron.large_arrays import kept
-from masktron.masking.file_scales import FieldScale, FileScales
 from masktron.partitions.column_kinds import NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal
 from masktron.partitions.mdav import require_finite
@@ -27,6 +26,40 @@ from masktron.plan import Plan
 from masktron.roles import ranks
 from masktron.settle.grid import Grid, grid_of, scales
 from masktron.sources.records import Column, Layout, OnDemand, Records, Status
+
+
+@dataclass(frozen=True, slots=True)
+class FieldScale:
+    """The scale of a masked field.
+
+    Attributes
+    ----------
+    standard : Standard
+        Of its numbers or ranks.
+    measured_in : float
+        What distances are measured in, in settle.
+    deviation : float
+        Standard deviation of its numbers, with divisor n; 0 where there are none.
+    free, tied : Grid or None
+        What it can hold where it stands in no equality, and where it does; None for categories.
+    """
+
+    standard: Standard
+    measured_in: float
+    deviation: float
+    free: Grid | None
+    tied: Grid | None
+
+    def grid(self, *, tied: bool) -> Grid:
+        """Return the grid of a field of numbers."""
+        found = self.tied if tied else self.free
+        if found is None:
+            raise TypeError("categories have no grid")
+        return found
+
+
+type FileScales = Mapping[str, FieldScale]
+"""Of masked fields, by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,18 +15,17 @@ from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.combining import combine
 from masktron.measures.correlation_change import correlation_change
 from masktron.measures.differencing import differencing
-from masktron.measures.dominance import largest_n, p_percent
+from masktron.measures.dominance import p_percent
 from masktron.measures.eta_squared import eta_squared
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
-from masktron.measures.imputation_error import imputation_error
 from masktron.measures.information_loss import information_loss
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.joined_bins import joined_bins
 from masktron.measures.joint_sums import determined_by_sums
 from masktron.measures.kept_variation import kept_variation
 from masktron.measures.linkage import linkage
-from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
+from masktron.measures.linkage_variants import by_groups, by_knowledge, second
 from masktron.measures.linkage_within import linkage_within
 from masktron.measures.moment_shift import moment_shift
 from masktron.measures.pil import pil
@@ -52,19 +51,16 @@ ALL: tuple[Callable[..., Any], ...] = (
     by_groups,
     by_knowledge,
     second,
-    group_linkage,
     by_ranks,
     by_deviation,
     disclosure_risk,
     score,
     true_cells,
     p_percent,
-    largest_n,
     il1s,
     moment_shift,
     pil,
     subdomains,
-    imputation_error,
     biases,
     correlation_change,
     eta_squared,
@@ -92,10 +88,8 @@ __all__ = [
     "differencing",
     "disclosure_risk",
     "eta_squared",
-    "group_linkage",
     "homogeneity",
     "il1s",
-    "imputation_error",
     "information_loss",
     "linkage",
     "moment_shift",

@@ -83,54 +83,6 @@ def p_percent(values: NDArray[np.float64], groups: NDArray[np.integer], percent:
     return _shares(totals, sensitive, at_risk, cells)
 
 
-def largest_n(values: NDArray[np.float64], groups: NDArray[np.integer], n: int = 2, share: float = 85.0) -> Dominance:
-    """Apply the (n, k) rule, the dominance rule, to the total of every group in every variable.
-
-    A total is sensitive if its n largest contributions make up more than k % of it. The values at risk are these n,
-    those that are 0 left out. A total of 0 is not sensitive; any other of at most n contributors is, if k is below
-    100. A missing value contributes nothing.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n, p)
-        Contributions of the original, none negative; NaN where missing. For weights see `p_percent`.
-    groups : ndarray of int, shape (n,)
-        Labels of the groups.
-    n : int
-        At least 1.
-    share : float
-        k, above 0, at most 100 per cent.
-
-    Returns
-    -------
-    Dominance
-        Its share of sensitive totals does not rise with k and does not fall with n.
-
-    Raises
-    ------
-    UsageError
-        A value is negative or infinite, n or k is out of range, or the labels do not go with the records.
-
-    Notes
-    -----
-    Source: Hundepool et al. (2010), Handbook on Statistical Disclosure Control, section 4.2, (n, k) rule.
-    """
-    if n < 1 or not 0 < share <= 100:
-        raise UsageError(
-            f"a dominance rule with the {n} largest and {share} per cent",
-            hint="give at least one contributor, and a share above 0, at most 100",
-        )
-    totals = sensitive = at_risk = cells = 0
-    for table in _totals(values, groups):
-        top, rest = table.up_to(n), table.beyond(n)
-        found = 100.0 * top > share * (top + rest)
-        totals += len(top)
-        cells += len(table.value)
-        sensitive += int(found.sum())
-        at_risk += int((found[table.group] & (table.place < n) & (table.value > 0)).sum())
-    return _shares(totals, sensitive, at_risk, cells)
-
-
 @dataclass(frozen=True, slots=True)
 class _Contributions:
     """Contributions to the totals of one variable, by group, the largest first, shape (c,) each."""
@@ -146,10 +98,6 @@ class _Contributions:
         there = self.place == place
         found[self.group[there]] = self.value[there]
         return found
-
-    def up_to(self, place: int) -> NDArray[np.float64]:
-        """Add up the contributions before a place, for every group."""
-        return np.add.reduceat(np.where(self.place < place, self.value, 0.0), self.starts)
 
     def beyond(self, place: int) -> NDArray[np.float64]:
         """Add up the contributions from a place on: never as a difference, in which small rests would vanish."""

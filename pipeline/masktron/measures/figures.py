@@ -291,7 +291,7 @@ def _l_diversity(files: Assessed) -> float | Worst:
     if keys is None:
         return math.nan
     least = {
-        name: l_diversity([keys.classes], files.masked[name].numbered(held=True)).smallest
+        name: l_diversity([keys.classes], files.masked[name].numbered(held=True))
         for name in files.masked
         if name not in keys.names
     }

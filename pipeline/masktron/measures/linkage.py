@@ -83,19 +83,6 @@ def require_linkable(original: NDArray[np.float64], masked: NDArray[np.float64])
     require_finite(original, masked, "has no distance to others")
 
 
-def compiles_first(n: int) -> bool:
-    """Tell whether linking n records would have to wait for code to be compiled."""
-    if not _many(n):
-        return False
-    return not kernel.links_ready()
-
-
-def compile_for(n: int) -> None:
-    """Compile what linking n records takes."""
-    if _many(n):
-        kernel.compile_links()
-
-
 def _many(n: int) -> bool:
     return n >= TREE_FROM
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar, Protocol, Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,18 +144,6 @@ class RecordContext:
         return cls(columns, Kinds.numbers(values.shape[1]) if kinds is None else kinds, shares)
 
 
-class Kernel(Protocol):
-    """A module of kernels whose compiled form large files wait for."""
-
-    def compiles_first(self, n: int) -> bool:
-        """Tell whether n records would have to wait."""
-        ...
-
-    def compile_tree(self) -> None:
-        """Compile what many records take."""
-        ...
-
-
 @dataclass(eq=False)
 class Method(ABC):
     """A masking method.
@@ -188,8 +176,6 @@ class Method(ABC):
         Whether it draws ordered categories as well as numbers.
     exchanges : bool
         Whether it asks what exists and what breaks rules, as it exchanges values of records.
-    kernel : Kernel or None
-        What has to be compiled for many records.
     """
 
     name: ClassVar[str]
@@ -205,8 +191,6 @@ class Method(ABC):
     categories: ClassVar[bool] = False
     orders: ClassVar[bool] = False
     exchanges: ClassVar[bool] = False
-    kernel: ClassVar[Kernel | None] = None
-
     strata: Iterable[int] = field(default=(), kw_only=True)
 
     @property
@@ -243,15 +227,6 @@ class Method(ABC):
         """Return the fewest records, with that many variables, that it can mask together."""
         del variables
         return int(getattr(self, "k", 2))
-
-    def compiles_first(self, n: int) -> bool:
-        """Tell whether n records would have to wait for code to be compiled."""
-        return self.kernel is not None and self.kernel.compiles_first(n)
-
-    def compile(self) -> None:
-        """Compile what many records take, while the user is told so."""
-        if self.kernel is not None:
-            self.kernel.compile_tree()
 
     def told(self, runs: Sequence[Labels], classes: Labels) -> tuple[str, ...]:
         """Say what the user has to know of the groups that values were drawn for.

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal, override
 import numpy as np
 
 from masktron.arrays import Floats, Labels
-from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, K, Kernel, Method, RecordContext, require_records
+from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
 from masktron.methods.parameters import STRATA, Parameter
@@ -83,8 +82,6 @@ class CampCrestMethod(Method):
         STRATA,
     )
     needs_class: ClassVar[bool] = True
-    kernel: ClassVar[Kernel | None] = kernel
-
     k: int = 5
     alpha: float = 0.5
     neighbours: int | None = None

@@ -9,8 +9,7 @@ import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.counts import counted
-from masktron.kernels import crest as kernel
-from masktron.methods.base import Drawn, K, Kernel, Partitioning, RecordContext
+from masktron.methods.base import Drawn, K, Partitioning, RecordContext
 from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.crest import class_counts, compound, crest
 
@@ -64,8 +63,6 @@ class CrestMethod(Partitioning):
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
     parameters: ClassVar[tuple[Parameter, ...]] = (K, ALPHA, NEIGHBOURS, STRATA)
     needs_class: ClassVar[bool] = True
-    kernel: ClassVar[Kernel | None] = kernel
-
     k: int = 5
     alpha: float = 0.5
     neighbours: int | None = None

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, override
 
 from masktron.arrays import Floats, Labels
-from masktron.kernels import mst as kernel
-from masktron.methods.base import K, Kernel, Partitioning, RecordContext
+from masktron.methods.base import K, Partitioning, RecordContext
 from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.mst import to_unit, tree_partition
 
@@ -50,8 +49,6 @@ class MstMethod(Partitioning):
     source: ClassVar[str] = "Laszlo and Mukherjee 2005; Li and Sarkar 2013, section 4"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
     parameters: ClassVar[tuple[Parameter, ...]] = (K, SCALE, STRATA)
-    kernel: ClassVar[Kernel | None] = kernel
-
     k: int = 5
     scale: Scale = "standard"
 

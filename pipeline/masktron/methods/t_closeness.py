@@ -9,8 +9,7 @@ import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.kernels import mst as kernel
-from masktron.methods.base import K, Kernel, Partitioning, RecordContext
+from masktron.methods.base import K, Partitioning, RecordContext
 from masktron.methods.mst import SCALE, Scale, scaled
 from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.crest import class_counts
@@ -65,8 +64,6 @@ class TClosenessMethod(Partitioning):
         STRATA,
     )
     needs_class: ClassVar[bool] = True
-    kernel: ClassVar[Kernel | None] = kernel
-
     k: int = 5
     t: float = 0.2
     scale: Scale = "standard"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import batched
@@ -156,20 +155,6 @@ def partition_whole(points: NDArray[np.float64], k: int, *, of: int = 0) -> Labe
         return univariate.univariate(points[:, varying.argmax()], k, of=of)
     # what MDAV makes of equal records
     return np.minimum(np.arange(len(points)) // k, len(points) // k - 1)
-
-
-def compiles_first(n: int, k: int, dimensions: Iterable[int] = (2,)) -> bool:
-    """Tell whether partitions of n records in so many variables each would wait for code to be compiled."""
-    return any(univariate.compiles_first(n) if d == 1 else kernel.compiles_first(n, k) for d in set(dimensions))
-
-
-def compile_for(dimensions: Iterable[int]) -> None:
-    """Compile what partitions of many records in so many variables each take."""
-    for single in {d == 1 for d in dimensions}:
-        if single:
-            univariate.compile_path()
-        else:
-            kernel.compile_tree()
 
 
 def within_groups(points: NDArray[np.float64], labels: Labels) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cells
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.wide.composition import Composition
+from masktron.sources.wide.wide_record import Composition
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,7 @@ from masktron.synthesis.linear_relations import basis
 from masktron.synthesis.microperturbation import microperturb
 from masktron.synthesis.mixture import fit_mixture
 from masktron.synthesis.model_based import draw_clusters
-from masktron.synthesis.moments import exact_normal
+from masktron.synthesis.moments import square_root
 from masktron.synthesis.rank_swapping import rank_swapped
 from masktron.synthesis.regression import regress
 from masktron.synthesis.regressions import draw_regressions
@@ -33,7 +33,7 @@ from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.within import draw_normal
 
 ALL: tuple[Callable[..., Any], ...] = (
-    exact_normal,
+    square_root,
     regress,
     lacking,
     ipso,

@@ -80,32 +80,6 @@ def microperturb(
     return perturbed
 
 
-def expected_covariance(values: Floats, partitions: Sequence[Labels], *, as_printed: bool = False) -> Floats:
-    """Return the expected sample covariance of what `microperturb` draws, shape (p, p).
-
-    By default that of the values. As printed it is ``S(M) + avg(S_r) / c``: that of the averaged means of groups, and
-    the S of (11) of each of c runs. With one run that is ``S(X) + (G - 1) / (N - G) (S(X) - S(M))``: theorem 2
-    forgets that the means of the noise in groups vary, which in groups of five adds a quarter of what averaging has
-    taken. Several runs average most of the noise away, and variances are low.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n, p)
-    partitions : sequence of ndarray of intp, shape (n,)
-    as_printed : bool
-    """
-    if not as_printed:
-        return _covariance(values)
-    runs = len(partitions)
-    means = [_means(values, labels) for labels in partitions]
-    noise = [
-        (values - mean).T @ (values - mean) / (len(values) - int(labels.max()) - 1)
-        for labels, mean in zip(partitions, means, strict=True)
-    ]
-    expected: Floats = _covariance(np.mean(means, axis=0)) + np.sum(noise, axis=0) / runs**2
-    return expected
-
-
 def _roots(
     scaled: Floats, partitions: Sequence[Labels], means: Sequence[Floats], as_printed: bool
 ) -> Sequence[Floats]:
@@ -148,11 +122,6 @@ def _means(values: Floats, labels: Labels) -> Floats:
     sums = np.zeros((int(labels.max()) + 1, values.shape[1]))
     np.add.at(sums, labels, values)
     return (sums / np.bincount(labels)[:, None])[labels]
-
-
-def _covariance(values: Floats) -> Floats:
-    centred = values - values.mean(axis=0)
-    return np.asarray(centred.T @ centred / (len(values) - 1))
 
 
 def _require_company(labels: Labels) -> None:

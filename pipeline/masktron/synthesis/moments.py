@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import UsageError
 from masktron.kernels.linear_algebra import eigen_decomposition, orthogonal_triangular, product
 
 CUT = 1e-12
@@ -56,41 +56,6 @@ def square_root(covariance: Floats) -> Floats:
     large = eigenvalues > CUT * len(eigenvalues)
     root = deviations[:, None] * vectors[:, large] * np.sqrt(eigenvalues[large])
     return np.asarray(root)
-
-
-def exact_normal(mean: Floats, covariance: Floats, n: int, generator: np.random.Generator) -> Floats:
-    """Draw records from a normal distribution, moved and scaled to have exactly its mean and covariance.
-
-    Parameters
-    ----------
-    mean : ndarray of float64, shape (p,)
-    covariance : ndarray of float64, shape (p, p)
-        Covariance of the sample, with divisor n.
-    n : int
-        At least its rank and 3.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float64, shape (n, p)
-
-    Raises
-    ------
-    UsageError
-        The covariance is not symmetric, finite and positive semidefinite.
-    InfeasibleError
-        There are fewer than rank + 3 records: draws would be nearly determined.
-    """
-    root = square_root(covariance)
-    rank = root.shape[1]
-    if rank and n < rank + 1 + SPARE:
-        raise InfeasibleError(
-            f"{n} records cannot be drawn with the exact moments of {rank} linearly independent variables",
-            hint=f"draw at least {rank + 1 + SPARE} together, or fewer variables",
-        )
-    ones = np.full((n, 1), 1.0 / np.sqrt(n))
-    basis = orthonormal(generator.standard_normal((n, rank)), ones)
-    return np.asarray(mean + product(np.sqrt(n) * basis, root.T))
 
 
 def orthonormal(draws: Floats, against: Floats) -> Floats:

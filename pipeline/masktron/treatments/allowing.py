@@ -222,9 +222,8 @@ def derivable(
     admissible: Admissible,
     *,
     values: Sequence[int],
-    least: int = 2,
 ) -> NDArray[np.bool_]:
-    """Find suppressed cells that the rules give away: fewer than `least` values of the field are possible.
+    """Find suppressed cells that the rules give away: fewer than two values of the field are possible.
 
     A value is possible if it stands in some completion of the suppressed cells of the record that obeys the rules.
     Where there are more than 4,096 completions, so many are tried, spread over all; what is not found possible among
@@ -240,26 +239,17 @@ def derivable(
     admissible : Admissible
     values : sequence of int, shape (m,)
         How many values each field has: codes from 0.
-    least : int
-        Possible values from which on a cell is no longer given away; at least 2.
 
     Returns
     -------
     ndarray of bool, shape (r, m)
         Cells of `which` that are given away.
 
-    Raises
-    ------
-    UsageError
-        `least` is below 2.
-
     Notes
     -----
     Rules alone are looked at, with what is written of this very record. What an intruder adds of his own, such as
     that some value is rare, is not. l = 2 is the least for which a cell is not known for certain.
     """
-    if least < 2:
-        raise UsageError(f"least must be at least 2, not {least}")
     which = which & (codes[records] >= 0)
     given = np.zeros(which.shape, dtype=np.bool_)
     patterns, pattern_of = np.unique(which, axis=0, return_inverse=True)
@@ -267,7 +257,7 @@ def derivable(
         fields = np.flatnonzero(pattern)
         if len(fields):
             rows = np.flatnonzero(pattern_of.ravel() == at)
-            given[np.ix_(rows, fields)] = ~_open(codes, records[rows], fields, admissible, values, least)
+            given[np.ix_(rows, fields)] = ~_open(codes, records[rows], fields, admissible, values)
     return given
 
 
@@ -277,9 +267,8 @@ def _open(
     fields: NDArray[np.intp],
     admissible: Admissible,
     values: Sequence[int],
-    least: int,
 ) -> NDArray[np.bool_]:
-    """Tell which fields of records have `least` values or more in admissible completions, shape (r, fields).
+    """Tell which fields of records have two values or more in admissible completions, shape (r, fields).
 
     A record is left as soon as all its fields have: most need a few completions of thousands.
     """
@@ -293,7 +282,7 @@ def _open(
         for place, own in enumerate(seen):
             for value in np.unique(part[:, place]):
                 own[left, value] |= fine[:, part[:, place] == value].any(axis=1)
-            enough[left, place] = own[left].sum(axis=1) >= least
+            enough[left, place] = own[left].sum(axis=1) >= 2
         left = left[~enough[left].all(axis=1)]
         start, size = start + len(part), size * 2
     return enough
@@ -324,20 +313,18 @@ def _completions(sizes: Sequence[int]) -> NDArray[np.int32]:
     return found
 
 
-def hidden_from_rules(
-    codes: NDArray[np.int32], admissible: Admissible, *, values: Sequence[int], least: int = 2
-) -> Allowed:
+def hidden_from_rules(codes: NDArray[np.int32], admissible: Admissible, *, values: Sequence[int]) -> Allowed:
     """Return what allows cells to be suppressed only where the rules give none of them away.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (n, m)
     admissible : Admissible
-    values, least
+    values
         As for `derivable`.
     """
 
     def allowed(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return np.asarray(~derivable(codes, records, which, admissible, values=values, least=least).any(axis=1))
+        return np.asarray(~derivable(codes, records, which, admissible, values=values).any(axis=1))
 
     return allowed

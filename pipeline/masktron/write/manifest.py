@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, limits_from
 from masktron.constraints import Linear
@@ -17,19 +17,64 @@ from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.former_names import manifest_from
 from masktron.level_settings import LevelSettings, levels_from
+from masktron.perturbation_settings import PramSettings, SwapSettings, pram_settings, together
 from masktron.results.concern import telling_apart
 from masktron.results.treatment import RuleFate
+from masktron.treatments.suppression_check import SharedKeys
 from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
-from masktron.write.declared_fates import fates_from
 from masktron.write.nested_release import NestedRelease
-from masktron.write.treatments import Treatment, suppressed_in, treatments_from
-from masktron.write.treatments_asked import require_asked_for
+from masktron.write.treatments import (
+    Postrandomised,
+    Recoded,
+    Suppressed,
+    Swapped,
+    Treatment,
+    reweighted_in,
+    suppressed_in,
+    treatments_from,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+_TEXTS = ("rule", "fate", "before", "after", "reason")
+
+
+def fates_from(entries: Iterable[Mapping[str, Any]]) -> tuple[RuleFate, ...]:
+    """Read what rules became from plain data, as a result has it.
+
+    Parameters
+    ----------
+    entries : iterable of mapping
+
+    Returns
+    -------
+    tuple of RuleFate
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        Something is missing, of a wrong type, or no fate that a manifest can name.
+    """
+    return tuple(map(_fate, entries))
+
+
+def _fate(entry: Mapping[str, Any]) -> RuleFate:
+    from masktron.translation.translated_rules import Fate  # noqa: PLC0415 -- loads lxml, which few commands need
+
+    fields = entry["fields"]
+    if not all(isinstance(entry[key], str) for key in _TEXTS):
+        raise TypeError("what a rule became is not told in texts")
+    if not isinstance(fields, list) or not all(isinstance(name, str) for name in fields):
+        raise TypeError("the fields of a rule that became another are no list of names")
+    if entry["fate"] not in {*get_args(Fate.__value__)} - {"kept"}:
+        raise ValueError(f"{entry['fate']!r} is nothing that a rule becomes")
+    return RuleFate(fields=tuple(fields), **{key: entry[key] for key in _TEXTS})
+
 
 _GIVE = "give the .manifest.json that mask wrote"
 MANIFEST_VERSION = 1
@@ -467,3 +512,83 @@ def _list(content: Mapping[str, Any], key: str, of: type) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(v, of) and not isinstance(v, bool) for v in value):
         raise TypeError(f"{key!r} is not a list of the right kind")
     return value
+
+
+def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]) -> None:
+    """Compare treatments with settings, so that `check` does not test a file for what nobody asked.
+
+    Parameters
+    ----------
+    treatments : sequence of Treatment
+        As the manifest declares them.
+    config : mapping of str to plain data
+        The settings of the same manifest.
+
+    Raises
+    ------
+    TypeError, ValueError
+        They disagree, or the settings are nonsense.
+    """
+    recoded = {one.recoding.field: one.how for one in treatments if isinstance(one, Recoded)}
+    drawn = {one.fields: one.settings for one in treatments if isinstance(one, Postrandomised)}
+    swapped = [one.settings for one in treatments if isinstance(one, Swapped)]
+    spread = [one.within for one in reweighted_in(treatments)]
+    if spread and spread != [tuple(config.get("reweight", ()))]:
+        raise ValueError("its 'treatments' are not what 'reweight' of its 'config' asks for")
+    shared = [one.contract for one in treatments if isinstance(one, Suppressed)]
+    for setting, asked, done in (
+        ("recode", dict(_settings_of(config, "recode")), recoded),
+        ("pram", _pram(_settings_of(config, "pram")), drawn),
+        ("swap", _swap(_settings_of(config, "swap"), swapped), swapped),
+        ("keys", _keys(config), shared),
+    ):
+        if asked != done:
+            raise ValueError(f"its 'treatments' are not what {setting!r} of its 'config' asks for")
+    named = _named_keys(config)
+    for one in treatments:
+        if isinstance(one, Suppressed) and (left_out := sorted(named.difference(one.fields))):
+            raise ValueError(
+                f"its 'treatments' do not have {left_out[0]}, a quasi-identifier of its 'config', among the keys "
+                "that k records share"
+            )
+
+
+def _settings_of(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a table of the settings; former versions lack some."""
+    found = config.get(name, {})
+    if not isinstance(found, Mapping):
+        raise TypeError(f"{name!r} is not a table")
+    return found
+
+
+def _pram(said: Mapping[str, str]) -> dict[tuple[str, ...], PramSettings]:
+    """Return how fields are drawn; a manifest has the matrix and not its file."""
+    try:
+        return {
+            together(name): replace(pram_settings(f"pram.{name}", how), matrix=None) for name, how in said.items()
+        }
+    except UsageError as error:
+        raise ValueError(error.what) from error
+
+
+def _swap(said: Mapping[str, Any], done: Sequence[SwapSettings]) -> list[SwapSettings]:
+    """Return how records are swapped; a manifest names the keys that were taken where settings leave them open."""
+    if not said:
+        return []
+    settings: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in said.items()}
+    asked = SwapSettings(**settings)
+    return [asked if asked.keys or not done else replace(asked, keys=done[0].keys)]
+
+
+def _named_keys(config: Mapping[str, Any]) -> set[str]:
+    """Return the quasi-identifiers that settings name; where they name none, all that is written is one."""
+    roles, marked = _settings_of(config, "roles"), config.get("quasi_identifiers", [])
+    if not isinstance(marked, list):
+        raise TypeError("'quasi_identifiers' is not a list")
+    removed = {name for name, role in roles.items() if role == "identifier"}
+    return {*marked}.difference(removed) | {name for name, role in roles.items() if role == "quasi-identifier"}
+
+
+def _keys(config: Mapping[str, Any]) -> list[SharedKeys]:
+    said, k = _settings_of(config, "keys"), config.get("key_k")
+    return [] if k is None else [SharedKeys(k, said.get("subsets"), said.get("missing_matches", False))]

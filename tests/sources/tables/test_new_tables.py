@@ -23,8 +23,8 @@ from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
 from masktron.sources.tables import new_tables
 from masktron.sources.tables.new_tables import require_new_table
-from masktron.sources.tables.table_digest import record_digest
 from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_records import record_digest
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 from masktron.write.atomic import publishing

@@ -17,10 +17,9 @@ from masktron.sources.columns import Cell
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.unit_batches import UnitBatch
-from masktron.sources.xml import level_filling
+from masktron.sources.xml import nested as nested_reading
 from masktron.sources.xml.layout import survey_levels
-from masktron.sources.xml.level_filling import fill_levels
-from masktron.sources.xml.nested import read_levels
+from masktron.sources.xml.nested import fill_levels, read_levels
 from masktron.sources.xml.nested_units import NestedUnits, iter_units, survey_nested
 from nested_files import nested_files
 
@@ -178,7 +177,7 @@ def test_tables_are_filled_from_several_batches(write, monkeypatch: pytest.Monke
     units = [PLAIN, "<H><Size>1.50</Size><P nr='NA'><Age>x</Age><S/></P></H>", "<H id='a&amp;b'/>", USUAL]
     path = write(households(*units * 30))
     _, _, tree, nested = survey_nested(path)
-    monkeypatch.setattr(level_filling, "iter_units", partial(iter_units, block=300))
+    monkeypatch.setattr(nested_reading, "iter_units", partial(iter_units, block=300))
     codes = {place: frozenset({"NA"}) for place in no_codes(tree)}
     found = fill_levels(path, tree, nested, codes)
     assert found is not None

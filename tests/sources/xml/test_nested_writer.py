@@ -19,7 +19,7 @@ from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
 from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.nested import read_levels
-from masktron.sources.xml.nested_writer import write_nested
+from masktron.sources.xml.xml_source import write_nested
 from nested_files import nested_files, path_of, tables_of
 
 CANONICAL = """<?xml version="1.0" encoding="UTF-8"?>

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.unit_batches import UnitBatch
-from masktron.sources.wide.composition import Composition
+from masktron.sources.wide.wide_record import Composition
 
 type _Codes = NDArray[np.uint64]
 

@@ -32,8 +32,7 @@ from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.records import Layout
 from masktron.sources.unit_batches import BatchRows, UnitBatch, UnitPart
-from masktron.sources.wide.composition import Composition
-from masktron.sources.wide.wide_record import UnitField, UnitPlace, WideRecord
+from masktron.sources.wide.wide_record import Composition, UnitField, UnitPlace, WideRecord
 from masktron.unrolling.element_order import order_bound
 from masktron.unrolling.unrolled import unroll
 from masktron.xpath.context_match import ContextPath

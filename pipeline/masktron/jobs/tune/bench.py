@@ -36,6 +36,7 @@ from masktron.jobs.treated import rules_beside, treated
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
+from masktron.kernels.compiling import told_of_compiling
 from masktron.masking import SharedWork
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import OF_KEYS_ALONE, measure
@@ -262,7 +263,8 @@ class Bench:
     def _measured(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
         run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole, progress=progress)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
-        made = masked_by(run, progress, tried.shared[attempt.whole])
+        with told_of_compiling(progress):
+            made = masked_by(run, progress, tried.shared[attempt.whole])
         columns = unwritten_columns(run, made)
         _, files = side_by_side(run, made, columns)
         require_contract(run, declared_of(run, made), columns)

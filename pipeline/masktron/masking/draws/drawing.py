@@ -12,23 +12,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
+from masktron.classify.forms import variables_of
+from masktron.constraints import Form
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.members import Members, codes_of
-from masktron.masking.draws.drawn_rules import DrawnRules
 from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.named_fields import named_fields, refuse_unknown
+from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.methods.base import ROOM, ConditionedMethod, Conditioning, Drawn, Method, in_parts
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
+from masktron.sources.records import OnDemand
 from masktron.streams import Streams
 from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, MOST, RECORDS, Conditions
+from masktron.synthesis.exchanging import BrokenRules
 
 _GIVES_AWAY = f"more than {100 * EXPLAINED:g} % of the variance of what is drawn could be computed from it"
 FEW = 20
@@ -351,3 +356,65 @@ def _joins(sizes: NDArray[np.intp], sums: Floats, pattern: NDArray[np.intp], lea
         sums[other] += sums[smallest]
         there[smallest] = False
         yield smallest, other
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnRules:
+    """The rules of some blocks, for records with drawn numbers in the place of their own.
+
+    Attributes
+    ----------
+    rules : RecordRules
+    fields : tuple of str
+        What is drawn, in the order of columns; kept fields among them are as they were.
+    forms : tuple of Form
+        Of the rules that every original record satisfies in doubles, and that read drawn numbers and no drawn
+        category.
+    """
+
+    rules: RecordRules
+    fields: tuple[str, ...]
+    forms: tuple[Form, ...]
+
+    @classmethod
+    def of(cls, inputs: MaskingInputs, blocks: Sequence[Block], fields: Sequence[str]) -> Self:
+        """Collect the rules of blocks."""
+        rules, file = inputs.rules, inputs.file
+        drawn = frozenset(fields)
+        forms = dict.fromkeys(
+            form
+            for block in blocks
+            for form in rules.forms(block)
+            if (read := drawn.intersection(variables_of(form))) and read <= file.numeric
+        )
+        return cls(rules, tuple(fields), tuple(form for form in forms if rules.satisfied_by(form).any(axis=1).all()))
+
+    def among(self, records: NDArray[np.intp], beside: int = 0) -> BrokenRules | None:
+        """Return what judges some of the records by their positions among these; None where no rule does.
+
+        It takes values with some columns beside those of the fields, at which it does not look.
+        """
+        if not self.forms:
+            return None
+
+        def count(values: Floats, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+            return self._count(values, records[positions])
+
+        read = {name for form in self.forms for name in variables_of(form)}
+        read_at = np.array([*(name in read for name in self.fields), *[False] * beside])
+        return BrokenRules(read_at, count)
+
+    def _count(self, values: Floats, records: NDArray[np.intp]) -> NDArray[np.intp]:
+        file = self.rules.file
+        names = {name for form in self.forms for name in variables_of(form)}
+        columns = {name: file.columns[name].taken(records) for name in names}
+        numbers = {name: column.as_read() for name, column in columns.items()}
+        for at, name in enumerate(self.fields):
+            if name in names and name in file.numeric:
+                rounded = np.round(values[:, at], file.columns[name].decimals)
+                numbers[name] = np.where(columns[name].present, rounded, numbers[name])
+        texts = OnDemand.lexemes(columns)
+        count = np.zeros(len(records), dtype=np.intp)
+        for form in self.forms:
+            count += ~held_disjuncts(form, len(records), numbers, texts, self.rules.domains).any(axis=1)
+        return count

@@ -14,13 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from masktron.classify.forms import variables_of
+from masktron.constraints import CrossRecordEdit
 from masktron.errors import MasktronError
 from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunPart, RunParts, read_part, write_part
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.inputs import MaskingInputs
+from masktron.masking.record_rules import RecordRules
 from masktron.masking.units.unit_cutting import Units
-from masktron.masking.units.unit_fields import fields_of
 from masktron.plan import Partition
 from masktron.progress import Told, untold
 from masktron.settle.prototypes import Settled
@@ -192,3 +194,21 @@ def _in_unit(unit: int) -> Iterator[None]:
     except MasktronError as error:
         error.where = f"{error.where}, unit {unit + 1}" if error.where else f"unit {unit + 1}"
         raise
+
+
+def fields_of(rules: RecordRules, partition: Partition) -> frozenset[str]:
+    """Name the fields of the records that are read while the blocks of a partition are masked.
+
+    Rules over several records ask for fields by which they part and choose records.
+    """
+    names: set[str] = set()
+    for block in partition.blocks:
+        names.update(block.variables, block.conditions, block.ties)
+        for form in rules.forms(block):
+            names.update(variables_of(form))
+    for index in rules.over_file:
+        constraint = rules.edits[index].constraint
+        bounds = constraint.bounds if isinstance(constraint, CrossRecordEdit) else ()
+        for tally, _ in (term for bound in bounds for term in bound.terms):
+            names.update((tally.field,), tally.by, variables_of(tally.where))
+    return frozenset(names & rules.file.columns.keys())

@@ -1,7 +1,7 @@
 """The risk of what is known to others: keys (quasi-identifiers), and what they tell of a record.
 
 Begin with `combinations`: how many records share a combination of keys. `individual_risk` and `log_linear` say from
-that how likely a record is found, `suda` which few values do it; `diversity`, `closeness` and `guessing` what whoever
+that how likely a record is found, `suda` which few values do it; `diversity` what whoever
 finds the group of a record learns of its confidential values; `key_loss` what it costs to treat keys. Columns are
 codes: integers from 0, -1 where missing.
 """
@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from masktron.measures.keys.closeness import beta_likeness, t_closeness
 from masktron.measures.keys.combinations import key_frequencies
 from masktron.measures.keys.diversity import l_diversity
-from masktron.measures.keys.guessing import attribute_disclosure
 from masktron.measures.keys.individual_risk import (
     global_risk,
     household_risk,
@@ -35,9 +33,6 @@ ALL: tuple[Callable[..., Any], ...] = (
     log_linear_risk,
     suda,
     l_diversity,
-    t_closeness,
-    beta_likeness,
-    attribute_disclosure,
     key_loss,
     read_off,
 )
@@ -45,8 +40,6 @@ ALL: tuple[Callable[..., Any], ...] = (
 
 __all__ = [
     "ALL",
-    "attribute_disclosure",
-    "beta_likeness",
     "global_risk",
     "household_risk",
     "individual_risk",
@@ -57,5 +50,4 @@ __all__ = [
     "population_uniques",
     "read_off",
     "suda",
-    "t_closeness",
 ]

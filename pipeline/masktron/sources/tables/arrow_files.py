@@ -21,13 +21,12 @@ from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
-from masktron.sources.tables.arrow_blocks import compression_of
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.arrow_reshaped import pandas_metadata, reshaped_values
 from masktron.sources.tables.arrow_scalars import one_array
-from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, opened_arrow
+from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, compression_of, opened_arrow
 from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.parquet_stream import parquet_stream

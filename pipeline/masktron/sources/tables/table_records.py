@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -11,12 +13,126 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.sources.columns import Batch
+from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.records import Layout
-from masktron.sources.tables.document import TwinNames, twin_frame
-from masktron.sources.tables.table_batches import ROWS, TableBatch
+from masktron.sources.tables.arrow_scalars import positions
+from masktron.sources.tables.document import TwinNames, record_lines, twin_frame
+from masktron.sources.tables.string_cells import placed_cells
 from masktron.sources.tables.table_model import Table
+
+_ROWS = 1 << 14
+"""Records that are Python objects at once."""
+
+
+def record_digest(table: Table) -> str:
+    """Return the SHA-256 of the records of a table, which says what its file or its server is no part of.
+
+    It is that of UTF-8 text: the names of the columns, and then the lexemes of each record in the order of the table,
+    each on a line as a JSON array without blanks, in ASCII, with ``null`` for what is missing; every line ends with a
+    line feed.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    str
+        In hexadecimal.
+    """
+    found = hashlib.sha256()
+    write = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+    found.update(f"{write([variable.column for variable in table.variables])}\n".encode())
+    for batch in table.cells.to_batches(_ROWS):
+        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        found.update("".join(f"{write(row)}\n" for row in rows).encode())
+    return found.hexdigest()
+
+
+ROWS = 1 << 15
+"""Most records of a batch."""
+_RETURN = 13
+
+
+class TableBatch(Batch):
+    """Records of a table; an engine gets them as the document of the table has them."""
+
+    __slots__ = ("_columns", "_record", "_tags")
+    _columns: Sequence[pa.Array]
+    _record: str
+    _tags: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout,
+        record: str,
+        tags: Sequence[str],
+        columns: Sequence[pa.Array],
+        first: int,
+        lines: NDArray[np.int64],
+    ) -> TableBatch:
+        """Return a batch.
+
+        Parameters
+        ----------
+        layout : Layout
+            Its fields may be fewer than the columns, and in another order.
+        record : str
+            Local name of the record element.
+        tags : sequence of str
+            Names of the columns.
+        columns : sequence of pyarrow.Array
+            Of strings that XML can hold, null where a record has no value.
+        first : int
+            Position of the first record in the file, from 0.
+        lines : ndarray of int64, shape (n,)
+            Line or row of each in the file.
+        """
+        places = {tag: at for at, tag in enumerate(tags)}
+        buffer, starts, stops, there = placed_cells([columns[places[field.name]] for field in layout.fields])
+        status = np.where(starts == stops, np.uint8(Cell.EMPTY), np.uint8(Cell.TEXT))
+        status[~there] = Cell.ABSENT
+        for at in np.flatnonzero(buffer == _RETURN).tolist():
+            # as in a document: only a parser should read it
+            status[(starts <= at) & (at < stops)] = Cell.ODD
+        nowhere = np.zeros(len(lines), dtype=np.int64)
+        batch = cls(
+            layout=layout,
+            codec="utf-8",
+            buffer=buffer,
+            offset=0,
+            first=first,
+            starts=nowhere,
+            stops=nowhere,
+            lines=lines,
+            odd=np.zeros(len(lines), dtype=np.bool_),
+            cells=tuple(map(Cells, starts, stops, status)),
+        )
+        object.__setattr__(batch, "_columns", columns)
+        object.__setattr__(batch, "_record", record)
+        object.__setattr__(batch, "_tags", tags)
+        return batch
+
+    @property
+    def made(self) -> bool:
+        """Records are written when they are asked for."""
+        return True
+
+    def record(self, row: int) -> bytes:
+        """Write one record."""
+        return self._written([column.slice(row, 1) for column in self._columns])
+
+    def records(self, rows: NDArray[np.int64]) -> bytes:
+        """Write some records."""
+        if len(rows) == len(self):
+            return self._written(self._columns)
+        wanted = positions(rows)
+        return self._written([column.take(wanted) for column in self._columns])
+
+    def _written(self, columns: Sequence[pa.Array]) -> bytes:
+        return record_lines(self._record, self._tags, columns).rstrip(b"\n")
 
 
 class RecordBlocks(Protocol):

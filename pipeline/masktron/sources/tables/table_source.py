@@ -48,10 +48,9 @@ from masktron.sources.tables.document import (
 )
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
-from masktron.sources.tables.table_digest import record_digest
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
-from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords
+from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords, record_digest
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import compared_with
 from masktron.sources.variables import Variable

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.records import Coded, Status
-from masktron.sources.wide.composition import Composition
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.wide_record import UnitPlace, WideRecord
+from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord
 
 
 def joint_composition(tables: LevelTables, order: MemberOrder = FILE_ORDER) -> Composition:

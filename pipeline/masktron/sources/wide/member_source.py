@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +14,54 @@ from numpy.typing import NDArray
 
 from masktron.progress import Told, untold
 from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import TOP, LevelPath
+from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.records import Coded, Status
 from masktron.sources.source import Source
-from masktron.sources.wide.contents import contents
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.member_rows import MemberRows
-from masktron.sources.wide.open_places import member_record, member_rows
+from masktron.sources.wide.member_rows import MemberRows, composition_below
 from masktron.sources.wide.sum_of_members import SumOfMembers
-from masktron.sources.wide.wide_record import WideRecord
+from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord
 from masktron.sources.wide.wide_source import WideSource
+
+type RecordContent = tuple[object, ...]
+"""Names and texts of the cells of a record; then names of the kinds of records in it, each with their contents."""
+
+
+def contents(
+    tables: LevelTables, path: LevelPath, rows: NDArray[np.intp], left: Mapping[LevelPath, Collection[str]]
+) -> list[RecordContent]:
+    """Return what some records of a level hold; of two files, the same records have the same content.
+
+    Cells and kinds of records that are not there are not part of it, so that a file that nowhere has a field compares
+    with one that has it elsewhere.
+
+    Parameters
+    ----------
+    tables : LevelTables
+    path : tuple of str
+    rows : ndarray of intp, shape (n,)
+    left : mapping of tuple of str to collection of str
+        By level, fields that do not count.
+    """
+    columns = tables.tables[path].records.columns
+    names = sorted(name for name in columns if name not in left.get(path, ()))
+    texts = [columns[name].lexemes_of(rows).tolist() for name in names]
+    cells = [
+        tuple((name, own[at]) for name, own in zip(names, texts, strict=True) if own[at] is not None)
+        for at in range(len(rows))
+    ]
+    within: list[list[tuple[str, tuple[RecordContent, ...]]]] = [[] for _ in cells]
+    for kind in sorted(child.name for child in tables.tables[path].level.children):
+        below = (*path, kind)
+        if below not in tables.tables:
+            continue
+        counts = tables.counts(below)
+        first = np.concatenate(([0], np.cumsum(counts)))[:-1]
+        for at, row in enumerate(rows.tolist()):
+            if counts[row]:
+                inner = np.arange(first[row], first[row] + counts[row], dtype=np.intp)
+                within[at].append((kind, tuple(contents(tables, below, inner, left))))
+    return [(own, tuple(inner)) for own, inner in zip(cells, within, strict=True)]
 
 
 class MemberSource(WideSource):
@@ -201,3 +240,61 @@ def _decimal(text: str) -> Decimal:
     except InvalidOperation:
         return Decimal(0)
     return found if found.is_finite() else Decimal(0)
+
+
+def member_record(
+    tables: LevelTables, path: LevelPath, order: MemberOrder, hidden: Mapping[LevelPath, Collection[str]]
+) -> WideRecord:
+    """Return the wide record of a member of a level, with the records around it and without those beside it.
+
+    Parameters
+    ----------
+    tables : LevelTables
+    path : tuple of str
+        Of the level; not of the top.
+    order : MemberOrder
+        Of members within it.
+    hidden : mapping of tuple of str to collection of str
+        Fields of levels around it that are not shown, as their values change.
+    """
+    tree = tables.tree
+    inner = composition_below(tables, order, path, np.arange(len(tables.tables[path])))
+    whole = WideRecord.of(tree.top, _around(tree.top, path, inner), tree.layout)
+    gone: set[str] = set()
+    for place in _chain(whole, path):
+        if place.level_path == path:
+            break
+        for leaf in [leaf for leaf in place.leaves if leaf.field.name in hidden.get(place.level_path, ())]:
+            place.leaves.remove(leaf)
+            place.hidden.add(("@" if leaf.field.attribute else "") + leaf.field.tag)
+            gone.add(leaf.name)
+        place.hidden.update(child.tag for child in place.level.children)
+    shown = replace(
+        whole, layout=replace(whole.layout, fields=tuple(f for f in whole.layout.fields if f.name not in gone))
+    )
+    return shown.only(member_rows(tables, shown, path, order).present())
+
+
+def member_rows(tables: LevelTables, wide: WideRecord, path: LevelPath, order: MemberOrder) -> MemberRows:
+    """Return in which rows the members stand, one after the other, and what is around and within them."""
+    found: dict[str, NDArray[np.intp]] = {}
+    rows = np.arange(len(tables.tables[path]))
+    around = list(_chain(wide, path))
+    for place in reversed(around):
+        found[place.name] = rows
+        rows = tables.tables[place.level_path].parent[rows]
+    return MemberRows.below(tables, wide, order, found, around[-1])
+
+
+def _around(level: Level, path: LevelPath, inner: Composition) -> Composition:
+    """Return the composition of a unit with nothing but one member of a level."""
+    if not path:
+        return inner
+    return Composition(
+        tuple((_around(child, path[1:], inner),) if child.name == path[0] else () for child in level.children)
+    )
+
+
+def _chain(wide: WideRecord, path: LevelPath) -> Iterator[UnitPlace]:
+    """Yield the unit and what is around the member, and the member itself."""
+    yield from (place for place in wide.places if path[: len(place.level_path)] == place.level_path)

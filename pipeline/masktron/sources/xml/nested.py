@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import field as made
 from pathlib import Path
@@ -12,18 +13,24 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.progress import Told, untold
 from masktron.sources.level_tables import LevelTable, LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.lexical import XML_SPACE
+from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.records import Field, Records
-from masktron.sources.xml.microdata import EVERY_FIELD, coded_column
+from masktron.sources.xml.level_blocks import NestedFile
+from masktron.sources.xml.microdata import EVERY_FIELD, cell_of, coded_column
+from masktron.sources.xml.nested_units import iter_units
 from masktron.sources.xml.parser import scan
+from masktron.sources.xml.table import TableFilling
 
 if TYPE_CHECKING:
     from masktron.sources.xml.level_blocks import NestedFile
+
 
 _OFTEN = 1 << 12
 """Units after which a stage is told how far it is."""
@@ -60,9 +67,6 @@ def read_levels(
     everywhere = missing.get(EVERY_FIELD, frozenset())
     codes = {place: missing.get(name, frozenset()) | everywhere for name, place in _places(tree)}
     if nested is not None:
-        # numba is slow to load, and small files have no batches
-        from masktron.sources.xml.level_filling import fill_levels  # noqa: PLC0415
-
         found = fill_levels(path, tree, nested, codes, told)
         if found is not None:
             return found
@@ -232,3 +236,58 @@ def _table(
     lines = np.array(place.lines, dtype=np.int64)
     records = Records(path, tree.layout_of(at), MappingProxyType(columns), lines)
     return LevelTable(tree.level(at), records, np.array(place.parents, dtype=np.intp))
+
+
+def fill_levels(
+    path: Path,
+    tree: Tree,
+    nested: NestedFile,
+    codes: Mapping[tuple[LevelPath, str], frozenset[str]],
+    told: Told = untold,
+) -> LevelTables | None:
+    """Read a nested file into tables; None where the scanner leaves a unit or a cell to a parser.
+
+    Parameters
+    ----------
+    path : Path
+    tree, nested
+        From `masktron.sources.xml.nested_units.survey_nested`.
+    codes : mapping of (LevelPath, str) to frozenset of str
+        Missing codes of every field, by its level and its own name.
+    told : callable, optional
+        Told of the units read, and of how many there are.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read, or changed since it was surveyed.
+    """
+    paths = [at for at, _ in tree.levels()]
+    if {at for at, _ in nested.names} != {*paths}:
+        return None  # some levels stand in units alone that a parser has to see
+    fillings = {at: _filling(path, tree, at, codes) for at in paths}
+    parents: dict[LevelPath, list[NDArray[np.intp]]] = {at: [] for at in paths}
+    rows = dict.fromkeys(paths, 0)
+    with closing(iter_units(path, tree, nested)) as batches:
+        for batch in batches:
+            if batch.odd.any() or not all(fillings[at].add(batch.table(at)) for at in paths):
+                return None
+            for at in paths:
+                above = batch.first if at == TOP else rows[at[:-1]]
+                parents[at].append((batch.levels[at].parent + above).astype(np.intp))
+            for at in paths:
+                rows[at] += len(batch.levels[at])
+            told(rows[TOP], nested.units)
+    tables = {
+        at: LevelTable(tree.level(at), fillings.pop(at).records(), np.concatenate([np.zeros(0, dtype=np.intp), *own]))
+        for at, own in parents.items()
+    }
+    return LevelTables(path, tree, MappingProxyType(tables))
+
+
+def _filling(
+    path: Path, tree: Tree, at: LevelPath, codes: Mapping[tuple[LevelPath, str], frozenset[str]]
+) -> TableFilling:
+    layout = tree.layout_of(at)
+    own = {field.name: codes_of_field(codes[at, field.name]) for field in layout.fields}
+    return TableFilling(path, layout, own, cell_of)

@@ -6,26 +6,31 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import batched
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.kernels.assembling import gather
 from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Layout
+from masktron.sources.xml.blocks import PlainFile
 from masktron.sources.xml.edits import Edits, RecordEdits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.microdata import chunk_document, iter_documents, record_lines
 from masktron.sources.xml.new_texts import check_replacements
 from masktron.sources.xml.outline import CLOSING, opening, released
-from masktron.sources.xml.parser import scan
+from masktron.sources.xml.parser import opened, scan
+from masktron.sources.xml.pieces import Pieces, names_of, space_at
+from masktron.sources.xml.plain_files import require_stamp
 from masktron.sources.xml.reordered import Reordered, joined, parts_of, place_for
 from masktron.sources.xml.spacing import spacing_of
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
+
 
 _RUN = 1000
 """Records that are put down at once."""
@@ -94,9 +99,6 @@ def write_masked(
     kept = np.ones(n, dtype=np.bool_) if keep is None else keep
     edits = Edits(layout, replacements, removed, spacing_of(source, layout))
     if plain is not None:
-        # numba is slow to load, and small files have no batches
-        from masktron.sources.xml.assembled import write_assembled  # noqa: PLC0415
-
         if write_assembled(source, target, edits, plain, kept, order, told):
             return int(kept.sum())
         _flat_records(source, layout)
@@ -224,3 +226,84 @@ def _in_source_order(pieces: Iterator[RecordText], between: str, kept: NDArray[n
 
 def _empty(layout: Layout) -> str:
     return etree.tostring(released(chunk_document(layout, []), layout), encoding="unicode")
+
+
+def write_assembled(
+    source: Path,
+    target: Path,
+    edits: Edits,
+    plain: PlainFile,
+    kept: NDArray[np.bool_],
+    order: NDArray[np.intp] | None,
+    told: Told = untold,
+) -> bool:
+    """Write a plain file as `writer.write_masked` says; False, and nothing, where it cannot be done so.
+
+    Raises
+    ------
+    DocumentError
+        The source cannot be read, or changed since it was surveyed.
+    """
+    require_stamp(source, plain.stamp)
+    with opened(source) as (stream, encoding):
+        head = stream.read(plain.start)
+    names = names_of(edits.layout, plain)
+    frame = names.frame(head, edits.layout, plain.codec) if names is not None else None
+    if names is None or frame is None:
+        return False
+    apart = np.zeros(len(kept), dtype=np.bool_)
+    if order is None:
+        # the white space behind each record but the last: behind that comes what ends the source
+        followed = kept.copy()
+        followed[np.flatnonzero(kept)[-1:]] = False
+        apart[1:] = followed[:-1]
+    pieces = Pieces(source, edits, plain, names, head, kept, apart, told)
+    with target.open("wb") as out:
+        out.write(_encoded(opening(encoding), plain) + frame[0])
+        if order is None:
+            out.writelines(pieces)
+        else:
+            between, size = _encoded(edits.spacing.between, plain), source.stat().st_size
+            chosen = order if kept.all() else order[kept[order]]
+            _write_ordered(out, pieces, chosen, len(kept), between, size, target)
+        if order is None or kept.any():
+            out.write(_space_behind(source, pieces.end))
+        out.write(frame[1] + _encoded(CLOSING, plain))
+    require_stamp(source, plain.stamp)
+    return True
+
+
+def _write_ordered(
+    out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp], records: int, between: bytes, size: int, beside: Path
+) -> None:
+    """Write records, of so many, in another order; `size` bytes are about what they take."""
+    with place_for(size, beside) as store:
+        held = Reordered(store, chosen, records, parts_of(size), _gathered)
+        for run in pieces.runs():
+            whole = run.parts[0] if len(run.parts) == 1 else b"".join(run.parts)
+            held.put(run.first, np.frombuffer(whole, dtype=np.uint8), run.lengths)
+        out.writelines(held.parts(between))
+
+
+def _gathered(
+    octets: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    order: NDArray[np.int64],
+    separator: NDArray[np.uint8],
+) -> NDArray[np.uint8]:
+    """Join pieces by the kernel."""
+    found = np.empty(int((stops - starts)[order].sum()) + len(order) * len(separator), dtype=np.uint8)
+    gather(octets, starts, stops, order, separator, found)
+    return found
+
+
+def _space_behind(source: Path, offset: int) -> bytes:
+    """Return the white space that follows the records, which end at an offset."""
+    with source.open("rb") as stream:
+        stream.seek(offset)
+        return space_at(stream.read())
+
+
+def _encoded(text: str, plain: PlainFile) -> bytes:
+    return text.encode(plain.codec, "xmlcharrefreplace")

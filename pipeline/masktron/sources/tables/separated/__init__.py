@@ -2,7 +2,8 @@
 
 Begin with `csv_format.CsvFormat`; `csv_stream` has what is larger than memory. Both use the same parts, a file in
 memory as one block: `csv_survey` finds records, and the delimiter of the `csv_dialect`; `csv_problems` says what two
-readers could take differently; `csv_outline` knows names, lines and cells of what is sound; `csv_doubts` refuses and
-`csv_notes` tells what may be meant otherwise. `content` has bytes, packed or in any encoding. `cell_texts` reads with
-pyarrow, `again` with the standard library; `writing` puts a file together again. May import the kernels.
+readers could take differently; `csv_outline` knows names, lines and cells of what is sound, which it reads with
+pyarrow, and `again` with the standard library; `csv_doubts` refuses and `csv_notes` tells what may be meant
+otherwise. `content` has bytes, packed or in any encoding; `writing` puts a file together again. May import the
+kernels.
 """
