@@ -16,7 +16,13 @@ from masktron.kernels import linkage as kernel
 from masktron.kernels import nearest
 from masktron.measures import linkage
 from masktron.measures.linkage import TREE_FROM, credit_through_tree, linkage_points
-from masktron.measures.linkage_variants import _credit_of_depth, by_groups, by_knowledge, second
+from masktron.measures.linkage_variants import (
+    _credit_of_depth,
+    by_groups,
+    by_knowledge,
+    group_linkage,
+    second,
+)
 
 type Points = NDArray[np.float64]
 
@@ -39,6 +45,16 @@ def all_pairs(known: Points, released: Points, depth: int) -> Points:
     return credit
 
 
+def all_agreements(known: Points, released: Points, kept: Points) -> Points:
+    share = np.zeros(len(known))
+    for i, row in enumerate(released):
+        distance = squared(known, row)
+        nearest_ones = np.flatnonzero(distance == distance.min())
+        agree = [np.array_equal(kept[i], kept[other], equal_nan=True) for other in nearest_ones]
+        share[i] = sum(agree) / len(agree)
+    return share
+
+
 def random_file(seed: int, *, most: int = 60) -> tuple[Points, Points]:
     """A file of small integers, with ties, equal records and gaps, and a masked one by one of three methods."""
     rng = np.random.default_rng(seed)
@@ -58,11 +74,16 @@ def random_file(seed: int, *, most: int = 60) -> tuple[Points, Points]:
 @pytest.mark.parametrize("seed", parts(range(200), 24))
 def test_all_variants_agree_with_all_pairs(seed: int) -> None:
     original, masked = random_file(seed)
-    p = original.shape[1]
+    n, p = original.shape
+    rng = np.random.default_rng(seed)
     points = linkage_points(original, masked)
     for depth in (1, 2, 3):
         assert _credit_of_depth(*points, depth).tolist() == pytest.approx(all_pairs(*points, depth), rel=1e-12)
     assert second(original, masked) == pytest.approx(100 * all_pairs(*points, 2).mean(), rel=1e-12)
+    kept = rng.integers(0, 3, size=(n, 2)).astype(np.float64)
+    kept[rng.random((n, 2)) < 0.1] = np.nan
+    agreeing = 100 * all_agreements(*points, kept).mean()
+    assert group_linkage(original, masked, kept) == pytest.approx(agreeing, rel=1e-12)
     groups = [list(range(start, min(start + 2, p))) for start in range(0, p, 2)]
     shares = [all_pairs(*linkage_points(original[:, group], masked[:, group]), 1).mean() for group in groups]
     assert by_groups(original, masked, groups) == pytest.approx(100 * np.mean(shares), rel=1e-12)
@@ -106,40 +127,56 @@ def test_ties_of_the_second_place_by_hand() -> None:
     assert second(np.ones((4, 1)), np.ones((4, 1))) == pytest.approx(100 * np.mean(orders)) == 50
 
 
+def test_group_linkage_by_hand() -> None:
+    original, kept = np.array([[1.0], [2.0], [9.0]]), np.array([[5.0], [5.0], [7.0]])
+    # 1.9 finds the second record, which agrees with the first; 1.5 finds both of them; the last finds itself
+    assert group_linkage(original, np.array([[1.9], [1.5], [9.0]]), kept) == 100
+    assert group_linkage(original, np.array([[1.9], [9.0], [1.5]]), kept) == pytest.approx(100 / 3)
+
+
 def test_many_records_with_ties_go_through_blocks() -> None:
     rng = np.random.default_rng(3)
     corners = rng.integers(0, 2, size=(700, 8)).astype(np.float64)
     centre = np.full((700, 8), 0.5)
     centre[:300] = corners[:300] * 0.5 + 0.25
+    kept = rng.integers(0, 4, size=(700, 1)).astype(np.float64)
     points = linkage_points(corners, centre)
-    expected = 100 * all_pairs(*points, 2).mean()
+    assert second(corners, centre) == pytest.approx(100 * all_pairs(*points, 2).mean(), rel=1e-12)
+    expected = 100 * all_agreements(*points, kept).mean()
     for block in (1, 7, nearest._SURE):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(nearest, "_SURE", block)
-            assert second(corners, centre) == pytest.approx(expected, rel=1e-12)
+            assert group_linkage(corners, centre, kept) == pytest.approx(expected, rel=1e-12)
 
 
 @examples(25, full=100)
 @given(seed=st.integers(0, 10**6))
 def test_order_among_the_variants(seed: int) -> None:
     original, masked = random_file(seed)
-    p = original.shape[1]
+    n, p = original.shape
     plain = linkage(original, masked)
     assert plain <= second(original, masked) + 1e-9
+    distinct = np.arange(n, dtype=np.float64)[:, np.newaxis]
+    assert group_linkage(original, masked, distinct) == pytest.approx(plain)
+    coarse = distinct // 4
+    assert plain - 1e-9 <= group_linkage(original, masked, coarse) <= 100
+    assert group_linkage(original, masked, np.zeros((n, 1))) == pytest.approx(100)
     assert by_groups(original, masked, [range(p)]) == plain
     assert by_knowledge(original, masked, 1) == linkage(original[:, :1], masked[:, :1])
 
 
 def test_identical_files_and_nothing_to_go_by() -> None:
     original = np.array([[1.0, 5.0], [2.0, 5.0], [2.0, 5.0], [9.0, 5.0]])
+    kept = np.arange(4.0)[:, np.newaxis]
     assert second(original, original) == 100
+    assert group_linkage(original, original, kept) == pytest.approx(75)
     # the constant variable tells nobody apart
     assert by_groups(original, original, [[0], [1]]) == pytest.approx((75 + 25) / 2)
     empty = np.empty((0, 2))
-    assert second(empty, empty) == by_knowledge(empty, empty, 2) == 0
+    assert second(empty, empty) == group_linkage(empty, empty, empty) == by_knowledge(empty, empty, 2) == 0
     assert by_groups(empty, empty, [[0]]) == 0
     one = np.ones((1, 2))
-    assert second(one, one) == by_knowledge(one, one, 2) == 100
+    assert second(one, one) == group_linkage(one, one, one) == by_knowledge(one, one, 2) == 100
     two = np.array([[1.0], [2.0]])
     assert second(two, two[::-1]) == 100
     assert linkage(two, two[::-1]) == 0
@@ -169,3 +206,8 @@ def test_bad_arguments() -> None:
     for known in (0, 3):
         with pytest.raises(UsageError, match="knows"):
             by_knowledge(file, file, known)
+    for kept in (np.zeros((2, 1)), np.zeros((3, 0)), np.zeros(3)):
+        with pytest.raises(UsageError, match="which of 3 records agree"):
+            group_linkage(file, file, kept)
+    with pytest.raises(UsageError, match="agrees with no other"):
+        group_linkage(file, file, np.full((3, 1), -np.inf))

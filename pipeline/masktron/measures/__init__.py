@@ -25,7 +25,7 @@ from masktron.measures.joined_bins import joined_bins
 from masktron.measures.joint_sums import determined_by_sums
 from masktron.measures.kept_variation import kept_variation
 from masktron.measures.linkage import linkage
-from masktron.measures.linkage_variants import by_groups, by_knowledge, second
+from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
 from masktron.measures.linkage_within import linkage_within
 from masktron.measures.moment_shift import moment_shift
 from masktron.measures.pil import pil
@@ -51,6 +51,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     by_groups,
     by_knowledge,
     second,
+    group_linkage,
     by_ranks,
     by_deviation,
     disclosure_risk,
@@ -88,6 +89,7 @@ __all__ = [
     "differencing",
     "disclosure_risk",
     "eta_squared",
+    "group_linkage",
     "homogeneity",
     "il1s",
     "information_loss",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
 from masktron.measures.base import FieldPairs
 from masktron.measures.linkage import (
@@ -157,6 +158,47 @@ def second_of_fields(pairs: FieldPairs, *, workers: int = 1) -> float:
     return 100.0 * float(credit_of_fields(pairs, workers, 2).sum()) / pairs.records
 
 
+def group_linkage(original: NDArray[np.float64], masked: NDArray[np.float64], kept: NDArray[np.float64]) -> float:
+    """Compute the share of masked records whose nearest original has the values of their own in other variables.
+
+    An intruder links a record through the masked variables; the link counts as correct if the original that was found
+    agrees with the own one in all variables that are released as they are. Of t nearest originals, the share that
+    agrees counts. Distance, missing values and constant variables are those of `linkage`, which is never larger; it
+    is the same where no two records agree.
+
+    Parameters
+    ----------
+    original, masked : ndarray of float64, shape (n, p)
+        The masked variables; row i of both belongs to the same respondent; NaN where missing.
+    kept : ndarray of float64, shape (n, q), q at least 1
+        The other variables, the same in both files. Values agree if they are equal as numbers or both are missing.
+
+    Returns
+    -------
+    float
+        Per cent of the n records; 0 without records.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ, a value is infinite, or there is no other variable.
+
+    Notes
+    -----
+    Source: hybrid microdata through microaggregation (2010), section 5.3.
+    """
+    require_linkable(original, masked)
+    if kept.ndim != 2 or len(kept) != len(original) or not kept.shape[1]:
+        raise UsageError(f"variables of shape {kept.shape} do not tell which of {len(original)} records agree")
+    if np.isinf(kept).any():
+        raise UsageError("an infinite value agrees with no other")
+    if not len(original):
+        return 0.0
+    known, released = linkage_points(original, masked)
+    label, _ = alike(map(codes_of, kept.T), len(kept))
+    return 100.0 * float(_agreement(known, released, label).sum()) / len(original)
+
+
 def _require_columns(group: Sequence[int], p: int) -> None:
     if not group or len(set(group)) < len(group) or not all(0 <= column < p for column in group):
         raise UsageError(
@@ -184,3 +226,29 @@ def _credit_of_depth(known: NDArray[np.float64], released: NDArray[np.float64], 
         ties = np.add.reduceat(np.where(near.squared == reach, those, 0), near.starts)
         credit[near.points] = np.clip((depth - nearer) / np.maximum(ties, 1), 0.0, 1.0)
     return credit
+
+
+def _agreement(
+    known: NDArray[np.float64], released: NDArray[np.float64], label: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Share of the nearest originals of each record that have its label."""
+    n = len(known)
+    if not known.shape[1]:
+        return np.bincount(label)[label] / n
+    place, _ = alike(map(codes_of, known.T), n)
+    people = np.bincount(place)
+    first = np.empty(len(people), dtype=np.intp)
+    # of equal records the last assignment stays
+    first[place[::-1]] = np.arange(n)[::-1]
+    labels = int(label.max()) + 1
+    pairs, counts = np.unique(place * labels + label, return_counts=True)
+    share = np.empty(n)
+    for near in nearest_places(known[first], released, 1):
+        best = np.minimum.reduceat(near.squared, near.starts)
+        tied = near.squared == near.spread(best)
+        pair = near.place * labels + near.spread(label[near.points])
+        at = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+        agreeing = np.where(tied & (pairs[at] == pair), counts[at], 0)
+        ties = np.add.reduceat(np.where(tied, people[near.place], 0), near.starts)
+        share[near.points] = np.add.reduceat(agreeing, near.starts) / ties
+    return share
