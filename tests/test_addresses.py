@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import masktron
-from cli_runner import Runner, numbers, write_data, write_rules
+from cli_runner import Runner, numbers, write_data, write_file, write_rules
 from masktron.addresses import AddressPath, address_in, hidden, is_address, parse_address, path_of
 from masktron.cli.options import place, without_passwords
 from masktron.errors import UsageError
@@ -82,8 +82,7 @@ def test_a_frame_becomes_a_table_and_leaves_no_file_of_another_name(
 
 
 def test_a_column_that_is_called_as_the_place_of_a_row_orders_nothing(tmp_path: Path) -> None:
-    data = tmp_path / "d.csv"
-    data.write_text("rowid,A\n5,1\n3,2\n9,3\n1,4\n")
+    data = write_file(tmp_path / "d.csv", "rowid,A\n5,1\n3,2\n9,3\n1,4\n")
     masktron.convert(data, f"sqlite:{tmp_path}/o.sqlite?table=t")
     masktron.convert(f"sqlite:{tmp_path}/o.sqlite?table=t", tmp_path / "back.csv")
     assert (tmp_path / "back.csv").read_text() == data.read_text()

@@ -9,6 +9,7 @@ import sys
 import time
 import weakref
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -269,19 +270,13 @@ def test_a_signal_in_a_callback_comes_again(capfd: pytest.CaptureFixture[str]) -
     assert sys.unraisablehook is hook
 
 
-def test_an_interrupt_in_this_process(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("masktron.cli.running.check_outputs", interrupt)
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [(KeyboardInterrupt, 130, "interrupted; nothing was written"), (MemoryError, 6, "error: out of memory")],
+)
+def test_what_ends_a_command_in_this_process(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], code: int, says: str
+) -> None:
+    monkeypatch.setattr("masktron.cli.running.check_outputs", Mock(side_effect=error))
     done = run("methods")
-    assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
-
-
-def test_no_memory_in_this_process(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("masktron.cli.running.check_outputs", full)
-    done = run("methods")
-    assert (done.code, done.err.splitlines()[0]) == (6, "error: out of memory")
+    assert (done.code, done.err.splitlines()[0]) == (code, says)

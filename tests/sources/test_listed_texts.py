@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import masktron
-from cli_runner import write_rules
+from cli_runner import write_file, write_rules
 
 SIZES = ["small", "large", "mid"] * 10
 
@@ -28,9 +28,7 @@ def said(rules: Path, data: masktron.api.Microdata, **more: object) -> tuple[str
 
 
 def csv_of(folder: Path) -> Path:
-    path = folder / "d.csv"
-    path.write_text("A,size\n" + "".join(f"{at}.5,{size}\n" for at, size in enumerate(SIZES)))
-    return path
+    return write_file(folder / "d.csv", "A,size\n" + "".join(f"{at}.5,{size}\n" for at, size in enumerate(SIZES)))
 
 
 SCHEMAS = {

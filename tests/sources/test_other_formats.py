@@ -58,11 +58,6 @@ UNKNOWN = {
 }
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 @pytest.mark.parametrize("name", KNOWN)
 def test_what_is_known(name: str) -> None:
     head, expected = KNOWN[name]

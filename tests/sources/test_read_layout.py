@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from cli_runner import write_file
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Field, Shape
 from masktron.sources.xml.layout import confirm
@@ -12,12 +15,7 @@ from masktron.sources.xml.plain import detect_layout, survey
 
 @pytest.fixture
 def write(tmp_path):
-    def write(text: str):
-        path = tmp_path / "data.xml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
+    return partial(write_file, tmp_path / "data.xml")
 
 
 RECORD = {

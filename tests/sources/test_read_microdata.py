@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from cli_runner import write_file
 from examples import examples, parts
 from masktron.errors import DocumentError
 from masktron.sources.records import Layout, Status
@@ -23,12 +25,7 @@ from masktron.sources.xml.plain import detect_layout, survey
 
 @pytest.fixture
 def write(tmp_path):
-    def write(text: str):
-        path = tmp_path / "data.xml"
-        path.write_text(text, encoding="utf-8", newline="")
-        return path
-
-    return write
+    return partial(write_file, tmp_path / "data.xml")
 
 
 def _read(path, **options):

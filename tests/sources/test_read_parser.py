@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from cli_runner import write_file
 from masktron.errors import DocumentError, RulebookError
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.parser import parse_tree
@@ -84,8 +85,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_tree_refuses(name, error, tmp_path):
     content, message, place = REFUSED[name]
-    path = tmp_path / "file.xml"
-    path.write_bytes(content)
+    path = write_file(tmp_path / "file.xml", content)
     with pytest.raises(error, match=message) as caught:
         parse_tree(path, error)
     assert caught.value.where.startswith(f"{path}:{place}" if place else str(path))
@@ -95,16 +95,14 @@ def test_tree_refuses(name, error, tmp_path):
 @pytest.mark.parametrize("name", [n for n in REFUSED if n != "too long"])
 def test_survey_refuses(name, tmp_path):
     content, message, place = REFUSED[name]
-    path = tmp_path / "file.xml"
-    path.write_bytes(content)
+    path = write_file(tmp_path / "file.xml", content)
     with pytest.raises(DocumentError, match=message) as caught:
         survey(path)
     assert caught.value.where.startswith(f"{path}:{place}" if place else str(path))
 
 
 def test_too_long_a_value_is_refused_in_columns(tmp_path):
-    path = tmp_path / "file.xml"
-    path.write_bytes(b"<Data><Record><V1>" + b"x" * 10_500_000 + b"</V1></Record></Data>")
+    path = write_file(tmp_path / "file.xml", b"<Data><Record><V1>" + b"x" * 10_500_000 + b"</V1></Record></Data>")
     layout, _ = survey(path)
     with pytest.raises(DocumentError, match="limit of 10,000,000 bytes"):
         read_records(path, layout)
@@ -123,8 +121,7 @@ def test_directory(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_unreadable(tmp_path):
-    path = tmp_path / "file.xml"
-    path.write_bytes(b"<Data/>")
+    path = write_file(tmp_path / "file.xml", b"<Data/>")
     path.chmod(0)
     with pytest.raises(DocumentError, match="cannot be read: Permission denied"):
         parse_tree(path)
@@ -136,16 +133,14 @@ def test_impossible_name():
 
 
 def test_a_file_name_is_never_taken_for_an_address(tmp_path):
-    path = tmp_path / "a#b%20?c=http:.xml"
-    path.write_bytes(b"<Data/>")
+    path = write_file(tmp_path / "a#b%20?c=http:.xml", b"<Data/>")
     assert parse_tree(path).getroot().tag == "Data"
     with pytest.raises(DocumentError, match="does not exist"):
         parse_tree("http://localhost:1/data.xml")
 
 
 def test_bare_document_type_is_fine(tmp_path):
-    path = tmp_path / "file.xml"
-    path.write_bytes(b"<!DOCTYPE Data>\n<Data>&lt;&#65;</Data>")
+    path = write_file(tmp_path / "file.xml", b"<!DOCTYPE Data>\n<Data>&lt;&#65;</Data>")
     assert parse_tree(path).getroot().text == "<A"
 
 
@@ -167,8 +162,7 @@ ENCODED = {
 
 @pytest.mark.parametrize("name", ENCODED)
 def test_encodings_are_read(name, tmp_path):
-    path = tmp_path / "file.xml"
-    path.write_bytes(ENCODED[name])
+    path = write_file(tmp_path / "file.xml", ENCODED[name])
     assert parse_tree(path).findtext("Record/V1") == "é5"
     layout, shape = survey(path)
     assert shape.flat

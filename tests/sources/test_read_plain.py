@@ -325,16 +325,6 @@ def test_not_plain(name, tmp_path):
         assert surveyed(path, block=block, prefix=prefix) is None
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize("name", spread(REFUSED, every=3))
-def test_refused_by_both(name, tmp_path):
-    path = written(tmp_path, REFUSED[name])
-    with pytest.raises(MasktronError):
-        survey_exactly(path)
-    for block, prefix in itertools.product(SOME_BLOCKS[3::4], prefixes(path)):
-        assert surveyed(path, block=block, prefix=prefix) is None
-
-
 class _Accepting:
     """A parser that finds nothing wrong."""
 
@@ -345,11 +335,14 @@ class _Accepting:
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("name", spread(REFUSED, every=3))
-def test_refused_by_what_does_not_trust_libxml2(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(establishing, "deaf_parser", _Accepting)
+def test_refused_by_both_and_by_what_does_not_trust_libxml2(name, tmp_path, monkeypatch):
     path = written(tmp_path, REFUSED[name])
-    for block, prefix in itertools.product((7, 1 << 20), prefixes(path)):
-        assert surveyed(path, block=block, prefix=prefix) is None
+    with pytest.raises(MasktronError):
+        survey_exactly(path)
+    for parser, blocks in ((establishing.deaf_parser, SOME_BLOCKS[3::4]), (_Accepting, (7, 1 << 20))):
+        monkeypatch.setattr(establishing, "deaf_parser", parser)
+        for block, prefix in itertools.product(blocks, prefixes(path)):
+            assert surveyed(path, block=block, prefix=prefix) is None
 
 
 def test_few_records_are_odd_where_few_need_be(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import masktron
-from cli_runner import Runner, numbers, write_rules
+from cli_runner import numbers, write_file, write_rules
 from made_up_source import BlockFormat, blocks_known
 from masktron.config import ReadOptions
 from masktron.errors import DocumentError, UsageError
@@ -89,19 +89,12 @@ def test_findings_name_the_line_of_the_file(tmp_path: Path, rules: Path) -> None
 
 
 def test_errors_name_the_file_and_not_the_document(tmp_path: Path, rules: Path) -> None:
-    data = tmp_path / "bad.blocks"
-    data.write_text("Id=1\nA\n")
+    data = write_file(tmp_path / "bad.blocks", "Id=1\nA\n")
     with pytest.raises(DocumentError, match="'A' is no field") as caught:
         masktron.validate(data, rules)
     assert caught.value.where == f"{data}:2"
     with pytest.raises(DocumentError, match="the file does not exist"):
         masktron.validate(tmp_path / "none.blocks", rules)
-
-
-def test_explain_plans_the_masking(data: Path, rules: Path) -> None:
-    result = masktron.explain(rules, data, k=3, roles={"Id": "record-id"})
-    assert result.obstacle is None
-    assert [(rule.id, rule.fired) for rule in result.rules] == [("R1", 40), ("R2", 40)]
 
 
 def test_what_mask_writes_has_the_format_and_complies(tmp_path: Path, data: Path, rules: Path) -> None:
@@ -125,16 +118,6 @@ def test_what_mask_writes_has_the_format_and_complies(tmp_path: Path, data: Path
     assert {figure.name for figure in result.figures} >= {"il1s", "block_k"}
 
 
-def test_records_that_break_a_rule_are_left_out(tmp_path: Path, rules: Path) -> None:
-    rows = rows_of()
-    rows[7]["A"] = -5
-    data, out = write_blocks(tmp_path / "bad.blocks", rows), tmp_path / "masked.blocks"
-    done = masktron.mask(data, rules, out, k=3, roles={"Id": "record-id"}, invalid="exclude", order="keep")
-    assert done.excluded == (7,)
-    ids = open_source(out).records().columns["Id"].lexemes.tolist()
-    assert ids == [str(row["Id"]) for i, row in enumerate(rows) if i != 7]
-
-
 def test_the_same_records_in_xml_are_masked_alike(tmp_path: Path, data: Path, rules: Path) -> None:
     """Nothing but the bytes around the values depends on the format."""
     other = tmp_path / "data.xml"
@@ -149,9 +132,3 @@ def test_the_same_records_in_xml_are_masked_alike(tmp_path: Path, data: Path, ru
         columns.append({name: column.lexemes for name, column in records.columns.items()})
     assert columns[0].keys() == columns[1].keys()
     assert all(np.array_equal(columns[0][name], columns[1][name]) for name in columns[0])
-
-
-def test_the_command_line_takes_it(data: Path, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = Runner(capsys)("validate", data, "--rules", rules)
-    assert done.code == 0
-    assert "40 records" in done.out

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cli_runner import write_file
 from examples import examples
 from flat_files import ATTRIBUTE_VALUES, SPACES, TAME_VALUES, flat_files
 from masktron.errors import DocumentError
@@ -194,16 +195,14 @@ def test_no_record_is_told_by_how_it_was_indented(tmp_path):
 
 @pytest.mark.parametrize("order", [None, np.array([2, 0, 1])])
 def test_no_record_is_kept(tmp_path, order):
-    path = tmp_path / "data.xml"
-    path.write_text("<D>\n " + "<R><A>1</A></R>\n " * 2 + "<R><A>1</A></R>\n</D>")
+    path = write_file(tmp_path / "data.xml", "<D>\n " + "<R><A>1</A></R>\n " * 2 + "<R><A>1</A></R>\n</D>")
     options = {"keep": np.zeros(3, dtype=np.bool_), "order": order}
     new = columns(A=["1", "2", "3"])
     assert written(path, new, **options) == by_trees(path, new, **options)
 
 
 def test_texts_longer_than_the_room_for_them(tmp_path):
-    path = tmp_path / "data.xml"
-    path.write_text("<D>" + "<R><A>1</A><B>2</B></R>" * 3 + "</D>")
+    path = write_file(tmp_path / "data.xml", "<D>" + "<R><A>1</A><B>2</B></R>" * 3 + "</D>")
     long = "&" * 2_000_000
     assert (
         written(path, columns(A=[long, None, long], B=["1", long, long]))
@@ -216,8 +215,7 @@ def test_texts_longer_than_the_room_for_them(tmp_path):
 
 
 def test_a_source_that_changed_after_the_survey_is_refused(tmp_path):
-    path = tmp_path / "data.xml"
-    path.write_text("<D>" + "<R><A>1</A></R>" * 3 + "</D>")
+    path = write_file(tmp_path / "data.xml", "<D>" + "<R><A>1</A></R>" * 3 + "</D>")
     layout, _, plain = survey_plain(path)
     os.utime(path, (1, 1))
     with pytest.raises(DocumentError, match="changed while it was being read"):
@@ -226,8 +224,7 @@ def test_a_source_that_changed_after_the_survey_is_refused(tmp_path):
 
 
 def test_what_is_written_is_flat_and_plain(tmp_path):
-    path = tmp_path / "data.xml"
-    path.write_text("<D>\n" + "<R>\n<A>1</A></R>" * 3 + "\n</D>")
+    path = write_file(tmp_path / "data.xml", "<D>\n" + "<R>\n<A>1</A></R>" * 3 + "\n</D>")
     (tmp_path / "new.xml").write_bytes(written(path, columns(A=["1", "2", "<3>"])))
     found = survey_plain(tmp_path / "new.xml")
     assert found is not None
@@ -254,8 +251,7 @@ class MadeWhenAsked(Mapping[str, Coded]):
 
 @pytest.mark.parametrize("write", [written, by_trees])
 def test_new_texts_are_not_made_for_each_record(write, tmp_path):
-    path = tmp_path / "data.xml"
-    path.write_text("<D>" + "<R><A>1</A><B><![CDATA[2]]></B></R>" * 40 + "</D>")
+    path = write_file(tmp_path / "data.xml", "<D>" + "<R><A>1</A><B><![CDATA[2]]></B></R>" * 40 + "</D>")
     new = MadeWhenAsked(columns(A=["x"] * 40, B=["y"] * 40))
     assert write(path, new).count(b"<A>x</A><B>y</B>") == 40
     assert max(new.asked.values()) <= 4

@@ -52,6 +52,12 @@ class Runner:
         return Outcome(int(code or 0), captured.out, captured.err)
 
 
+def write_file(path: Path, content: str | bytes) -> Path:
+    """Write a file, and return where it is."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
 def write_rules(path: Path, *tests: str, binding: str = "", context: str = "Record", extra: str = "") -> Path:
     """Write a rulebook with one pattern per test; ids are R1, R2, ..."""
     escaped = [test.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") for test in tests]

@@ -21,11 +21,6 @@ from masktron.write import atomic
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 @pytest.fixture(autouse=True)
 def nothing_forbidden() -> Iterator[None]:
     before = os.umask(0)

@@ -183,7 +183,6 @@ def test_values_without_a_text_form_are_refused_with_their_record(kind: Any, val
 
 UNFIT: list[tuple[pa.DataType, str, str]] = [
     (pa.int8(), "128", "out of range"),
-    (pa.int8(), "1e30", "out of range"),
     (pa.int64(), "1e999999999", "it is no number"),
     (pa.int64(), "1e300", "out of range"),
     (pa.uint8(), "-1", "out of range"),
@@ -195,8 +194,6 @@ UNFIT: list[tuple[pa.DataType, str, str]] = [
     (pa.decimal128(5, 2), "1000", "out of range"),
     (pa.decimal32(5, 2), "1000", "out of range"),
     (pa.decimal128(5, 2), "1.005", "it has more fraction digits"),
-    (pa.decimal128(5, 2), "1e-300", "it has more fraction digits"),
-    (pa.decimal128(5, 2), "1e300", "out of range"),
     (pa.decimal128(5, -3), "1500", "it has more fraction digits"),
     (pa.bool_(), "yes", "neither true nor false"),
     (pa.date32(), "2024-02-30", "it is no date"),

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import masktron
+from cli_runner import write_file
 from fuzzed_files import damaged, honest_files
 from masktron import memory
 from masktron.errors import DocumentError, ResourceError, UsageError
@@ -114,8 +115,7 @@ def start_too_many_threads(path: Path) -> None:
 def test_a_reader_without_memory_is_no_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: Callable[[Path], None]
 ) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("A\n1\n")
+    path = write_file(tmp_path / "a.csv", "A\n1\n")
     monkeypatch.setattr(CsvFormat, "read", lambda _, place, options: fail(place))
     with pytest.raises(ResourceError, match="asks for more memory") as told:
         open_source(path).require_readable()
@@ -146,8 +146,7 @@ start()
 
 
 def test_a_library_that_crashes_is_an_error_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("A\n1\n")
+    path = write_file(tmp_path / "a.csv", "A\n1\n")
     command = [sys.executable, "-c", CRASHING, "convert", str(path), "--out", str(tmp_path / "out.csv")]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "crash": "1"}, check=False)
     assert done.returncode == 4, done.stderr
@@ -246,8 +245,7 @@ def test_a_query_cannot_open_what_was_shut(tmp_path: Path) -> None:
 
 def spanning(path: Path, part: str, before: bytes, after: bytes) -> Path:
     """Write a workbook of one cell, with a part changed."""
-    source = path.with_name("a.csv")
-    source.write_text("A\n1\n")
+    source = write_file(path.with_name("a.csv"), "A\n1\n")
     masktron.convert(source, path)
     replace_part(path, part, before, after)
     return path
@@ -335,27 +333,33 @@ def test_a_count_of_variables_that_lies_is_refused_at_once(tmp_path: Path, hones
     assert time.monotonic() - begun < 10
 
 
-def test_a_length_that_goes_back_in_a_dictionary_is_refused(tmp_path: Path, honest: dict[str, bytes]) -> None:
+@pytest.mark.parametrize(
+    "record",
+    [
+        # documents of -1 lines: the record would be read again and again
+        b"\6\0\0\0" + (-1).to_bytes(4, "little", signed=True) + b"\7\0\0\0",
+        b"\6\0\0\0" + (1 << 24).to_bytes(4, "little"),
+    ],
+    ids=["back", "beyond the end"],
+)
+def test_a_length_in_a_dictionary_that_lies_is_refused(
+    tmp_path: Path, honest: dict[str, bytes], record: bytes
+) -> None:
     from masktron.sources.tables.spss_dictionary import spss_dictionary
 
     content = honest["plain.sav"]
-    # documents of -1 lines: the record would be read again and again
-    record = b"\6\0\0\0" + (-1).to_bytes(4, "little", signed=True)
-    path = tmp_path / "a.sav"
-    path.write_bytes(content[:176] + record + b"\7\0\0\0" + content[176:])
+    path = write_file(tmp_path / "a.sav", content[:176] + record + content[176:])
     with pytest.raises(ValueError, match="a length in its dictionary lies"):
         spss_dictionary(path)
 
 
-def test_a_length_beyond_the_end_of_a_dictionary_is_refused(tmp_path: Path, honest: dict[str, bytes]) -> None:
-    from masktron.sources.tables.spss_dictionary import spss_dictionary
-
-    content = honest["plain.sav"]
-    record = b"\6\0\0\0" + (1 << 24).to_bytes(4, "little")
-    path = tmp_path / "a.sav"
-    path.write_bytes(content[:176] + record + content[176:])
-    with pytest.raises(ValueError, match="a length in its dictionary lies"):
-        spss_dictionary(path)
+@pytest.mark.parametrize("suffix", ["sav", "dta", "xpt", "sas7bdat"])
+@pytest.mark.parametrize("content", [b"", b"no data", b"$FL2" + b"\0" * 300], ids=["empty", "text", "zeros"])
+def test_what_is_no_such_file_is_one_error(tmp_path: Path, suffix: str, content: bytes) -> None:
+    path = write_file(tmp_path / f"bad.{suffix}", content)
+    with pytest.raises(DocumentError) as caught:
+        open_source(path).require_readable()
+    assert caught.value.where == str(path)
 
 
 @pytest.mark.parametrize("reading", ["adbc", "sqlite3"])
@@ -379,8 +383,7 @@ def test_no_connection_to_sqlite_trusts_the_schema(
 def test_damage_that_made_a_fault_is_told_of_the_file(
     tmp_path: Path, honest: dict[str, bytes], name: str, seed: int
 ) -> None:
-    path = tmp_path / name
-    path.write_bytes(damaged(name, honest[name], seed))
+    path = write_file(tmp_path / name, damaged(name, honest[name], seed))
     with pytest.raises(DocumentError) as told:
         read(path)
     assert str(path) in told.value.where
@@ -392,8 +395,7 @@ def require_one_error(honest: dict[str, bytes], folder: Path, names: list[str], 
     with reader() as apart:
         for name in names:
             for seed in seeds:
-                path = folder / name
-                path.write_bytes(damaged(name, honest[name], seed))
+                path = write_file(folder / name, damaged(name, honest[name], seed))
                 found = apart.read(path)
                 left = [one.name for one in folder.iterdir() if one != path]
                 # a length that lies may ask for more memory than there is: then it gets none

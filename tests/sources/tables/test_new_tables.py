@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import masktron
-from cli_runner import Runner, numbers, write_rules
+from cli_runner import Runner, numbers, write_file, write_rules
 from masktron.addresses import AddressPath, path_of
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
@@ -33,15 +33,8 @@ BOTH = pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
-@pytest.fixture
 def data(tmp_path: Path) -> Path:
-    path = tmp_path / "a.csv"
-    path.write_text("A,B,T,x\n1,2,3,\n4,0.5,4.5,007\n")
-    return path
+    return write_file(tmp_path / "a.csv", "A,B,T,x\n1,2,3,\n4,0.5,4.5,007\n")
 
 
 def at(file: Path, table: str) -> Path:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import masktron
-from cli_runner import Runner, write_rules
+from cli_runner import Runner, write_file, write_rules
 from masktron.addresses import AddressPath, parse_address
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
@@ -41,11 +41,6 @@ from postgres_server import server
 def place() -> Iterator[str]:
     with server() as address:
         yield address
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
 
 
 def at(place: str, table: str) -> AddressPath:
@@ -440,8 +435,7 @@ def test_a_connection_that_is_cut_leaves_no_table(
 
 @pytest.mark.full
 def test_a_server_that_stops_leaves_no_table_and_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = tmp_path / "a.csv"
-    data.write_text("a,b\n1,2\n")
+    data = write_file(tmp_path / "a.csv", "a,b\n1,2\n")
     stack = server()
     own = stack.__enter__()
     stopped = False
@@ -461,8 +455,7 @@ def test_a_server_that_stops_leaves_no_table_and_one_error(tmp_path: Path, monke
 
 
 def test_who_was_faster_keeps_his_table(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = tmp_path / "a.csv"
-    data.write_text("a,b\n1,2\n")
+    data = write_file(tmp_path / "a.csv", "a,b\n1,2\n")
     proper = transaction._require_same
 
     def meanwhile(*arguments: object) -> None:

@@ -221,16 +221,6 @@ def test_a_data_set_is_not_written(data_set: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out.sas7bdat").exists()
 
 
-@pytest.mark.parametrize("suffix", ["xpt", "sas7bdat"])
-@pytest.mark.parametrize("content", [b"", b"no data", b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!"])
-def test_what_is_no_such_file_is_one_error(tmp_path: Path, suffix: str, content: bytes) -> None:
-    path = tmp_path / f"bad.{suffix}"
-    path.write_bytes(content)
-    with pytest.raises(DocumentError) as caught:
-        open_source(path).require_readable()
-    assert caught.value.where == str(path)
-
-
 def test_several_data_sets_in_one_file_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.xpt", 5)
     content = path.read_bytes()

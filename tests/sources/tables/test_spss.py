@@ -298,15 +298,6 @@ def test_decimals_are_numbers(tmp_path: Path) -> None:
     assert meta.original_variable_types["n"] == "F8.2"
 
 
-@pytest.mark.parametrize("content", [b"", b"no data", b"$FL2" + b"\0" * 300])
-def test_what_is_no_such_file_is_one_error(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "bad.sav"
-    path.write_bytes(content)
-    with pytest.raises(DocumentError) as caught:
-        open_source(path).require_readable()
-    assert caught.value.where == str(path)
-
-
 def test_a_file_that_is_cut_short_is_refused(survey: Path) -> None:
     survey.write_bytes(survey.read_bytes()[:-40])
     with pytest.raises(DocumentError, match="cannot read this file"):

@@ -12,7 +12,7 @@ import pyreadstat
 import pytest
 
 from cli_runner import Runner, write_rules
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
@@ -207,15 +207,6 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
 def test_names_that_stata_does_not_have_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="Stata has no variable named"):
         table_format("stata").create(tmp_path / "new.dta", table_of_texts({name: ["1"]}), {})
-
-
-@pytest.mark.parametrize("content", [b"", b"no data", b"<stata_dta><header><release>118</release>"])
-def test_what_is_no_such_file_is_one_error(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "bad.dta"
-    path.write_bytes(content)
-    with pytest.raises(DocumentError) as caught:
-        open_source(path).require_readable()
-    assert caught.value.where == str(path)
 
 
 def test_the_largest_integers_of_a_type_stand_for_missing_values(tmp_path: Path) -> None:

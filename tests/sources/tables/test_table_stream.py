@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import masktron
-from cli_runner import Runner, numbers, write_rules
+from cli_runner import Runner, numbers, write_file, write_rules
 from masktron.errors import DocumentError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
@@ -95,8 +95,7 @@ def files(draw: st.DrawFn) -> tuple[bytes, dict[str, str]]:
 @given(files())
 def test_csv_in_blocks_is_the_whole_file(made: tuple[bytes, dict[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "d.csv"
-        path.write_bytes(made[0])
+        path = write_file(Path(folder) / "d.csv", made[0])
         require_same(CsvFormat(), path, **made[1], header="yes")
 
 
@@ -131,8 +130,7 @@ def test_a_survey_in_blocks_is_that_of_the_whole(made: tuple[bytes, dict[str, st
 @given(files(), st.data())
 def test_the_kernel_sees_every_other_cell(made: tuple[bytes, dict[str, str]], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
-        path = Path(folder) / "d.csv"
-        path.write_bytes(made[0])
+        path = write_file(Path(folder) / "d.csv", made[0])
         stream = streamed(CsvFormat(), path, **made[1], header="yes")
         if not stream.count:
             return
@@ -168,8 +166,7 @@ def test_what_is_told_of_a_file_does_not_depend_on_blocks(
 ) -> None:
     """A stream has nothing to say, and leaves it to reading; or it says what reading does."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "d.csv"
-        path.write_bytes(made[0][:at] + put + made[0][at:])
+        path = write_file(Path(folder) / "d.csv", made[0][:at] + put + made[0][at:])
         for options in ({}, made[1], {"delimiter": ";"}):
             require_alike(path, options)
 
@@ -181,22 +178,18 @@ def test_what_is_told_of_a_file_does_not_depend_on_blocks(
         ("1,2\n3,4\n", "the first line holds numbers, not names"),
         ("A,\n1,2\n", "column 2 has no name"),
         ("A,A\n1,2\n", "columns 1 and 2 are both named 'A'"),
-        ("7,x\n" + "1,y\n" * 20 + "2,x\n", "the first line seems to be a record"),
-        ("A;B\n" + "1;2\n" * 20 + "1;2,5\n", "all values of column 'B' are numbers, some with a comma"),
         ("A;B\n" + "1;2,5\n" * 9 + "1;\n" * 20, "all values of column 'B' are numbers, some with a comma"),
     ],
 )
 def test_a_stream_refuses_what_reading_refuses(text: str, says: str, tmp_path: Path) -> None:
-    path = tmp_path / "d.dat"
-    path.write_text(text)
+    path = write_file(tmp_path / "d.dat", text)
     assert says in str(require_alike(path, {}))
     with pytest.raises(DocumentError, match=says):
         list(streamed(CsvFormat(), path).blocks())
 
 
 def test_a_stream_knows_the_lines_of_a_single_column_with_empty_ones(tmp_path: Path) -> None:
-    path = tmp_path / "d.csv"
-    path.write_text('"A\nB"\n' + "\n1\n" * 12 + '"2\n2"\n\n')
+    path = write_file(tmp_path / "d.csv", '"A\nB"\n' + "\n1\n" * 12 + '"2\n2"\n\n')
     require_alike(path, {"delimiter": ";"})
     stream = streamed(CsvFormat(), path, delimiter=";")
     assert stream.lines(0, stream.count).tolist() == [*range(3, 28), 29]
@@ -441,8 +434,7 @@ def test_a_large_table_is_read_again_with_kernels(tmp_path: Path, monkeypatch: p
 @given(st.integers(1, 9), st.integers(1, 30))
 def test_nothing_of_the_blocks_is_kept(rows: int, blocks: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "d.csv"
-        path.write_text("A,B\n" + f"{'x' * 20},1\n" * rows * blocks)
+        path = write_file(Path(folder) / "d.csv", "A,B\n" + f"{'x' * 20},1\n" * rows * blocks)
         stream = streamed(CsvFormat(), path)
         assert max(len(block[0]) for block in stream.blocks()) <= 3
 
@@ -464,8 +456,7 @@ def test_frames_and_addresses_are_masked_over_their_own_columns(
 
 @pytest.mark.parametrize("text", ["\ufeffA,B\n1,2\n", "A,B\n1,2\n\ufeff3,4\n\ufeff5,6\n"])
 def test_a_byte_order_mark_among_the_cells_is_a_character(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "d.csv"
-    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    path = write_file(tmp_path / "d.csv", b"\xef\xbb\xbf" + text.encode())
     table = CsvFormat().read(path, {})
     require_same(CsvFormat(), path)
     assert text[0] != "\ufeff" or table.variables[0].column == "\ufeffA"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli_runner import Runner, numbers, write_rules
+from cli_runner import Runner, numbers, write_file, write_rules
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.job import context_names
 from masktron.rulebook.schematron.reader import read_rules
@@ -41,8 +41,7 @@ SPACE = '<ns prefix="b" uri="urn:b"/>'
 def test_rules_say_what_the_elements_are_called(
     context: str, test: str, ns: str, names: TwinNames, tmp_path: Path
 ) -> None:
-    path = tmp_path / "r.sch"
-    path.write_text(SCHEMA.format(context=context, test=test, ns=ns))
+    path = write_file(tmp_path / "r.sch", SCHEMA.format(context=context, test=test, ns=ns))
     assert twin_names({"A", "B"}, None, context_names(read_rules(path))) == names
 
 

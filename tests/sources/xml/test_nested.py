@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli_runner import write_file
 from examples import examples
 from masktron.errors import DocumentError
 from masktron.sources.level_tables import LevelTables
@@ -33,12 +35,7 @@ HOUSEHOLDS = """<Survey wave="1">
 
 @pytest.fixture
 def write(tmp_path):
-    def write(text: str | bytes) -> Path:
-        path = tmp_path / "data.xml"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
+    return partial(write_file, tmp_path / "data.xml")
 
 
 def read(path: Path, **options: object) -> LevelTables:
@@ -96,17 +93,6 @@ def test_names_of_fields_say_the_level_where_two_have_them(write):
     assert tree.named("A") is None
     assert tree.candidates("A") == ("H/A", "P/A")
     assert tree.named("P/B") == tree.named("B") == (("P",), tree.top.children[0].field("B"))
-
-
-@pytest.mark.parametrize(
-    ("counts", "least", "most"), [([2, 2], 2, 2), ([0, 2], 0, 2), ([3, 0], 0, 3), ([1, 4, 2], 1, 4), ([2, 1], 1, 2)]
-)
-def test_children_of_a_parent_are_counted(counts, least, most, write):
-    text = "".join(f"<H><A/>{'<P><B/></P>' * count}</H>" for count in counts)
-    tree = survey_levels(write(f"<D>{text}</D>"))[2]
-    assert tree is not None
-    (person,) = tree.top.children
-    assert (person.count, person.least, person.most) == (sum(counts), least, most)
 
 
 @pytest.mark.parametrize(
