@@ -29,9 +29,3 @@ def test_a_shell_reads_what_it_was(text: str) -> None:
     word = shell_word(text)
     assert shlex.split(word) == [text]
     assert subprocess.run(["sh", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout.decode() == text
-
-
-def test_single_quotes_stand_in_double_ones() -> None:
-    assert shell_word("R != 'N'") == "\"R != 'N'\""
-    assert shell_word("'!x'") == shlex.quote("'!x'")
-    assert shell_word("r=Role = 'partner'") == "\"r=Role = 'partner'\""

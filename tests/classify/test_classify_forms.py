@@ -104,13 +104,6 @@ def table(form: Form) -> list[bool]:
     return [holds(form, record) for record in RECORDS]
 
 
-@given(forms, forms)
-def test_conjoin_and_disjoin_are_and_and_or_on_every_record(one: Form, two: Form) -> None:
-    first, second = table(one), table(two)
-    assert table(conjoin(one, two)) == [a and b for a, b in zip(first, second, strict=True)]
-    assert table(disjoin(one, two)) == [a or b for a, b in zip(first, second, strict=True)]
-
-
 @given(forms)
 def test_reduction_is_idempotent(form: Form) -> None:
     reduced = disjoin(form)

@@ -136,23 +136,9 @@ def form_holds(edit: Edit, record: Mapping[str, CellValue]) -> bool:
     return holds(form_of(edit.constraint), record)
 
 
-@examples(40, full=500)
-@given(combined(simple_1), loose_records)
-def test_the_form_of_an_xpath_1_test_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
-    expected = bool(etree.XPath(f"boolean({test})")(element(record)))
-    assert form_holds(edit_of(test), record) == expected
-
-
 sums_1 = st.tuples(sums(st.one_of(fields, fields, constants)), relations, sums(st.one_of(fields, constants))).map(
     " ".join
 )
-
-
-@examples(25, full=300)
-@given(st.one_of(sums_1, sums_1.map(lambda test: f"not({test})"), combined(sums_1)), loose_records)
-def test_the_form_of_a_sum_of_products_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
-    expected = bool(etree.XPath(f"boolean({test})")(element(record)))
-    assert form_holds(edit_of(test), record) == expected
 
 
 @examples(6, full=150)
@@ -219,12 +205,6 @@ simple_2 = st.one_of(
     st.tuples(st.sampled_from(TEXTS), relations, words).map(" ".join),
     st.sampled_from(("T1 = ('a', 'b')", "T1 != ('a', 'b')", "matches(T1, '^a')", "T1 = T2", "T1 < T2", "T1 eq 'a'")),
 )
-
-
-@examples(12, full=400)
-@given(combined(simple_2), clean_records)
-def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
-    assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
 
 
 def by_saxon(test: str, record: Mapping[str, str | None]) -> bool:
@@ -297,17 +277,22 @@ roundings = st.tuples(
 roundings = st.one_of(roundings, roundings.map(lambda test: f"not({test})"))
 
 
-@examples(25, full=300)
-@given(roundings, loose_records)
-def test_the_form_of_a_rounded_number_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
+TESTS_1 = {
+    "any": combined(simple_1),
+    "sums of products": st.one_of(sums_1, sums_1.map(lambda test: f"not({test})"), combined(sums_1)),
+    "roundings": roundings,
+}
+
+
+@pytest.mark.parametrize("kind", TESTS_1)
+@examples(30, full=400)
+@given(data=st.data(), record=loose_records)
+def test_the_form_of_an_xpath_1_test_agrees_with_libxml2(
+    kind: str, data: st.DataObject, record: dict[str, str | None]
+) -> None:
+    test = data.draw(TESTS_1[kind])
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
-
-
-@examples(25, full=300)
-@given(roundings, clean_records)
-def test_the_form_of_a_rounded_number_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
-    assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
 
 
 ratios = st.tuples(st.sampled_from(NUMBERS), st.sampled_from(DIVISORS), sums(fields)).map(
@@ -320,10 +305,20 @@ tolerances = st.tuples(
 ).map(lambda p: f"abs({p[0]} + 0) {p[1]} {p[2]}")
 
 
-@pytest.mark.full
-@examples(10, full=300)
-@given(st.one_of(tolerances, tolerances.map(lambda test: f"not({test})"), combined(tolerances)), clean_records)
-def test_the_form_of_a_tolerance_on_products_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
+TESTS_2 = {
+    "any": combined(simple_2),
+    "roundings": roundings,
+    "tolerances": st.one_of(tolerances, tolerances.map(lambda test: f"not({test})"), combined(tolerances)),
+}
+
+
+@pytest.mark.parametrize("kind", TESTS_2)
+@examples(12, full=350)
+@given(data=st.data(), record=clean_records)
+def test_the_form_of_an_xpath_2_test_agrees_with_saxon(
+    kind: str, data: st.DataObject, record: dict[str, str | None]
+) -> None:
+    test = data.draw(TESTS_2[kind])
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
 
 

@@ -35,8 +35,6 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     # linear equality
     ("1.0 * number(V9) + 1.0 * number(V10) = number(V14)", {}, "linear", SUM),
     ("V9 + V10 = V14", {}, "linear", SUM),
-    ("V14 = V10 + V9", {}, "linear", SUM),
-    ("V14 - V9 = V10", {}, "linear", SUM),
     ("0 = V14 - (V9 + V10)", {}, "linear", SUM),
     ("2 * V9 + 2 * V10 - V14 * 2 = 0", {}, "linear", SUM),
     ("(V9 + V10) div 2 = 0.5 * V14", {}, "linear", SUM),
@@ -51,14 +49,12 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("sum(V1 | V2 | V3) = V4", {}, "linear", "V1 + V2 + V3 = V4, or 7 alternatives with missing fields"),
     # product
     ("number(V5) * number(V15) = number(V16)", {}, "product", PRODUCT),
-    ("V16 = V15 * V5", {}, "product", PRODUCT),
     ("V5 * V15 - V16 = 0", {}, "product", PRODUCT),
     ("V16 div V15 = V5", {}, "product", f"{PRODUCT} and V15 != 0"),
     ("V5 * (V1 + V2) = V3", {}, "product", "V1 * V5 + V2 * V5 = V3"),
     ("V5 * V15 <= V16", {}, "product", "V5 * V15 <= V16"),
     # sums of products
     ("V1 * V2 + V3 * V4 = V5", {}, "product", SUM_OF_PRODUCTS),
-    ("V5 - V4 * V3 = V2 * V1", {}, "product", SUM_OF_PRODUCTS),
     ("0.5 * number(V5) = (V1 * V2 + V3 * V4) div 2", {}, "product", SUM_OF_PRODUCTS),
     ("number(V1) * V2 <= V3 + V4", {}, "product", "V1 * V2 <= V3 + V4"),
     ("not(V3 + V4 < number(V1) * V2)", {}, "product",
@@ -71,7 +67,6 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("(V1 * V2 - V3) * (V1 * V2 - V3) <= 0.25", {}, "product", RATIO),
     # range
     ("0 <= number(V3) and number(V3) <= 7500", {}, "values", RANGE),
-    ("V3 >= 0 and 7500 >= V3", {}, "values", RANGE),
     ("number(V3) ge 0 and number(V3) le 7500", V2, "values", RANGE),
     ("xs:decimal(V3) ge 0 and xs:decimal(V3) le 7500", V2, "values", RANGE),
     ("V3 < 0 or V3 > 7500", REPORT, "values", RANGE + " or V3 missing"),
@@ -98,11 +93,9 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     # governing: order, IF ... THEN
     ("V3 <= V7", {}, "governing", ORDER),
     ("number(V7) ge number(V3)", V2, "governing", ORDER),
-    ("V3 - V7 <= 0", {}, "governing", ORDER),
     ("every $x in (number(V3)) satisfies $x <= V7", V2, "governing", ORDER),
     ("../V7 >= .", {"context": "V3"}, "governing", ORDER + " or V3 absent"),
     ("not(number(V8) < 1115) or (number(V13) <= number(V12))", {}, "governing", IF_THEN),
-    ("not(V8 < 1115 and not(number(V13) <= V12))", {}, "governing", IF_THEN),
     ("V13 <= V12", {"context": "Record[V8 < 1115]"}, "governing", IF_THEN),
     ("V8 < 1115 and not(V13 <= V12)", REPORT, "governing", IF_THEN),
     ("if (V8 < 1115) then V13 <= number(V12) else true()", V2, "governing", IF_THEN_2),
@@ -112,8 +105,6 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("(V1 > 0) + (V2 > 0) >= 1", {}, "governing", "V1 > 0 or V2 > 0"),
     # balance with tolerance
     ("abs(V1 + V2 - V3) <= 2", V2, "linear", TOLERANCE),
-    ("abs(V3 - (V1 + V2)) le 2", V2, "linear", TOLERANCE),
-    ("2 >= abs(V1 + V2 - V3)", V2, "linear", TOLERANCE),
     ("V1 + V2 - V3 <= 2 and V3 - V2 - V1 <= 2", {}, "linear", TOLERANCE),
     ("(V1 + V2 - V3) * (V1 + V2 - V3) <= 4", {}, "linear", TOLERANCE),
     ("abs(V1 + V2 - V3) > 2", {**V2, **REPORT}, "linear", TOLERANCE + " or V1 absent or V2 absent or V3 absent"),
@@ -131,9 +122,7 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
     ("AGE = floor(AGE)", {}, "values", WHOLE),
     ("number(AGE) mod 1 = 0", {}, "values", WHOLE),
     ("round(AGE) = number(AGE)", {}, "values", WHOLE),
-    ("AGE - floor(AGE) = 0", {}, "values", WHOLE),
     ("AGE <= floor(AGE)", {}, "values", WHOLE),
-    ("ceiling(AGE) <= AGE", {}, "values", WHOLE),
     ("not(AGE != floor(AGE))", {}, "values", WHOLE + " or AGE absent"),
     ("AGE != floor(AGE)", REPORT, "values", WHOLE + " or AGE absent"),
     ("not(number(AGE) != floor(number(AGE)))", {}, "values", WHOLE),
@@ -168,27 +157,6 @@ SPELLINGS: list[tuple[str, dict[str, Any], str, str]] = [
 def test_spelling(test: str, options: dict[str, Any], name: str, form: str) -> None:
     edit = edit_of(test, **options)
     assert (edit.name, render_form(form_of(edit.constraint))) == (name, form)
-
-
-CROSS_RECORD = [
-    ("count(//Record[ID = current()/ID]) = 1", "unique"),
-    ("count(/Records/Record[ID = current()/ID]) < 2", "unique"),
-    ("not(ID = preceding-sibling::Record/ID)", "unique"),
-    ("not(preceding-sibling::Record[ID = current()/ID])", "unique"),
-    ("count(//Record/ID) = count(distinct-values(//Record/ID))", "unique"),
-    ("count(//Record) >= 10", "count"),
-    ("sum(//Record/V1) = 1000", "total"),
-    ("V1 <= 0.5 * sum(../Record/V1)", "total"),
-    ("V1 >= preceding-sibling::Record[1]/V1", "other"),
-    ("every $r in //Record satisfies $r/V1 > 0", "other"),
-]
-
-
-@pytest.mark.parametrize(("test", "kind"), CROSS_RECORD)
-def test_cross_record(test: str, kind: str) -> None:
-    edit = edit_of(test, version="2.0")
-    assert edit.name == "cross-record"
-    assert edit.constraint.kind == kind  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -246,70 +214,29 @@ def test_classification_is_total_and_ordered() -> None:
     spread(
         [
             "()",
-            "(1, 2)",
             "map{'a': V1}('a') = 1",
             "function($x) { $x }(V1)",
             "V1 is V2",
-            "V1 instance of xs:integer",
             "V1 div 0 = 1",
-            "0 div 0 = V1",
             "1e400 > V1",
             "sum(()) = 0",
-            "max(()) = 1",
-            "avg((V1, V2)) > 3",
-            "count(*) = 3",
-            "-(-V1) = --V2",
-            "V1 idiv 2 = 1",
-            "V1/V2/V3 = 1",
             "..",
-            ".",
-            "/",
-            "//V1",
             "@*",
-            "text()",
-            "comment()",
             "string-join((V1, V2), ',') = 'a,b'",
-            "V1 || V2 = 'ab'",
             "(V1, V2)[1] = 3",
-            "V1[1][. > 2]",
             "id('x')",
             "last()",
             "let $x := V1, $y := $x return $y = 2",
-            "for $x in (V1, V2) return $x > 1",
-            "some $x in * satisfies $x = 1",
             "every $x in () satisfies false()",
-            "V1 = (V2, V3)",
             "(V1, V2) != (1, 'a')",
-            "V1 = true()",
-            "not(not(V1))",
-            "boolean(0)",
-            "boolean('')",
-            "lang('en')",
-            "if (V1) then V2 else V3",
             "if (V1) then 1 else 'a'",
-            "V1 = 10 to 1",
-            "V1 = 0.5 to 3",
-            "abs(-3) = 3",
-            "floor(2.5) = 2",
-            "round(-2.5) = -2",
-            "ceiling(V1) = 3",
             "V1 castable as xs:date",
             "xs:integer(V1 + 0.5) = 3",
-            "xs:string(V1) = ''",
-            "number(V1 = 2) + 1 = 2",
-            "contains(V1, V2)",
-            "V1 * V1 = V1",
             "V1 * V1 - 3 * V1 = -2",
             "V1 div V2 div V3 >= 1",
-            "V1 div (V2 + V3) = 1",
-            "1 div V1 = 1 div V2",
             "''",
-            "'x'",
             "document('x')",
-            "document(V1)//a = 1",
             "count(document('x')//a) = 3",
-            "$a/b/c = 1",
-            "current() = 3",
             "(: c :) V1",
         ],
         every=3,

@@ -40,8 +40,8 @@ SHAPES = (
 
 
 def grown(draw: random.Random) -> str:
-    relation = draw.choice(("<=", ">=", "=", "!="))
-    return draw.choice(SHAPES).format(f=draw.choice("XXY"), r=relation, n=draw.randint(0, 6))
+    shape, field, relation = draw.choice(SHAPES), draw.choice("XXY"), draw.choice(("<=", ">=", "=", "!="))
+    return shape.format(f=field, r=relation, n=draw.randint(0, 6))
 
 
 def together(tests: Sequence[str]) -> Rulebook:
@@ -120,12 +120,7 @@ def test_recoded_records_that_obey_have_an_original_that_obeys_all(seed: int) ->
     draw = random.Random(seed)
     joined = 0
     for _ in range(12):
-        tests = [
-            draw.choice(SHAPES).format(
-                f=draw.choice("XXY"), r=draw.choice(("<=", ">=", "=", "!=")), n=draw.randint(0, 6)
-            )
-            for _ in range(draw.randint(2, 4))
-        ]
+        tests = [grown(draw) for _ in range(draw.randint(2, 4))]
         rules, recodings = together(tests), draw.choice(LISTED)
         translation = translation_of(rules, recodings)
         assert not translation.lost
