@@ -36,32 +36,6 @@ def test_cells_are_first_disjuncts() -> None:
     assert Disjuncts.of(3, (holds,)).cells().tolist() == [[1], [0], [-1]]
 
 
-def test_without_rules_everything_is_admissible() -> None:
-    disjuncts = Disjuncts.of(4, ())
-    assert disjuncts.admissible(ALL)
-    assert disjuncts.lacking(np.zeros((2, 0), dtype=np.intp), np.array([1, 3])).tolist() == [0, 0]
-    assert disjuncts.cells().shape == (4, 0)
-
-
-def test_limits_need_a_witness() -> None:
-    true = np.ones((3, 1), dtype=bool)
-    values = np.array([1.0, 5.0, 9.0])
-    above = UnmaskedBound(0, 0, values, np.array([6.0, 7.0, 20.0]))
-    assert Disjuncts.of(3, (true,), (above,)).witnesses(np.arange(3)).tolist() == [True, True, False]
-    below = UnmaskedBound(1, 0, -values, np.array([0.0, -2.0, -8.0]))
-    both = Disjuncts.of(3, (true, true), (above, below))
-    assert both.witnesses(np.array([0, 1])).tolist() == [False, True]
-    assert not both.admissible(np.array([0, 2])), "at most 6 for the one, at least 8 for the other"
-
-
-def test_another_shared_disjunct_makes_a_limit_void() -> None:
-    holds = np.array([[1, 1], [1, 1], [1, 0]], dtype=bool)
-    limit = UnmaskedBound(0, 0, np.array([9.0, 1.0, 9.0]), np.array([9.0, 1.0, 9.0]))
-    disjuncts = Disjuncts.of(3, (holds,), (limit,))
-    assert disjuncts.witnesses(np.array([0, 1])).all()
-    assert disjuncts.witnesses(np.array([0, 1, 2])).tolist() == [False, True, False]
-
-
 def test_missing_values_say_nothing_where_the_disjunct_does_not_hold() -> None:
     holds = np.array([[1, 0], [0, 1], [0, 1]], dtype=bool)
     nothing = np.array([1.0, np.nan, np.nan])

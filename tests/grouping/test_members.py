@@ -10,18 +10,6 @@ from hypothesis import strategies as st
 from masktron.grouping.members import Members, codes_of
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_members_are_the_records_with_a_label(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    labels = generator.integers(-1, 6, size=int(generator.integers(0, 40)))
-    members = Members.of(labels, 6)
-    assert len(members) == 6
-    assert [own.tolist() for own in members] == [np.flatnonzero(labels == group).tolist() for group in range(6)]
-    assert members.sizes.tolist() == [int((labels == group).sum()) for group in range(6)]
-    assert (labels[members.order] == members.labels).all()
-    assert len(Members.of(labels)) == labels.max(initial=-1) + 1
-
-
 def test_members_are_a_sequence() -> None:
     members = Members.of(np.array([2, 0, 1, 0]))
     assert members[-1].tolist() == [0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -11,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from central_moments import by_central_moments
-from masktron.kernels import moments
-from masktron.kernels.moments import average, pair_moments, pair_variations, relative_changes, standardise
+from masktron.kernels.moments import relative_changes, standardise
 
 RNG = np.random.default_rng(5)
 
@@ -64,45 +61,6 @@ def test_a_constant_far_from_the_origin_is_constant() -> None:
         assert (found.units == 0).all()
 
 
-@pytest.mark.parametrize("single", [1, 1 << 18])
-@given(values=columns())
-def test_pairs_by_definition(single: int, values: NDArray[np.float64]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moments, "_SINGLE", single)
-        found = pair_moments(standardise(np.tile(values, (5, 1))).units)
-    units = standardise(np.tile(values, (5, 1))).units
-    for i, j in itertools.product(range(values.shape[1]), repeat=2):
-        both = ~np.isnan(units[:, [i, j]]).any(axis=1)
-        a, b = units[both, i], units[both, j]
-        assert found.counts[i, j] == both.sum()
-        if not both.any():
-            assert np.isnan([found.means[i, j], found.variances[i, j], found.covariances[i, j]]).all()
-            assert np.isnan(found.correlations[i, j])
-            continue
-        assert found.means[i, j] == pytest.approx(a.mean(), abs=1e-13)
-        assert found.variances[i, j] == pytest.approx(a.var(), abs=1e-13)
-        assert found.covariances[i, j] == pytest.approx(((a - a.mean()) * (b - b.mean())).mean(), abs=1e-13)
-        if a.min() == a.max() or b.min() == b.max():
-            assert np.isnan(found.correlations[i, j])
-        else:
-            assert found.correlations[i, j] == pytest.approx(np.corrcoef(a, b)[0, 1], abs=1e-12)
-
-
-@pytest.mark.parametrize("gaps", [0.0, 0.3])
-def test_variations_are_the_printed_formulas(gaps: float) -> None:
-    values = RNG.lognormal(size=(500, 4))
-    values[:, 1] += values[:, 0]
-    values[RNG.random(values.shape) < gaps] = np.nan
-    units = standardise(values).units
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moments, "_ROWS", 64)
-        covariance, correlation = pair_variations(units, pair_moments(units))
-    for i, j in itertools.combinations(range(4), 2):
-        both = ~np.isnan(units[:, [i, j]]).any(axis=1)
-        expected = by_central_moments(units[both, i], units[both, j])
-        assert (covariance[i, j], correlation[i, j]) == pytest.approx(expected, rel=1e-9)
-
-
 def test_relative_changes() -> None:
     nan = math.nan
     before = np.array([2.0, -2.0, 0.0, 0.0, 1e-14, 1e-14, 1.0, nan, 0.0, 5.0])
@@ -112,9 +70,3 @@ def test_relative_changes() -> None:
     assert found[[4, 6, 9]].tolist() == [0.0, 1.0, 0.0]
     assert np.isnan(found[[3, 5, 7, 8]]).all()
     assert relative_changes(before, after, 0.0)[4] == 2
-
-
-def test_average() -> None:
-    assert average(np.array([1.0, math.nan, 3.0])) == 2
-    assert math.isnan(average(np.array([math.nan])))
-    assert math.isnan(average(np.empty(0)))

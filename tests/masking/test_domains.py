@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import masktron
-from cli_runner import write_data, write_rules
+from cli_runner import write_data, write_file, write_rules
 from masktron.classify import classify
 from masktron.classify.forms import domain_atoms, form_of, holds
 from masktron.constraints import InDomain
@@ -23,9 +23,7 @@ XML = """<d:Data xmlns:d="urn:d"><d:Record id="7"><d:A>1</d:A><V> x </V></d:Reco
 
 @pytest.fixture
 def original(tmp_path: Path) -> Path:
-    path = tmp_path / "o.xml"
-    path.write_text(XML, encoding="utf-8")
-    return path
+    return write_file(tmp_path / "o.xml", XML)
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])

@@ -43,12 +43,9 @@ def block_of(aggregator: str, *copied: bool, pooled: int = 0, dominated: int = 0
     [
         (1, 4, 1.0, False),
         (2, 4, 1.0, True),
-        (1, 4, 0.0, True),
         (0, 4, 0.0, False),
         (3, 60, 1.0, False),
         (4, 60, 1.0, True),
-        (4, 61, 1.0, False),
-        (11, 200, 1.1, False),
         (12, 200, 1.1, True),
         (4, 4, 100.0, False),
     ],

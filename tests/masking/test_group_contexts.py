@@ -14,8 +14,7 @@ from examples import parts
 from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.job import open_job
-from masktron.masking.block import group_aggregates, group_contexts, joint_search
-from masktron.masking.block.group_contexts import GroupContexts
+from masktron.masking.block import group_aggregates, joint_search
 from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
@@ -35,40 +34,6 @@ def capped(seed: int, n: int = 60) -> list[dict[str, object]]:
 
 
 RULES = ("A + B = T", "A <= CAP", "Z = 'x' or B >= 0")
-
-
-@pytest.mark.parametrize("few", [0, 64])
-def test_the_records_of_a_group_stand_for_all_of_its_contexts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
-) -> None:
-    monkeypatch.setattr(group_contexts, "FEW", few)
-    config = Config(k=4, roles={"CAP": "untouched", "Z": "untouched"})
-    job = open_job(write_data(tmp_path / "d.xml", capped(1)), write_rules(tmp_path / "r.sch", *RULES))
-    records = read_records(job.source.path, job.source.layout)
-    plan = make_plan(job.edits, resolve_roles(records, config), config)
-    inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.source.path)
-    (block,) = (one for part in plan.partitions for one in part.blocks if {"CAP", "Z"} <= {*one.conditions})
-    labels = np.random.default_rng(2).permutation(np.arange(60) // 4)
-    grouping = RecordGroups(labels, np.zeros(15, dtype=np.bool_), np.zeros(15, dtype=np.bool_))
-    own = GroupContexts(inputs.rules, block, grouping, {"CAP"})
-    assert own.loose == {"CAP"}, "it differs inside of groups"
-    lexemes = [inputs.file.texts[name] for name in block.conditions]
-    asked = np.array([3, 3, 0, 14])
-    which, others = own.others(asked)
-    for position, group in enumerate(asked.tolist()):
-        members = np.flatnonzero(labels == group)
-        assert own.first[group] == members[0]
-        standing = [members[0], *others[which == position].tolist()]
-        assert set(standing) <= {*members.tolist()}
-        seen = [tuple(column[at] for column in lexemes) for at in standing]
-        assert len(seen) == len({*seen}) and {*seen} == {tuple(column[at] for column in lexemes) for at in members}
-    zs = [{inputs.file.texts["Z"][at] for at in np.flatnonzero(labels == group)} for group in range(15)]
-    assert own.uniform.tolist() == [len(z) == 1 for z in zs]
-    single = GroupContexts(
-        inputs.rules, block, RecordGroups(np.arange(60), np.zeros(60, bool), np.zeros(60, bool)), {"CAP"}
-    )
-    assert single.loose == ({"CAP"} if few == 0 else set()), "few values are looked at apart"
-    assert len(single.others(np.arange(60))[1]) == 0
 
 
 @pytest.mark.full
@@ -97,36 +62,6 @@ def inputs_of(
     inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.source.path)
     (block,) = (one for part in plan.partitions for one in part.blocks if one.checks)
     return inputs, block
-
-
-def test_sums_over_unmasked_fields_are_the_largest_of_each_group(tmp_path: Path) -> None:
-    rows = [{"A": a, "B": a, "CAP": cap, "LOW": low} for a, cap, low in [(5, 9, 1), (7, 8, 4), (2, 5, 2), (9, 40, 7)]]
-    inputs, block = inputs_of(
-        tmp_path, rows, ("2 * A <= CAP + 10", "B >= LOW - 1", "A + B <= CAP + 100"), "CAP", "LOW"
-    )
-    own = GroupContexts(
-        inputs.rules, block, RecordGroups(np.array([0, 0, 1, 1]), np.zeros(2, bool), np.zeros(2, bool)), {"CAP"}
-    )
-    assert own.largest((("CAP", -1.0),), np.array([1, 0, 1])).tolist() == [-5, -8, -5]
-    assert own.largest((("CAP", 1.0), ("LOW", -2.0)), np.array([0, 1])).tolist() == [7, 26]
-
-
-def test_records_are_of_one_kind_where_unmasked_fields_say_the_same(tmp_path: Path) -> None:
-    draw = random.Random(7)
-    rows: list[dict[str, object]] = [
-        {"A": draw.randint(0, 50), "Z": draw.choice("vwxyz"), "N": n, "CAP": 100 + n, "F": 1 + n % 2}
-        for n in range(100)
-    ]
-    tests = ("Z = 'x' or A >= 0", "not(N > 50) or A <= 60", "A <= CAP", "A * F <= 300")
-    inputs, block = inputs_of(tmp_path, rows, tests, "Z", "N", "CAP", "F")
-    grouping = RecordGroups(np.arange(100), np.zeros(100, bool), np.zeros(100, bool))
-    own = GroupContexts(inputs.rules, block, grouping, {"CAP"})
-    assert own.loose == {"CAP"}
-    kinds = np.stack(own.kinds(np.arange(100)), axis=1)
-    said = [(row["Z"] == "x", int(str(row["N"])) > 50, row["F"]) for row in rows]
-    for one in range(100):
-        for two in range(100):
-            assert (kinds[one] == kinds[two]).all() == (said[one] == said[two])
 
 
 @pytest.mark.full

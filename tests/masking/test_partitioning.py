@@ -147,16 +147,6 @@ def test_a_method_may_have_prototypes_of_its_own(tmp_path: Path) -> None:
     assert np.abs(means[labels] - written).max() > 5  # a fuzzy centre is no mean of its group
 
 
-def test_an_aggregator_can_be_asked_for(tmp_path: Path) -> None:
-    data = write_data(tmp_path / "d.xml", amounts())
-    rules = write_rules(tmp_path / "r.sch", "A >= 0")
-    result = masktron.mask(data, rules, tmp_path / "m.xml", k=4, aggregator="maximum")
-    assert {block.aggregator for block in result.blocks} == {"maximum"}
-    with pytest.raises(masktron.UsageError, match="there is no aggregator 'middle'"):
-        masktron.mask(data, rules, tmp_path / "n.xml", k=4, aggregator="middle", manifest=tmp_path / "n.json")
-    assert not (tmp_path / "n.xml").exists()
-
-
 def test_notes_tell_what_groups_give_away(tmp_path: Path) -> None:
     rows = [{**row, "R": "abcdefgh"[at % 8]} for at, row in enumerate(amounts())]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = C")

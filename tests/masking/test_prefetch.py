@@ -6,7 +6,6 @@ import threading
 
 import pytest
 
-from masktron.kernels.cores import usable_cores
 from masktron.masking.groups.prefetch import Prefetch
 
 
@@ -41,16 +40,7 @@ def test_as_many_run_ahead_as_there_are_workers() -> None:
     assert [ahead.take(at) for at in range(1, 6)] == [1, 2, 3, 4, 5]
 
 
-def test_one_worker_needs_no_thread() -> None:
-    ahead = Prefetch([threading.current_thread] * 2, 1)
-    assert [ahead.take(0), ahead.take(1)] == [threading.main_thread()] * 2
-
-
 def test_threads_do_not_keep_the_process() -> None:
     """After Ctrl-C nobody waits for groups that are being formed."""
     ahead = Prefetch([threading.current_thread], 2)
     assert ahead.take(0).daemon
-
-
-def test_there_is_a_core() -> None:
-    assert usable_cores() >= 1

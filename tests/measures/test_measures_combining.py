@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import masktron
-from cli_runner import Runner
+from cli_runner import Runner, write_file
 from masktron.errors import UsageError
 from masktron.measures.combining import combine, enough, negative_chance
 from paths import SCHEMAS
@@ -219,22 +219,16 @@ def test_bad_options(bad: dict[str, Any]) -> None:
         combine([1.0, 2.0], [1.0, 1.0], full=True, **bad)
 
 
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 CSV = "name,estimate,variance\nmean,10,3\nslope,1,0.5\nmean,12,4\nslope,3,0.5\nmean,14,5\n"
 
 
 def test_files_of_both_forms_say_the_same(tmp_path: Path) -> None:
-    lines = masktron.combine(written(tmp_path, "e.csv", CSV))
+    lines = masktron.combine(write_file(tmp_path / "e.csv", CSV))
     content = {
         "mean": {"estimates": [10, 12, 14], "variances": [3, 4, 5]},
         "slope": {"estimates": [1, 3], "variances": [0.5, 0.5]},
     }
-    objects = masktron.combine(written(tmp_path, "e.json", json.dumps(content)))
+    objects = masktron.combine(write_file(tmp_path / "e.json", json.dumps(content)))
     mapping = masktron.combine({"mean": ([10, 12, 14], [3, 4, 5]), "slope": ([1, 3], [0.5, 0.5])})
     assert lines == objects == mapping
     assert lines["mean"] == combine([10, 12, 14], [3, 4, 5])
@@ -243,12 +237,12 @@ def test_files_of_both_forms_say_the_same(tmp_path: Path) -> None:
 
 
 def test_one_quantity_needs_no_name(tmp_path: Path) -> None:
-    found = masktron.combine(written(tmp_path, "e.csv", "estimate,variance\n1,1\n3,1\n"))
+    found = masktron.combine(write_file(tmp_path / "e.csv", "estimate,variance\n1,1\n3,1\n"))
     assert list(found.quantities) == ["estimate"]
 
 
 def test_spaces_and_empty_lines_make_no_other_quantity(tmp_path: Path) -> None:
-    found = masktron.combine(written(tmp_path, "e.csv", "name , estimate, variance \n\na,1,1\na ,3,1\n"))
+    found = masktron.combine(write_file(tmp_path / "e.csv", "name , estimate, variance \n\na,1,1\na ,3,1\n"))
     assert found["a"].releases == 2
 
 
@@ -263,9 +257,7 @@ def test_spaces_and_empty_lines_make_no_other_quantity(tmp_path: Path) -> None:
         ("e.csv", "estimate,variance,estimate\n1,2,7\n", "names a column twice"),
         ("e.csv", f"name,estimate,variance\n{'x' * 200_000},1,2\n", "this is no CSV: field larger than"),
         ("e.json", '{"a": {"estimates": "12", "variances": "34"}}', "not the JSON of estimates"),
-        ("e.json", '{"a": {"estimates": {"1": 2, "3": 4}, "variances": [1, 2]}}', "not the JSON of estimates"),
         ("e.json", '{"a": {"estimates": [1, 2], "variances": [1, 2]}, "a": {}}', "'a' is there twice"),
-        ("e.json", "[1]", "not the JSON of estimates"),
         ("e.json", '{"a": {"estimates": [1, true], "variances": [1, 1]}}', "True is no number"),
         ("e.json", '{"a": {"estimates": [1, 2], "variances": [1]}}', "a: there are 2 estimates"),
     ],
@@ -273,13 +265,13 @@ def test_spaces_and_empty_lines_make_no_other_quantity(tmp_path: Path) -> None:
 def test_wrong_files(tmp_path: Path, name: str, text: str, message: str) -> None:
     csv.field_size_limit(131_072)  # of the process: reading a CSV with longer cells raises it
     with pytest.raises(UsageError) as caught:
-        masktron.combine(written(tmp_path, name, text))
+        masktron.combine(write_file(tmp_path / name, text))
     assert message in str(caught.value)
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = Runner(capsys)
-    path = written(tmp_path, "e.csv", CSV)
+    path = write_file(tmp_path / "e.csv", CSV)
     outcome = run("combine", path)
     assert outcome.code == 0
     assert "2.3094" in outcome.out

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.measures import il1s
 
 RNG = np.random.default_rng(12)
@@ -67,10 +66,3 @@ def test_nothing_to_measure_by() -> None:
 
 def test_beyond_all_units() -> None:
     assert il1s(np.array([[0.0], [1e-300]]), np.array([[1e300], [0.0]])) == math.inf
-
-
-def test_bad_arguments() -> None:
-    with pytest.raises(UsageError, match="cannot be compared"):
-        il1s(np.zeros((2, 1)), np.zeros((1, 2)))
-    with pytest.raises(UsageError, match="infinite"):
-        il1s(np.zeros((1, 1)), np.full((1, 1), np.inf))

@@ -198,10 +198,6 @@ def test_a_million_values_take_seconds() -> None:
 def test_bad_arguments() -> None:
     file = np.zeros((3, 2))
     for measure in (by_ranks, by_deviation):
-        with pytest.raises(UsageError, match="no cells in common"):
-            measure(file, file[:2])
-        with pytest.raises(UsageError, match="infinite"):
-            measure(file, np.full((3, 2), np.inf))
         for percents in ([], [0], [101], [1, 2.5]):
             with pytest.raises(UsageError, match="half-widths"):
                 measure(file, file, percents=percents)

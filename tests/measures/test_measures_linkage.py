@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from examples import FULL, examples, parts
-from masktron.errors import UsageError
+from examples import examples
 from masktron.figures import FIGURES
-from masktron.kernels import linkage as kernel
 from masktron.measures import linkage
 from masktron.measures.linkage import TREE_FROM, _credit, credit_through_tree, linkage_points
 from masktron.methods.noise import NoiseMethod
@@ -87,39 +85,6 @@ def test_absurd_scales_do_not_overflow() -> None:
     original = np.array([[1e-300], [2e-300]])
     # So far off that the originals cannot be told apart in float64: each record has two nearest.
     assert linkage(original, np.array([[-1e300], [1e300]])) == 50
-
-
-def test_bad_arguments() -> None:
-    with pytest.raises(UsageError, match="cannot be linked"):
-        linkage(np.zeros((2, 1)), np.zeros((1, 2)))
-    with pytest.raises(UsageError, match="infinite"):
-        linkage(np.zeros((1, 1)), np.full((1, 1), np.inf))
-
-
-@examples(40, full=200)
-@given(pair=files(), workers=st.sampled_from([1, 2]), capacity=st.sampled_from([2, 3, 64]))
-def test_the_tree_and_its_twin_give_the_same_credits(
-    pair: tuple[NDArray[np.float64], NDArray[np.float64]], workers: int, capacity: int
-) -> None:
-    points = linkage_points(*pair)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "_CAPACITY", capacity)
-        assert (credit_through_tree(*points, workers) == _credit(*points)).all()
-
-
-@pytest.mark.parametrize("d", [1, 2, 3, 6, 16, 40])
-@pytest.mark.parametrize("noise", parts([0.02, 0.0, 0.3, 2.0], 1))
-def test_trees_of_several_levels_give_the_credits_of_all_pairs(d: int, noise: float) -> None:
-    rng, n = np.random.default_rng(d), 2500 if FULL else 800
-    known = rng.lognormal(size=(n, d))
-    known[:, ::3] = np.round(known[:, ::3], 1)
-    known[rng.integers(0, n, n // 8)] = known[rng.integers(0, n, n // 8)]
-    released = known + noise * rng.normal(size=known.shape)
-    released[: n // 3] = released[rng.integers(0, 100, n // 3)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "_CAPACITY", 2)
-        found = credit_through_tree(known, released, 2)
-    assert (found == all_pairs(known, released)).all()
 
 
 def test_distances_in_which_single_precision_says_nothing() -> None:

@@ -1,8 +1,6 @@
-"""Variants of record linkage against all pairs of distances, with orders of tied originals written out."""
+"""Variants of record linkage against all pairs of distances."""
 
 from __future__ import annotations
-
-import itertools
 
 import numpy as np
 import pytest
@@ -118,22 +116,6 @@ def test_trees_of_several_levels(d: int, noise: float, depth: int) -> None:
     assert (_credit_of_depth(known, released, depth) == expected).all()
 
 
-def test_ties_of_the_second_place_by_hand() -> None:
-    original = np.array([[0.0], [1.0], [1.0], [4.0]])
-    # nearest to 0.1 are 0, then 1 and 1: the first is found, each of the two with a chance of a half, the last not
-    assert second(original, np.full((4, 1), 0.1)) == pytest.approx(100 * (1 + 0.5 + 0.5 + 0) / 4)
-    # all orders of the four, own one first or second
-    orders = [order.index(0) < 2 for order in itertools.permutations(range(4))]
-    assert second(np.ones((4, 1)), np.ones((4, 1))) == pytest.approx(100 * np.mean(orders)) == 50
-
-
-def test_group_linkage_by_hand() -> None:
-    original, kept = np.array([[1.0], [2.0], [9.0]]), np.array([[5.0], [5.0], [7.0]])
-    # 1.9 finds the second record, which agrees with the first; 1.5 finds both of them; the last finds itself
-    assert group_linkage(original, np.array([[1.9], [1.5], [9.0]]), kept) == 100
-    assert group_linkage(original, np.array([[1.9], [9.0], [1.5]]), kept) == pytest.approx(100 / 3)
-
-
 def test_many_records_with_ties_go_through_blocks() -> None:
     rng = np.random.default_rng(3)
     corners = rng.integers(0, 2, size=(700, 8)).astype(np.float64)
@@ -193,11 +175,6 @@ def test_large_files_take_the_tree() -> None:
 
 def test_bad_arguments() -> None:
     file = np.zeros((3, 2))
-    for measure in (second, lambda a, b: by_groups(a, b, [[0]]), lambda a, b: by_knowledge(a, b, 1)):
-        with pytest.raises(UsageError, match="cannot be linked"):
-            measure(file, file[:2])
-        with pytest.raises(UsageError, match="infinite"):
-            measure(file, np.full((3, 2), np.inf))
     with pytest.raises(UsageError, match="without a group"):
         by_groups(file, file, [])
     for group in ([], [2], [-1], [0, 0]):

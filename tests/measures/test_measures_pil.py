@@ -17,7 +17,6 @@ from scipy.stats import gaussian_kde, norm
 
 from central_moments import by_central_moments
 from examples import examples
-from masktron.errors import UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.standardise import standardised
 from masktron.measures import linkage, pil
@@ -284,10 +283,3 @@ def test_score_of_microaggregated_census(shared_data: Path, k: int, printed: flo
     moved = np.abs(original - masked) / original.std(axis=0)
     near = np.mean([100 * (moved <= width / 100).mean() for width in range(1, 11)])
     assert (pil(original, masked).total + (linked + near) / 2) / 2 == pytest.approx(printed, abs=0.006)
-
-
-def test_bad_arguments() -> None:
-    with pytest.raises(UsageError, match="cannot be compared"):
-        pil(np.zeros((2, 1)), np.zeros((1, 2)))
-    with pytest.raises(UsageError, match="infinite"):
-        pil(np.zeros((1, 1)), np.full((1, 1), np.inf))

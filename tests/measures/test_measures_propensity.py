@@ -277,19 +277,10 @@ def test_an_unfinished_regression_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert not pmse(SKEWED, SKEWED + NOISE).converged
 
 
-@pytest.mark.parametrize("measure", [pmse, pmse_cart])
-def test_bad_arguments(measure: Callable[..., object]) -> None:
-    with pytest.raises(UsageError, match="cannot be compared"):
-        measure(np.zeros((2, 1)), np.zeros((3, 1)))
-    with pytest.raises(UsageError, match="cannot be compared"):
-        measure(np.zeros(2), np.zeros(2))
-    with pytest.raises(UsageError, match="infinite"):
-        measure(np.zeros((1, 1)), np.full((1, 1), -np.inf))
-    with pytest.raises(UsageError, match="sample of 0"):
-        measure(np.zeros((1, 1)), np.zeros((1, 1)), sample=0)
-
-
 def test_bad_words() -> None:
+    for measure in (pmse, pmse_cart):
+        with pytest.raises(UsageError, match="sample of 0"):
+            measure(np.zeros((1, 1)), np.zeros((1, 1)), sample=0)
     wrong: Literal["cubes"] = "cubes"
     with pytest.raises(UsageError, match="'cubes'"):
         pmse(np.zeros((1, 1)), np.zeros((1, 1)), wrong)  # type: ignore[arg-type]

@@ -39,22 +39,6 @@ def test_blocks_of_the_definition(seed: int) -> None:
     assert all(len(block) % k == 0 for block in blocks[:-1])
 
 
-def test_outliers_do_not_decide_and_rare_values_do_where_nothing_else_varies() -> None:
-    points = np.zeros((80, 2))
-    points[:, 0] = np.arange(80)
-    points[0, 1] = 1e9
-    assert kd_cut(points, 40, 2)[0].tolist() == list(range(40))
-    points[:, 0] = 0
-    points[3, 1] = -1.0
-    assert 3 in kd_cut(points, 40, 2)[0]
-    assert 0 in kd_cut(points, 40, 2)[1]
-
-
-def test_equal_records_are_cut_in_order() -> None:
-    found = [block.tolist() for block in kd_cut(np.ones((10, 2)), 6, 3)]
-    assert found == [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
-
-
 def test_the_largest_cut_is_kept_in_whatever_order_they_come() -> None:
     made = [Cut(70, 2, 40, 1.0, True), Cut(90, 4, 25, -2.0, False), Cut(90, 4, 25, 3.0, False)]
     for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):

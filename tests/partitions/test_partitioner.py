@@ -21,7 +21,7 @@ from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import univariate
 from masktron.partitions.kdcut import Cuts, kd_cut
 from masktron.partitions.mdav import standardise
-from masktron.partitions.partitioner import Partitioner, within_groups
+from masktron.partitions.partitioner import Partitioner
 
 
 def cloud(n: int, d: int, seed: int = 1) -> NDArray[np.float64]:
@@ -40,11 +40,6 @@ def test_several_varying_columns_get_mdav(n: int, d: int, k: int, seed: int) -> 
         assert found.tolist() == univariate(points[:, varying[0]], k).tolist()
     else:
         assert found.tolist() == mdav(points, k).tolist()
-
-
-def test_records_that_are_equal_or_have_no_columns_are_grouped_in_order() -> None:
-    for points in (np.empty((7, 0)), np.full((7, 3), 0.1)):
-        assert Partitioner()(points, 3).tolist() == mdav(points, 3).tolist() == [0, 0, 0, 1, 1, 1, 1]
 
 
 def test_blocks_hold_three_groups() -> None:
@@ -137,12 +132,6 @@ def test_no_more_records_than_allowed_are_ever_together(monkeypatch: pytest.Monk
     Partitioner(400, cuts=Cuts())(cloud(3001, 3), 5)
     assert sum(asked) == 2 * 3001
     assert max(asked) <= 400
-
-
-def test_within_groups() -> None:
-    points = cloud(50, 3)
-    labels = np.random.default_rng(1).permutation(np.arange(50) % 7)
-    assert within_groups(points, labels) == pytest.approx(slow_within(points, labels))
 
 
 def test_parts_of_many_records_go_through_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:

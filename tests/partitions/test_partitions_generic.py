@@ -139,16 +139,6 @@ def test_numbers_alone_are_mdav() -> None:
     assert (partition_generic(held, Kinds.numbers(4), 4) == expected).all()
 
 
-def test_the_mode_and_the_median_are_the_average() -> None:
-    """The mean of the codes would begin elsewhere: nobody is far from the mean of two crowds."""
-    values = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0]])
-    points, kinds = encoded(values, ["nominal"])
-    assert partition_generic(points, kinds, 2).tolist() == [1, 1, 2, 2, 0, 0]
-    ranks = np.array([[1.0], [1.0], [1.0], [1.0], [2.0], [9.0]])
-    ordinal, known = encoded(ranks, ["ordinal"])
-    assert partition_generic(ordinal, known, 2).tolist() == [1, 1, 2, 2, 0, 0]
-
-
 PARTITIONS: list[Callable[[Floats, Kinds, int], Labels]] = [partition_generic, partition_imposed, partition_consensus]
 
 

@@ -63,16 +63,6 @@ def test_many_patterns_of_missing_values(alpha: float, monkeypatch: pytest.Monke
     assert (found.sample <= np.array(sample)).all(), "risk is not told too low"
 
 
-def test_a_missing_value_is_a_wildcard_by_hand() -> None:
-    # (1, 1), (1, 1), (1, missing), (2, missing)
-    keys = [np.array([1, 1, 1, 2]), np.array([1, 1, -1, -1])]
-    weights = np.array([10.0, 20.0, 30.0, 40.0])
-    found = key_frequencies(keys, weights)
-    assert (found.sample.tolist(), found.population.tolist()) == ([3, 3, 3, 1], [60, 60, 60, 40])
-    strict = key_frequencies(keys, weights, alpha=0)
-    assert (strict.sample.tolist(), strict.population.tolist()) == ([2, 2, 3, 1], [30, 30, 60, 40])
-
-
 def test_many_values_are_put_together_without_running_over(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     rows = rng.integers(0, 2**31 - 2, size=(40, 5))[rng.integers(0, 40, 90)]

@@ -19,10 +19,3 @@ def test_class_by_class() -> None:
         np.testing.assert_equal(l_diversity(keys, secret), least)
         diverse += least > 1
     assert diverse > 10
-
-
-def test_the_smallest_and_none() -> None:
-    keys = [np.array([0, 0, 0, 1, 1, -1])]
-    assert l_diversity(keys, np.array([0, 1, 1, 2, 3, -1])) == 2
-    assert l_diversity(keys, np.array([0, 1, 1, 2, 3, 5])) == 1, "who lacks the key is a class alone"
-    assert math.isnan(l_diversity(keys, np.full(6, -1)))
