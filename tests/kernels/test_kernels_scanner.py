@@ -28,6 +28,14 @@ def scan(text: str | bytes, *, rows: int = 8, learn: bool = False) -> tuple[Scan
     return table, table.scan(data, size, 1, learn=learn)
 
 
+@pytest.mark.parametrize(
+    ("text", "look"),
+    [("a]]b]", 0), ("&amp;&lt;", 0), ("a]]>b", LOOK_RECORD), ("&nope;", LOOK_RECORD), ("\x01", LOOK_RECORD)],
+)
+def test_what_a_parser_has_to_look_at(text, look):
+    assert scan(f"<R><V>{text}</V></R><R/>")[0].look[:2].tolist() == [look, 0]
+
+
 REASONS = {
     "</D>": (0, END),
     "<R/></D>": (1, END),

@@ -15,6 +15,7 @@ from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.job import open_job
 from masktron.masking.block import group_aggregates, joint_search
+from masktron.masking.block.group_contexts import GroupContexts
 from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
@@ -62,6 +63,24 @@ def inputs_of(
     inputs = MaskingInputs.of(records, plan, job.edits, job.rulebook, job.source.path)
     (block,) = (one for part in plan.partitions for one in part.blocks if one.checks)
     return inputs, block
+
+
+def test_records_are_of_one_kind_where_unmasked_fields_say_the_same(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    rows: list[dict[str, object]] = [
+        {"A": draw.randint(0, 50), "Z": draw.choice("vwxyz"), "N": n, "CAP": 100 + n, "F": 1 + n % 2}
+        for n in range(100)
+    ]
+    tests = ("Z = 'x' or A >= 0", "not(N > 50) or A <= 60", "A <= CAP", "A * F <= 300")
+    inputs, block = inputs_of(tmp_path, rows, tests, "Z", "N", "CAP", "F")
+    grouping = RecordGroups(np.arange(100), np.zeros(100, bool), np.zeros(100, bool))
+    own = GroupContexts(inputs.rules, block, grouping, {"CAP"})
+    assert own.loose == {"CAP"}
+    kinds = np.stack(own.kinds(np.arange(100)), axis=1)
+    said = [(row["Z"] == "x", int(str(row["N"])) > 50, row["F"]) for row in rows]
+    for one in range(100):
+        for two in range(100):
+            assert (kinds[one] == kinds[two]).all() == (said[one] == said[two])
 
 
 @pytest.mark.full
