@@ -1,4 +1,4 @@
-"""What groups reveal: against a count with loops, and in what mask, check and assess say."""
+"""What groups reveal: by hand, against a count with loops, and in what mask, check and assess say."""
 
 from __future__ import annotations
 
@@ -71,6 +71,34 @@ def counted(before: list[Cells], after: list[Cells]) -> tuple[int, int]:
             same = all(own[j] is not None and value(own[j]) == value(published[i]) for j in members)
             found += len(members) > 1 and same and not constant
     return cells, found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "share"),
+    [
+        # nobody in the first group had a loss; in the second the mean hides who had what
+        ([("0", "0", "4", "6")], [("0", "0", "5", "5")], 50.0),
+        # the same number in another spelling, and the two zeros
+        ([("0", "-0", "4", "6")], [("0.0", "0.0", "5", "5")], 50.0),
+        # all members had 4, and 5 is published
+        ([("4", "4", "7", "9")], [("5", "5", "8", "8")], 0.0),
+        # one record shares its values with nobody: that is `unchanged`
+        ([("1", "2", "3", "4")], [("1", "2", "3.5", "3.5")], 0.0),
+        # a field that is the same for everybody tells nothing of a group
+        ([("7", "7", "7.0", None)], [("7", "7", "7", None)], 0.0),
+        # what is missing is no value, and a group of which one member had none reveals nothing of the others
+        ([("1", "1", None, "2", None)], [("1", "1", "1", "2", None)], 0.0),
+        ([(None, None, "1", "1")], [(None, None, "1", "1")], 0.0),
+        ([(None, None, "1", "1", "2")], [(None, None, "1", "1", "2")], 100 * 2 / 3),
+        # categories
+        ([("a", "a", "b", "c")], [("a", "a", "b", "b")], 50.0),
+        ([("x", "x", "5", "5")], [("x", "x", "5", "5")], 100.0),
+        # groups are of all fields of the block: one of 1 and a, and three of 1 and b, of which all had b
+        ([("1", "1", "1", "2"), ("a", "b", "b", "b")], [("1", "1", "1", "1"), ("a", "b", "b", "b")], 37.5),
+    ],
+)
+def test_by_hand(before: list[Cells], after: list[Cells], share: float) -> None:
+    assert found_in(before, after, groups_of(after)).share == pytest.approx(share, rel=1e-15)
 
 
 def test_without_a_value_there_is_no_share() -> None:
