@@ -1,4 +1,4 @@
-"""The tokenizer by itself: where it stops and why; what it reads is compared with parsers in test_read_plain.py."""
+"""The tokenizer by itself: what it understands, what it calls odd, and what it asks a parser to look at."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from masktron.kernels.scanner import (
     line_breaks,
     skip_element,
 )
+from masktron.sources.columns import Cell
 from masktron.sources.xml.blocks import Found, Name, ScanTable, joined
 
 NAMES = (Name(b"V", False, 0), Name(b"W", False, 1), Name(b"a", True, 2), Name(b"no", False, -1))
+A, E, T, O = Cell.ABSENT, Cell.EMPTY, Cell.TEXT, Cell.ODD  # noqa: E741
 NOTHING = np.empty(0, dtype=np.uint8)
 
 
@@ -28,12 +30,93 @@ def scan(text: str | bytes, *, rows: int = 8, learn: bool = False) -> tuple[Scan
     return table, table.scan(data, size, 1, learn=learn)
 
 
-@pytest.mark.parametrize(
-    ("text", "look"),
-    [("a]]b]", 0), ("&amp;&lt;", 0), ("a]]>b", LOOK_RECORD), ("&nope;", LOOK_RECORD), ("\x01", LOOK_RECORD)],
+CELLS = {
+    "<V>1</V><W>2</W>": (T, T, False),
+    "<W>2</W><V>1</V>": (T, T, False),
+    "<V/><W ></W\n>": (E, E, False),
+    "<V\t/>": (E, A, False),
+    "<V> </V>": (T, A, False),
+    "<V>a]]b]</V>": (T, A, False),
+    "<V>a>b</V>": (T, A, False),
+    "<V>é</V>": (T, A, False),
+    "<V>\t\n</V>": (T, A, False),
+    "<V>&amp;&lt;&gt;&quot;&apos;</V>": (O, A, False),
+    "<V>a\rb</V>": (O, A, False),
+    "<V>a\r\nb</V><W>1</W>": (O, T, False),
+    "<V>&#65;</V>": (O, A, True),
+    "<V>&nope;</V>": (O, A, True),
+    "<V>&ampx</V>": (O, A, True),
+    "<V>&amp;&nope;</V>": (O, A, True),
+    "<V>&lx;</V>": (O, A, True),
+    "<V>&aposs;</V>": (O, A, True),
+    "<V>&quo;</V>": (O, A, True),
+    "<V>\x01</V>": (O, A, True),
+    "<V>a]]>b</V>": (T, A, True),
+    "<V>1</V><V>2</V>": (O, A, True),
+    "<V>1<!-- --></V><W>2</W>": (O, T, True),
+    "<V><![CDATA[</V>]]></V><W>2</W>": (O, T, True),
+    "<V b='>'>1</V><W>2</W>": (O, T, True),
+    "<V><R>1</R></V><W>2</W>": (O, T, True),
+    "<V><V>1</V></V><W>2</W>": (O, T, True),
+    "<V><V/></V><W>2</W>": (O, T, True),
+}
+
+
+@pytest.mark.parametrize("text", CELLS)
+def test_cells(text):
+    first, second, look = CELLS[text]
+    table, found = scan(f"<R>{text}</R><R/>")
+    assert (found.rows, found.reason) == (2, MORE)
+    assert table.odd[:2].tolist() == [False, False]
+    assert table.status[:, 0].tolist() == [first, second, A]
+    assert table.look[:2].tolist() == [LOOK_RECORD if look else 0, 0]
+    assert table.stops[0] == len(f"<R>{text}</R>".encode())
+    assert table.starts[1] == table.stops[0]
+
+
+ATTRIBUTES = {
+    'a="1"': (T, False),
+    "a='1'": (T, False),
+    'a=""': (E, False),
+    "a='>'": (T, False),
+    "a='\"'": (T, False),
+    "a='é'": (T, False),
+    'a="&amp;"': (O, False),
+    'a="&#65;"': (O, True),
+    'a="\t"': (O, False),
+    'a="\n"': (O, False),
+    'a="\r\n"': (O, False),
+}
+
+
+@pytest.mark.parametrize("text", ATTRIBUTES)
+def test_attributes(text):
+    kind, look = ATTRIBUTES[text]
+    for form in (f"<R {text}/>", f"<R\n{text} ></R>", f"<R {text}><V>1</V></R>"):
+        table, found = scan(form + "\n<R/>")
+        assert found.rows == 2
+        assert not table.odd[:2].any()
+        assert table.status[2, :2].tolist() == [kind, A]
+        assert table.look[0] == (LOOK_RECORD if look else 0)
+
+
+ODD = (
+    *("<R>x<V>1</V></R>", "<R><V>1</V>x</R>", "<R><!-- --><V>1</V></R>", "<R><?p?></R>", "<R><![CDATA[ ]]></R>"),
+    *("<R xmlns='u'/>", "<R xmlns:p='u'><V>1</V></R>", "<R><V xmlns='u'>1</V></R>", "<R><V><c xmlns='u'/></V></R>"),
+    *("<R><no>1</no></R>", "<R><X>1</X></R>", "<R b='1'/>", "<R><R/></R>", "<R><R><V>1</V></R></R>", "<R>&#32;</R>"),
+    *("<R a='1'a='2'/>", "<R a='1' a='2'/>", "<R a = '1'/>", "<R a='<'/>", "<R a='\x01'/>", "<R><V>1</V>\0</R>"),
+    *("<R><VV>1</VV></R>", "<R><V.a/></R>", "<R><p:V/></R>"),
 )
-def test_what_a_parser_has_to_look_at(text, look):
-    assert scan(f"<R><V>{text}</V></R><R/>")[0].look[:2].tolist() == [look, 0]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_records_that_are_odd_as_a_whole(text):
+    table, found = scan(text + "\n<R><V>1</V></R>")
+    assert (found.rows, found.reason, found.line) == (2, MORE, 2)
+    assert table.odd[:2].tolist() == [True, False]
+    assert table.look[:2].tolist() == [LOOK_RECORD, 0]
+    assert table.status[:, 0].tolist() == [O, O, O]
+    assert (table.starts[0], table.stops[0]) == (0, len(text))
 
 
 REASONS = {
