@@ -48,7 +48,7 @@ def mask(
         typer.Option(
             parser=options.integer,
             metavar="N",
-            help="Seed in the place of a secret, for tests. Where it protects a release, it has to be as long as a secret.",
+            help="Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
             show_default=False,
         ),
     ] = None,
