@@ -272,6 +272,17 @@ def test_no_output_has_anything_of_a_record(binding: str, cast: str, tmp_path: P
     assert SECRET not in shown.out + shown.err
 
 
+def test_the_result_in_python_without_values(tmp_path: Path) -> None:
+    data, rules = tmp_path / "d.xml", tmp_path / "r.sch"
+    data.write_text(HIDING)
+    rules.write_text(TELLING.replace("BINDING", "xslt2").replace("CAST", "xs:integer(V2) &lt; 0"))
+    result = masktron.validate(data, rules, release_safe=True)
+    assert result.findings == ()
+    assert SECRET not in repr(result) + json.dumps(result.as_dict())
+    assert result.as_dict()["confidential"] is None
+    assert not result.valid
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
