@@ -89,11 +89,6 @@ def test_external_entity(case: Case) -> None:
     assert "SECRET" not in case.run("validate", case.data, "--rules", case.rules).err
 
 
-def test_no_records(case: Case) -> None:
-    case.data.write_text("<Data></Data>")
-    case.mask(code=4, says=("no record,", "--record"))
-
-
 def test_text_in_a_numeric_field(case: Case) -> None:
     rows = numbers()
     rows[2]["A"] = "n/a"

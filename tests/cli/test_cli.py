@@ -24,28 +24,7 @@ from masktron.report.text import number
 from masktron.results import CutResult
 from schema_files import conforms
 
-COMMANDS = [
-    "describe",
-    "suggest",
-    "rules",
-    "validate",
-    "explain",
-    "mask",
-    "rerun",
-    "tune",
-    "check",
-    "assess",
-    "hierarchy",
-    "recode",
-    "keys",
-    "combine",
-    "convert",
-    "formats",
-    "metadata",
-    "methods",
-    "demo",
-    "doctor",
-]
+COMMANDS = sorted({command.__name__ for command, _ in cli.COMMANDS} - {"report", "web", "completion"})
 IDS = ["a-rather-long-rule-name", "short"]
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -144,26 +140,3 @@ def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -
     done = Runner(capsys, whole=False)("completion", shell)
     assert done.code == 0
     assert f"complete_{shell}" in done.out
-
-
-@pytest.mark.full
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program = tmp_path / "masktron"
-    program.write_text(f"#!{sys.executable}\nfrom masktron.cli import main\nmain()\n")
-    program.chmod(0o700)
-    script = Runner(capsys, whole=False)("completion", "bash").out
-    for words, found in (
-        ("masktron ass", ["assess"]),
-        ("masktron mask --quasi", ["--quasi-identifier"]),
-        ("masktron mask x.xml --rules r.sch --verb", ["--verbose"]),
-    ):
-        parts = words.split(" ")
-        asked = f"{script}\nCOMP_WORDS=({words}); COMP_CWORD={len(parts) - 1}\n_masktron_completion masktron\n"
-        asked += 'printf "%s\\n" "${COMPREPLY[@]}"; complete -p masktron'
-        environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-        done = subprocess.run(
-            ["bash", "--norc", "-c", asked], capture_output=True, text=True, env=environment, check=True
-        )
-        assert done.stdout.splitlines()[:-1] == found, done.stderr
-        assert "_masktron_completion" in done.stdout.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""zsh and fish complete commands and options with what ``masktron completion`` prints, as somebody installs it."""
+"""Shells complete commands and options with what ``masktron completion`` prints, as somebody installs it."""
 
 from __future__ import annotations
 
@@ -34,6 +34,20 @@ def environment(tmp_path: Path) -> dict[str, str]:
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     home = str(tmp_path)
     return {**os.environ, "PATH": path, "HOME": home, "XDG_CONFIG_HOME": home, "ZDOTDIR": home, "TERM": "dumb"}
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_commands_and_options(environment: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    script = Runner(capsys, whole=False)("completion", "bash").out
+    for words, found in CASES:
+        last = len(words.split(" ")) - 1
+        asked = f"{script}\nCOMP_WORDS=({words}); COMP_CWORD={last}\n_masktron_completion masktron\n"
+        asked += 'printf "%s\\n" "${COMPREPLY[@]}"; complete -p masktron'
+        shell = ["bash", "--norc", "-c", asked]
+        done = subprocess.run(shell, capture_output=True, text=True, env=environment, check=True)
+        assert done.stdout.splitlines()[:-1] == found, done.stderr
+        assert "_masktron_completion" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")

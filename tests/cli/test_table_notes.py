@@ -23,25 +23,12 @@ def table(path: Path) -> Path:
 def test_every_command_says_it_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, data, masked = Runner(capsys), table(tmp_path / "d.csv"), tmp_path / "m.csv"
     rules = write_rules(tmp_path / "r.sch", "A >= 0")
-    told = tmp_path / "told.json"
+    told, roles = tmp_path / "told.json", ("--role", "B=untouched", "--role", "A=confidential")
     manifest = tmp_path / "m.manifest.json"
     for arguments in (
         ("validate", data, "-r", rules),
         ("explain", rules, "--data", data),
-        (
-            "mask",
-            data,
-            "-r",
-            rules,
-            "--out",
-            masked,
-            "--numeric",
-            "A",
-            "--role",
-            "B=untouched",
-            "--role",
-            "A=confidential",
-        ),
+        ("mask", data, "-r", rules, "--out", masked, "--numeric", "A", *roles),
         ("check", masked, "-r", rules, "--original", data, "--manifest", manifest),
         ("assess", masked, "--original", data, "--manifest", manifest),
     ):

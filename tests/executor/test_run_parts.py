@@ -24,7 +24,6 @@ from masktron.errors import DocumentError, Exit, UsageError
 from masktron.executor import run_parts as module
 from masktron.executor.run_parts import (
     LeftParts,
-    RunPart,
     RunParts,
     former_fingerprint,
     left_behind,
@@ -433,8 +432,3 @@ def test_room_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     require_room(tmp_path, 2_000_000_000)
     with pytest.raises(DocumentError, match=r"masking needs 3\.5 GB of disk, and 2\.0 GB are free"):
         require_room(tmp_path, 3_500_000_000, what="masking")
-
-
-def test_what_is_left_says_how_much(tmp_path: Path) -> None:
-    assert str(LeftParts(tmp_path, 1200, 34)).endswith("1,200 finished parts, 34 bytes, of a run that was ended")
-    assert RunPart("one", 1, "2") == RunPart("one", 1, "2")

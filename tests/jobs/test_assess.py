@@ -19,7 +19,6 @@ import pytest
 import masktron
 from attacks import SEED
 from cli_runner import Outcome, Runner, numbers, write_data, write_rules
-from examples import parts
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, NAMES, figure_of
 from masktron.jobs.limits import over_limits, refuse_class_limits
@@ -301,14 +300,6 @@ def test_too_few_records_for_a_tree() -> None:
     before, after = list(range(20)), [1000] * 20
     assert math.isnan(measure(["pmse_tree"], files({"A": before[1:]}, {"A": after[1:]}))[0].value)
     assert measure(["pmse_tree"], files({"A": before}, {"A": after}))[0].value > 1
-
-
-def test_a_regression_that_was_given_up_has_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.kernels.logistic._STEPS", 1)
-    numbers = np.random.default_rng(1).lognormal(size=(2, 50)).tolist()
-    names = ["pmse", "pmse_ratio", "pmse_cubic"]
-    found = measure(names, files({"A": numbers[0]}, {"A": numbers[1]}))
-    assert all(math.isnan(one.value) for one in found)
 
 
 def test_figures_of_classes_without_a_class() -> None:
@@ -675,17 +666,6 @@ def test_mask_and_check_take_limits_on_all_figures_together(survey: Survey, limi
         assert (outcome.code, {name for name in values if f"{name} is " in said}) == (1, set(over))
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("figure", parts(WITHOUT_A_CLASS, 3), ids=lambda one: one.name)
-def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, limited: Limited) -> None:
-    value = survey.assess()[figure.name]
-    assert [outcome.code for outcome in limited.outcomes({figure.name: value}, {})] == [0, 0]
-    if (strict := stricter(figure, value)) < 0:
-        return
-    for outcome in limited.outcomes({figure.name: value}, {figure.name: strict}):
-        assert (outcome.code, f"{figure.name} is " in outcome.out + outcome.err) == (1, True)
-
-
 def test_mask_computes_what_costs_much_only_for_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dear = tuple(replace(one, unasked=0) if one.name == "total_change" else one for one in FIGURES)
     monkeypatch.setattr("masktron.jobs.mask_result.FIGURES", dear)
@@ -712,12 +692,8 @@ def test_check_says_which_limits_it_could_not_check(survey: Survey, tmp_path: Pa
     assert "not checked: the limit linkage: needs the original (--original)" in outcome.out
     asked = run(*bare, "--limit", "linkage=5")
     assert (asked.code, "the limit linkage needs the original" in asked.err) == (2, True)
-    with pytest.raises(UsageError, match="needs the original"):
-        masktron.check(survey.out, survey.rules, limits={"linkage": 5})
     named = run(*bare, "--original", survey.data, "--limit", "block_k=5", "--limit", "linkage=100")
     assert (named.code, "the limit block_k needs the manifest" in named.err) == (2, True)
-    with pytest.raises(UsageError, match="the limit block_k needs the manifest"):
-        masktron.check(survey.out, survey.rules, original=survey.data, limits={"block_k": 5})
     half = run(*bare, "--original", survey.data)
     assert half.code == 1
     assert "not checked: the limit block_k: needs the manifest (--manifest)" in half.out

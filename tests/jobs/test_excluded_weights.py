@@ -122,12 +122,7 @@ def test_totals_of_levels_count_units_that_were_left_out(tmp_path: Path) -> None
     )
     data = tmp_path / "d.xml"
     data.write_text(f"<Survey>{body}</Survey>", encoding="utf-8")
-    rules = tmp_path / "r.sch"
-    rules.write_text(
-        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Household">'
-        '<assert id="sum" test="sum(Person/Income) = Total">S.</assert></rule></pattern></schema>',
-        encoding="utf-8",
-    )
+    rules = write_rules(tmp_path / "r.sch", "sum(Person/Income) = Total", context="Household")
     out = tmp_path / "m.xml"
     result = masktron.mask(
         data, rules, out, k=3, roles={"W": "weight"}, invalid="exclude", max_observed_share=100, order="keep"

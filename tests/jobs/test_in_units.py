@@ -146,14 +146,6 @@ def test_blocks_inside_of_units_are_told(given: Files) -> None:
     assert any(block.cut is not None for block in result.blocks)
 
 
-def test_a_unit_is_never_smaller_than_may_be_asked_for(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
-    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
-    mask(given, unit_records=None, memory=400_000_000, k=8)
-    manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
-    assert manifest["config"]["unit_records"] == 160, "128 would be the power of two below 166"
-
-
 @pytest.mark.full
 def test_a_data_frame_leaves_nothing(given: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -189,12 +181,10 @@ def test_a_rule_file_that_is_included_counts(given: Files, monkeypatch: pytest.M
     inner.write_text(text[begin:end].replace("<pattern", f"<pattern {name}", 1))
     rules.write_text(f'{text[:begin]}<include href="inner.sch"/>{text[end:]}')
 
-    def ended(*_: object, **__: object) -> None:
-        raise ResourceError("gone")
-
-    with monkeypatch.context() as patch, pytest.raises(ResourceError):
-        patch.setattr("masktron.masking.run.keep_totals", ended)
+    with monkeypatch.context() as patch, pytest.raises(ResourceError) as stopped:
+        patch.setattr("masktron.masking.run.keep_totals", _gone)
         mask(given)
+    assert "--resume" in stopped.value.hint
     changed = inner.read_text().replace("A + B = T", "T = A + B")
     assert changed != inner.read_text()
     inner.write_text(changed)
@@ -333,18 +323,6 @@ def test_rules_that_cannot_be_kept_leave_no_parts(given: Files, monkeypatch: pyt
     assert not parts_folder(given[0].parent / "m.xml").exists()
 
 
-def test_a_lack_of_resources_keeps_the_parts_and_says_so(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ended(*_: object, **__: object) -> None:
-        raise ResourceError("gone")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("masktron.masking.run.keep_totals", ended)
-        with pytest.raises(ResourceError) as caught:
-            mask(given)
-    assert "--resume" in caught.value.hint
-    mask(given, resume=True)
-
-
 def test_a_scheduler_that_does_not_answer_keeps_the_parts(
     given: Files, killed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,31 +343,54 @@ def test_where_all_fits_the_bytes_are_those_of_the_file_as_a_whole(given: Files)
         assert json.loads((folder / f"{name}.manifest.json").read_text())["config"]["unit_records"] is None
 
 
-def test_memory_says_how_many_records_are_masked_at_once(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Mask with 1 MB for units of 4 fields, and return the settings of the manifest."""
     monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
     monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
-    result = mask(given, unit_records=None, memory=400_000_000)
-    manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
-    size = manifest["config"]["unit_records"]
-    assert size == 128, "1 MB among 6 units of 4 fields of 250 bytes are 166 records: the power of two below"
-    assert "memory" not in manifest["config"]
-    assert result.valid
-    monkeypatch.setattr(memory_costs, "UNIT_CELL", 10_000)
-    with pytest.raises(ResourceError, match="400 MB do not hold"):
-        mask(given, unit_records=None, memory=400_000_000)
+
+    def masked(given: Files, **more: Any) -> Any:
+        assert mask(given, unit_records=None, memory=400_000_000, **more).valid
+        return json.loads((given[0].parent / "m.manifest.json").read_text())["config"]
+
+    return masked
 
 
-def test_what_is_held_of_all_records_counts(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
-    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
-    monkeypatch.setattr(memory_costs, "HELD_CELL", 500)
-    mask(given, unit_records=None, memory=400_000_000)
-    manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
-    assert manifest["config"]["unit_records"] == 64, "480,000 bytes are held of 240 records, and 86 fit into the rest"
-    monkeypatch.setattr(memory_costs, "HELD_CELL", 5000)
-    with pytest.raises(ResourceError, match="held of all 240") as caught:
-        mask(given, unit_records=None, memory=400_000_000)
-    assert "405 MB with --memory" in caught.value.hint
+@pytest.mark.parametrize(
+    ("held", "k", "size"),
+    [
+        (None, 3, 128),  # 1 MB among 6 units of 4 fields of 250 bytes are 166 records: the power of two below
+        (None, 8, 160),  # never smaller than may be asked for
+        (500, 3, 64),  # 480,000 bytes are held of 240 records, and 86 fit into the rest
+    ],
+)
+def test_memory_says_how_many_records_are_masked_at_once(
+    given: Files, little: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, held: int | None, k: int, size: int
+) -> None:
+    if held is not None:
+        monkeypatch.setattr(memory_costs, "HELD_CELL", held)
+    config = little(given, k=k)
+    assert config["unit_records"] == size
+    assert "memory" not in config
+
+
+@pytest.mark.parametrize(
+    ("cost", "value", "says", "hint"),
+    [("UNIT_CELL", 10_000, "400 MB do not hold", ""), ("HELD_CELL", 5000, "held of all 240", "405 MB with --memory")],
+)
+def test_memory_that_does_not_do_is_refused(
+    given: Files,
+    little: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    cost: str,
+    value: int,
+    says: str,
+    hint: str,
+) -> None:
+    monkeypatch.setattr(memory_costs, cost, value)
+    with pytest.raises(ResourceError, match=says) as caught:
+        little(given)
+    assert hint in caught.value.hint
 
 
 @pytest.mark.full

@@ -223,20 +223,6 @@ def test_the_larger_estimate_counts_for_limits_and_verdicts(fine: tuple[Path, Pa
         masktron.mask(data, rules, tmp_path / "n.xml", limits=between, **FINE)
 
 
-@pytest.mark.full
-def test_both_estimates_are_on_the_screen(
-    fine: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, rules = fine
-    monkeypatch.setenv("COLUMNS", "200")
-    run, said = Runner(capsys), [f"--role={name}={role}" for name, role in FINE["roles"].items()]  # type: ignore[attr-defined]
-    for words in (["mask", data, "--out", tmp_path / "m.xml"], ["keys", data]):
-        shown = run(*words, "--rules", rules, *said)
-        assert "by the weights" in shown.out and "by a log-linear model" in shown.out, words
-    shown = run("assess", tmp_path / "m.xml", "--original", data, "--manifest", tmp_path / "m.manifest.json")
-    assert "by the weights" in shown.out and "by a log-linear model" in shown.out
-
-
 # one name, one figure
 
 

@@ -8,10 +8,8 @@ import jsonschema
 import pytest
 
 import masktron
-from masktron.errors import UsageError
 from masktron.report.pages.explain_page import explain_page
 from masktron.report.pages.plain_reader import PlainData
-from nested_survey import ROLES, made, parsed
 from paths import SCHEMAS
 
 NESTED = (
@@ -50,29 +48,6 @@ def test_describe_names_levels_and_counts(files):
     shown = " ".join(str(result).split())
     assert "2 records (/Survey/Household) of 2 levels" in shown
     assert "Household: 0 to 2" in shown
-
-
-def test_describe_says_what_the_fields_of_all_levels_hold(tmp_path):
-    data, _ = made(tmp_path, 2, 20, gaps=0.2)
-    result = masktron.describe(data, roles={**ROLES, "Person/Wage": "confidential"})
-    plain = checked(result, "describe")
-    fields = {one["name"]: one for one in plain["fields"]}
-    persons = [person for unit in parsed(data) for person in unit.findall("Person")]
-    wages = [int(value) for person in persons if (value := person.findtext("Wage")) is not None]
-    assert {name: one["level"] for name, one in fields.items()} == {
-        **dict.fromkeys(("@id", "Size", "Region", "Total"), "Household"),
-        **dict.fromkeys(("Role", "Age", "Wage", "Benefit", "Income"), "Household/Person"),
-    }
-    wage = fields["Wage"]
-    assert (wage["missing"], wage["distinct"]) == (len(persons) - len(wages), len({*wages}))
-    assert (wage["least"], wage["greatest"]) == (str(min(wages)), str(max(wages)))
-    assert (wage["role"], fields["Role"]["role"]) == ("confidential", "quasi-identifier")
-    assert [one["field"] for one in plain["problems"]] == []
-    assert plain["rows"] == []
-    safe = checked(masktron.describe(data, release_safe=True), "describe")
-    assert all(one["least"] is None and one["frequent"] == [] for one in safe["fields"])
-    with pytest.raises(UsageError, match="Wages"):
-        masktron.describe(data, roles={"Wages": "confidential"})
 
 
 def test_explain_names_levels_and_says_nothing_of_children_as_one_value(files):

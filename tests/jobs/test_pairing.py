@@ -17,8 +17,6 @@ from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
-from masktron.jobs import compared
-from masktron.jobs.compared import ReorderedColumns
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure, unpaired
@@ -203,25 +201,3 @@ def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner
         assert ("the unmasked field W differs" in outcome.out) == bool(code)
         found = json.loads(said.read_text())
         assert found["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
-
-
-def test_columns_in_another_order_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    columns = {name: _column(np.array([f"{name}{at}" for at in range(4)], dtype=object)) for name in "AB"}
-    turned = ReorderedColumns(columns, np.array([2, 0, 3]))
-    assert [turned[name].lexemes.tolist() for name in turned] == [["A2", "A0", "A3"], ["B2", "B0", "B3"]]
-    assert turned["B"] is turned["B"]
-    columns["A"].numbers[:] = range(4)
-    numbered = ReorderedColumns(columns, np.array([2, 0, 3]))
-    assert numbered.numbers("A").tolist() == numbered["A"].values.tolist() == numbered.numbers("A").tolist()
-    assert numbered.numbers("A").tolist() == [2, 0, 3]
-    assert (len(turned), "C" in turned) == (2, False)
-    monkeypatch.setattr(compared, "_KEPT", 0)
-    large = ReorderedColumns(columns, np.array([2, 0, 3]))
-    first = large["A"]
-    assert large["A"] is first
-    assert large["B"].lexemes.tolist() == ["B2", "B0", "B3"]
-    assert large["A"] is not first
-    same = ReorderedColumns(columns, np.arange(4))
-    assert same["A"] is columns["A"]
-    some = ReorderedColumns(columns, np.arange(3))
-    assert some["A"].lexemes.tolist() == ["A0", "A1", "A2"]

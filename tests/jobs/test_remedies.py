@@ -18,7 +18,7 @@ import masktron
 from cli_runner import Outcome, Runner, numbers, write_data, write_rules
 from examples import FULL, as_full
 from masktron.config import Config, Role
-from masktron.errors import InfeasibleError, RefusalFacts, RefusalKind
+from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, RefusalKind
 from masktron.jobs.mask import run_mask
 from masktron.jobs.outside_limits import weight_classes
 from masktron.jobs.remedies import on_refusal
@@ -47,11 +47,6 @@ class Case:
     code: int = 5
     context: str = "Record"
     binding: str = ""
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
 
 
 def _gap() -> Rows:
@@ -148,6 +143,20 @@ def _pasted(options: str, remedy: dict[str, Any]) -> list[str]:
 
 def _mask(run: Runner, data: Path, rules: Path, out: Path, *options: str) -> Outcome:
     return run("mask", data, "--rules", rules, "--out", out, *options)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_refusal_has_facts_and_says_what_helps(
+    tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    case, raised = CASES[name], list[MasktronError]()
+    monkeypatch.setattr("masktron.cli.page_of_error", lambda error, _: raised.append(error))
+    data, rules = _files(tmp_path, case)
+    before = {path.name for path in tmp_path.iterdir()}
+    outcome = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", *shlex.split(case.options))
+    assert (outcome.code, raised[0].facts[0].kind if raised[0].facts else "method") == (case.code, case.kind)
+    assert raised[0].hint and raised[0].hint.splitlines()[0] in outcome.err
+    assert {path.name for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.few(2)

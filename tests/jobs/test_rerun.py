@@ -15,7 +15,7 @@ import pytest
 
 import masktron
 from attacks import KEY
-from cli_runner import SCHEMATRON, Runner, numbers, write_data
+from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.config import Register
 from masktron.errors import ReleasedBeforeError, UsageError, ViolationError
 from masktron.jobs import changes, rerun
@@ -204,12 +204,7 @@ def test_a_document_of_the_rules_that_is_another(months: Months, out: Path) -> N
 @pytest.mark.full
 def test_a_document_that_was_the_original_is_the_next_one(tmp_path: Path) -> None:
     """Rules that read the file by its name mean the file that is masked."""
-    rules = tmp_path / "rules.sch"
-    test = "not(A &lt; 0) or A = document('january.xml')//A"
-    rules.write_text(
-        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="own" test="{test}"/></rule>'
-        "</pattern></schema>"
-    )
+    rules = write_rules(tmp_path / "rules.sch", "not(A < 0) or A = document('january.xml')//A")
     data = write_data(tmp_path / "january.xml", numbers(40))
     masktron.mask(data, rules, tmp_path / "out.xml", k=3)
     february = write_data(tmp_path / "february.xml", numbers(40, 2))
@@ -241,9 +236,7 @@ def test_what_a_file_declares_of_its_fields(tmp_path: Path) -> None:
         path.write_text(json.dumps({"fields": fields}))
         return path
 
-    rules = tmp_path / "rules.sch"
-    rules.write_text(f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="a" test="A >= 0"/>'
-                     "</rule></pattern></schema>")  # fmt: skip
+    rules = write_rules(tmp_path / "rules.sch", "A >= 0")
     data = tmp_path / "january.csv"
     data.write_text("S,A\n" + "".join(f"{at * 7 % 100},{at * 13 % 90}\n" for at in range(60)))
     before = described("before.json", missingValues=["-9"])
@@ -266,11 +259,7 @@ def test_what_a_file_declares_of_its_fields(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_codes_that_records_alone_tell_are_no_change(tmp_path: Path) -> None:
     """Of a range of missing codes, one file holds these, and the next one others."""
-    rules = tmp_path / "rules.sch"
-    rules.write_text(
-        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="a" test="A &gt;= 0"/></rule>'
-        "</pattern></schema>"
-    )
+    rules = write_rules(tmp_path / "rules.sch", "A >= 0")
 
     def month(name: str, code: int, low: int = 90) -> Path:
         values = [code if at % 9 == 4 else at % 80 for at in range(60)]
@@ -361,22 +350,6 @@ def test_changes_are_shown_where_records_break_rules(
     assert "stands in the way" in done.out and "other-rule" in done.out
     assert done.out.index("other-rule") < done.out.index("violation")
     assert not out.exists()
-
-
-@pytest.mark.full
-def test_what_mask_says_of_a_file_is_said_where_it_is_masked_again(months: Months, out: Path, run: Runner) -> None:
-    data = write_data(out.with_name("february.xml"), changed(7, S=None)(rows_of(2)))
-    report, inside, public = (out.with_name(name) for name in ("said.json", "inside.html", "about.html"))
-    pages = ("--html", inside, "--html-public", public)
-    done = run("rerun", months.manifest, data, "--out", out, "--json", report, *pages)
-    assert done.code == 0
-    said = json.loads(report.read_text())
-    conforms(said, "rerun")
-    assert "missing-otherwise" in [one["kind"] for one in said["concerns"]]
-    shown = " ".join(done.out.split())
-    assert "look at: " in shown and " ".join(said["verdict"]["details"].split()) in shown
-    assert all(" ".join(one["says"].split()) in shown for one in said["concerns"] if one["kind"] != "below-zero")
-    assert "CONFIDENTIAL" in inside.read_text() and "CONFIDENTIAL" not in public.read_text()
 
 
 def test_what_rerun_cannot_be_told_is_known(run: Runner) -> None:

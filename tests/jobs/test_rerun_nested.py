@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import masktron
-from cli_runner import SCHEMATRON, Runner
+from cli_runner import Runner, write_rules
 from masktron.errors import UsageError
 from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError
 from masktron.level_settings import levels_from, with_tables
@@ -384,11 +384,7 @@ def test_few_left_out_are_told_as_rare_ones_only_where_these_are_left_out(
     )
     data, rules, out = (tmp_path / name for name in ("survey.xml", "rules.sch", "out.xml"))
     data.write_text(f"<Survey>{''.join(units)}</Survey>", encoding="utf-8")
-    rules.write_text(
-        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Household"><assert id="sum" '
-        'test="sum(Person/Income) = Total">S.</assert></rule></pattern></schema>',
-        encoding="utf-8",
-    )
+    write_rules(rules, "sum(Person/Income) = Total", context="Household")
     again = ("rerun", out.with_name("out.manifest.json"), data, "-o", tmp_path / "out2.xml")
     how = ("-k", "3", "--invalid", "exclude", "--rare-units", rare, "--max-observed-share", "100")
     for argv in (("mask", data, "-r", rules, "-o", out, *how), again):

@@ -146,23 +146,6 @@ def test_what_an_engine_counts_otherwise_is_named_by_the_same_record(
     assert executor.stages
 
 
-class ReachedLate(CarryingExecutor):
-    """Has something to say as soon as its workers were needed, which is for the written file alone."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What the user has to know."""
-        return ("reached without TLS",) if "judging m.xml" in self.stages else ()
-
-
-@pytest.mark.usefixtures("executor")
-def test_what_is_to_be_said_of_workers_is_said_whenever_they_were_reached(
-    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given_to(monkeypatch, ReachedLate())
-    assert masked(pair, tmp_path / "m.xml")[2]["notes"].count("reached without TLS") == 1
-
-
 OPTIONS = {"memory": "3GB", "workers": 3, "executor": "dask", "scheduler": "tcp://127.0.0.1:1"}
 
 

@@ -23,6 +23,7 @@ from masktron.jobs.prepared import open_original
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.progress import no_progress
 from masktron.shell_words import shell_word
+from plain_rows import read_rows as read
 from schema_files import conforms
 
 AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)
@@ -58,11 +59,6 @@ def data_of(folder: Path, suffix: str, rows: list[dict[str, object]] = ROWS) -> 
 def settings(**more: Any) -> dict[str, Any]:
     roles = {**dict.fromkeys(KEYS, "quasi-identifier"), "STATUS": "untouched"}
     return {"k": K, "order": "keep", "key_k": K, "roles": roles, **more}
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    frame = pd.read_xml(path, dtype=str) if path.suffix == ".xml" else pd.read_csv(path, dtype=str)
-    return [{str(name): str(text) for name, text in row.items()} for row in frame.fillna("").to_dict("records")]
 
 
 def test_a_recoded_weight_is_a_key_that_is_never_suppressed(tmp_path: Path, rules: Path) -> None:

@@ -153,11 +153,8 @@ def test_assess_says_the_same(run: Path, tmp_path: Path, capsys: pytest.CaptureF
     conforms(found.as_dict(), "assess")
     options = ["--manifest", manifest, "--html", page]
     text = Runner(capsys)("assess", run / "m.csv", "--original", run / "d.csv", *options).out
-    assert "treatment 1, recoding of AGE: breaks:16,25,35" in text
-    assert f"rule R2 is {found.fates[0].fate}" in text
-    written = page.read_text()
-    for words in ("What was done before", "Treatments, in their order", "Rules that read recoded or removed fields"):
-        assert words in written
+    assert "treatment 1, recoding of AGE: breaks:16,25,35" in text and f"rule R2 is {found.fates[0].fate}" in text
+    assert "Treatments, in their order" in page.read_text()
 
 
 def test_assess_says_nothing_of_treatments_without_a_manifest(run: Path) -> None:
@@ -254,11 +251,7 @@ def nested(tmp_path: Path) -> tuple[Path, Path]:
         for at in range(12)
     )
     (tmp_path / "n.xml").write_text(f"<S>{homes}</S>")
-    (tmp_path / "n.sch").write_text(
-        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="H">'
-        '<assert id="size" test="count(P) = SIZE">s</assert></rule></pattern></schema>'
-    )
-    return tmp_path / "n.xml", tmp_path / "n.sch"
+    return tmp_path / "n.xml", write_rules(tmp_path / "n.sch", "count(P) = SIZE", context="H")
 
 
 NESTED_ROLES = {"REGION": "quasi-identifier", "SIZE": "untouched", "AGE": "quasi-identifier"}

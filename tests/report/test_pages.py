@@ -133,11 +133,6 @@ def test_pictures_are_small_and_take_the_colours_of_the_page() -> None:
     assert not re.search(r"font-family|DejaVu|<style|metadata|20\d\d-", Tree.tostring(svg, encoding="unicode"))
 
 
-def test_two_pictures_cannot_have_one_name() -> None:
-    with pytest.raises(ValueError, match="one name"):
-        html_of(page_with(bars(), bars()))
-
-
 def test_tables_are_as_wide_as_their_head() -> None:
     with pytest.raises(ValueError, match="not 2 cells"):
         PageTable("Numbers", ("name", "number"), (("a", "b", "c"),))
@@ -205,19 +200,16 @@ def test_a_map_without_a_recommendation_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("recommended", 99), ("recommended", -1), ("front", ["x"]), ("front", [99]), ("risk", "x"), ("utility", None)],
+    [
+        *(("recommended", 99), ("recommended", -1), ("front", ["x"]), ("front", [99]), ("risk", "x")),
+        *(("utility", None), ("figures", {"x": 1.0}), ("state", "x")),
+    ],
 )
 def test_a_damaged_map_is_refused(key: str, value: object) -> None:
+    content = made_up_map()
+    (content if key in content else content["candidates"][0])[key] = value
     with pytest.raises(UsageError, match=f"{key!r} is not of the right type"):
-        tune_page(PlainData(made_up_map() | {key: value}))
-
-
-def test_an_unknown_figure_or_state_of_a_candidate_is_refused() -> None:
-    for change, key in (({"figures": {"x": 1.0}}, "figures"), ({"state": "x"}, "state")):
-        content = made_up_map()
-        content["candidates"][0] |= change
-        with pytest.raises(UsageError, match=f"{key!r} is not of the right type"):
-            tune_page(PlainData(content))
+        tune_page(PlainData(content))
 
 
 def test_points_of_one_method_are_told_apart_by_parameters() -> None:

@@ -93,13 +93,6 @@ def test_codes_and_missing_values_of_the_released_file_are_told() -> None:
     ] * 3
 
 
-def test_codes_of_fields_that_were_not_masked_are_told_too() -> None:
-    kept = PublicField("RENT", masked=False, number=True, missing=803, codes=("-9",))
-    text, _ = shown(replace(RELEASE, fields=(TOLD, CODE, kept)))
-    told = text.partition("codes that mean missing")[2][:60]
-    assert "RENT" in told and "803" in told and "-9" in told
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize("contract", [one.kind for one in KINDS])
 def test_no_page_says_that_values_are_those_of_respondents_by_chance_alone(contract: str) -> None:

@@ -15,110 +15,32 @@ from masktron.keyword_arguments import in_python
 from paths import SCHEMAS
 from report_files import write_pair
 
-# What SARIF 2.1.0 (OASIS) requires of the parts that are written, and the names that it knows there
-TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
-RULE = {
-    "type": "object",
-    "required": ["id"],
-    "properties": {
-        "id": {"type": "string"},
-        "shortDescription": TEXT,
-        "help": TEXT,
-        "defaultConfiguration": {
-            "properties": {"level": {"enum": ["none", "note", "warning", "error"]}},
-            "additionalProperties": False,
-        },
-        "properties": {"type": "object"},
-    },
-    "additionalProperties": False,
-}
-RESULT = {
-    "type": "object",
-    "required": ["message"],
-    "properties": {
-        "ruleId": {"type": "string"},
-        "ruleIndex": {"type": "integer", "minimum": 0},
-        "level": {"enum": ["none", "note", "warning", "error"]},
-        "message": TEXT,
-        "locations": {
-            "type": "array",
-            "items": {
-                "properties": {
-                    "physicalLocation": {
-                        "required": ["artifactLocation"],
-                        "properties": {
-                            "artifactLocation": {
-                                "properties": {"uri": {"type": "string"}, "index": {"type": "integer", "minimum": 0}},
-                                "additionalProperties": False,
-                            },
-                            "region": {
-                                "properties": {
-                                    "startLine": {"type": "integer", "minimum": 1},
-                                    "startColumn": {"type": "integer", "minimum": 1},
-                                },
-                                "additionalProperties": False,
-                            },
-                        },
-                        "additionalProperties": False,
-                    },
-                    "logicalLocations": {
-                        "type": "array",
-                        "items": {
-                            "properties": {
-                                "fullyQualifiedName": {"type": "string"},
-                                "kind": {"type": "string"},
-                                "name": {"type": "string"},
-                            },
-                            "additionalProperties": False,
-                        },
-                    },
-                },
-                "additionalProperties": False,
-            },
-        },
-        "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
-        "properties": {"type": "object"},
-    },
-    "additionalProperties": False,
-}
 SARIF = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {
-        "$schema": {"type": "string"},
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "items": {
-                "required": ["tool"],
-                "properties": {
-                    "tool": {
-                        "required": ["driver"],
-                        "properties": {
-                            "driver": {
-                                "required": ["name"],
-                                "properties": {
-                                    "name": {"type": "string"},
-                                    "version": {"type": "string"},
-                                    "rules": {"type": "array", "uniqueItems": True, "items": RULE},
-                                },
-                                "additionalProperties": False,
-                            }
-                        },
-                        "additionalProperties": False,
-                    },
-                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-                    "artifacts": {"type": "array"},
-                    "invocations": {"type": "array", "items": {"required": ["executionSuccessful"]}},
-                    "results": {"type": "array", "items": RESULT},
-                    "properties": {"type": "object"},
-                },
-                "additionalProperties": False,
-            },
-        },
-    },
-    "additionalProperties": False,
+    "": "$schema version runs",
+    "runs": "tool columnKind artifacts invocations results properties",
+    "tool": "driver",
+    "driver": "name version rules",
+    "rules": "id shortDescription help defaultConfiguration properties",
+    "defaultConfiguration": "level",
+    "results": "ruleId ruleIndex level message locations partialFingerprints properties",
+    "locations": "physicalLocation logicalLocations",
+    "physicalLocation": "artifactLocation region",
+    "artifactLocation": "uri index",
+    "region": "startLine startColumn",
+    "logicalLocations": "fullyQualifiedName kind name",
+    **dict.fromkeys(("shortDescription", "help", "message"), "text"),
 }
+"""The names that SARIF 2.1.0 (OASIS) knows in the parts that are written."""
+
+
+def unknown_to_sarif(content: Any, part: str = "") -> list[str]:
+    """Name what SARIF does not know; what is ours stands in ``properties``."""
+    if isinstance(content, list):
+        return [name for one in content for name in unknown_to_sarif(one, part)]
+    if not isinstance(content, dict) or part not in SARIF:
+        return []
+    found = [f"{part}.{name}" for name in content if name not in SARIF[part].split()]
+    return found + [name for own, inner in content.items() for name in unknown_to_sarif(inner, own)]
 
 
 def conforms(content: Any) -> None:
@@ -144,18 +66,8 @@ def test_the_limit_is_for_each_rule_and_counts_are_exact(
     limit: str, listed: int, tmp_path: Path, run: Runner
 ) -> None:
     data, rules = write_pair(tmp_path)
-    run(
-        "validate",
-        data,
-        "-r",
-        rules,
-        "--json",
-        tmp_path / "o.json",
-        "--sarif",
-        tmp_path / "o.sarif",
-        "--max-findings",
-        limit,
-    )
+    reports = ("--json", tmp_path / "o.json", "--sarif", tmp_path / "o.sarif")
+    run("validate", data, "-r", rules, *reports, "--max-findings", limit)
     content = json.loads((tmp_path / "o.json").read_text())
     conforms(content)
     assert len(content["findings"]) == listed
@@ -169,8 +81,11 @@ def test_sarif_has_rules_places_and_levels(tmp_path: Path, run: Runner) -> None:
     spaced = data.rename(tmp_path / "my data.xml")
     run("validate", spaced, "-r", rules, "--sarif", tmp_path / "o.sarif", "--max-failures", "add=100%")
     content = json.loads((tmp_path / "o.sarif").read_text())
-    jsonschema.Draft202012Validator(SARIF).validate(content)
     (sarif,) = content["runs"]
+    assert (content["version"], unknown_to_sarif(content)) == ("2.1.0", [])
+    assert all(run["executionSuccessful"] in (True, False) for run in sarif["invocations"])
+    assert len({rule["id"] for rule in sarif["tool"]["driver"]["rules"]}) == len(sarif["tool"]["driver"]["rules"])
+    assert all(one["message"]["text"] for one in sarif["results"])
     own = {rule["id"]: rule for rule in sarif["tool"]["driver"]["rules"]}
     assert own["add"]["properties"]["allowed"] == "100%"
     assert (own["add"]["properties"]["passes"], own["whole"]["properties"]["passes"]) == (True, False)

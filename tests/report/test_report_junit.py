@@ -61,12 +61,7 @@ def cases(suite: etree._Element) -> dict[str, etree._Element | None]:
 
 def test_a_rule_is_a_test_case(tmp_path: Path, run: Runner) -> None:
     suite = report(tmp_path, run)
-    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "5",
-        "failures": "2",
-        "errors": "0",
-        "skipped": "1",
-    }
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["5", "2", "0", "1"]
     found = cases(suite)
     assert {name: None if case is None else case.tag for name, case in found.items()} == {
         "whole": "failure",

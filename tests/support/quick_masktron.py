@@ -52,21 +52,11 @@ for word in sys.argv[1:]:
 """
 
 
-_TELLING = """
-import sys
-from told_commands import carry_out
-carry_out(sys.argv[1:])
-"""
-
-
-def put_before_masktron(folder: Path, monkeypatch: pytest.MonkeyPatch, *, telling: bool = False) -> None:
-    """Let processes that are started find this command; everything else of masktron is as ever.
-
-    With `telling` the command writes what pages show of a small CSV, as `told_commands` has it.
-    """
+def put_before_masktron(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let processes that are started find this command; everything else of masktron is as ever."""
     package = folder / "quick" / "masktron"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(_INIT.format(real=str(Path(masktron.__file__).parent)))
-    (package / "__main__.py").write_text(_TELLING if telling else _MAIN)
-    places = [str(package.parent), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    (package / "__main__.py").write_text(_MAIN)
+    places = [str(package.parent), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masktron.results.result import SCHEMA_VERSION
+from masktron.web.pages.all_pages import PAGES
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, prepared_run
 from masktron.web.store.projects import Project
@@ -74,3 +75,10 @@ def text_field(name: str, *values: str, role: str | None = None) -> dict[str, An
         "why": "a text without a role", "greatest": None, "distinct": len(values),
         "frequent": [{"value": one, "label": "", "records": 9} for one in values],
     }  # fmt: skip
+
+
+def state_of(project: Project, name: str) -> Any:
+    """Return what a page says of its step."""
+    page = next(one for one in PAGES if one.name == name)
+    assert page.state is not None
+    return page.state(project)

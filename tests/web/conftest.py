@@ -10,6 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from browser import started
+from masktron.web.store.projects import Project
+from quick_masktron import put_before_masktron
 from web_client import Office, end_runs, made_office
 
 
@@ -19,6 +21,22 @@ def office(tmp_path: Path) -> Iterator[Office]:
     found = made_office(tmp_path)
     yield found
     end_runs(found)
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands of runs sleep, write and fail at once."""
+    put_before_masktron(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    """Return a project with two fields, and with a rulebook without rules."""
+    found = office.store.make("a survey")
+    (found.files / "a.csv").write_text("A,B\n1,2\n")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules")
+    return found
 
 
 @pytest.fixture

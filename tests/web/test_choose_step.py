@@ -17,13 +17,12 @@ from masktron.config import config_from
 from masktron.jobs.tune.asked import tune_settings_from
 from masktron.jobs.tune.recipes import settings_of
 from masktron.results import TuneCandidate, TuneResult
-from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.choose_step import BUDGETS
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import InRun, latest_run, prepared_run
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of
-from web_runs import laid_run
+from web_client import csrf_of
+from web_runs import laid_run, state_of
 
 FORM = {"budget": "10m", "k": "3, 5, 10, 20", "limits.linkage": ""}
 WORDS = ["tune", "files/a.csv", "--rules", InRun("rules.sch")]
@@ -52,15 +51,6 @@ MAP = TuneResult(
 )
 
 
-@pytest.fixture
-def project(office: Office) -> Project:
-    found = office.store.make("a survey")
-    (found.files / "a.csv").write_text("A,B\n1,2\n")
-    found.choose_data("a.csv")
-    found.write({"rules.sch": b"<schema/>"}, said="Rules")
-    return found
-
-
 def path(project: Project) -> str:
     return f"/projects/{project.identity}/choose"
 
@@ -71,12 +61,6 @@ def posted(client: TestClient, project: Project, action: str, fields: dict[str, 
 
 def tried(project: Project) -> None:
     laid_run(project, "choose", WORDS, {"tune.json": MAP.as_dict(), "map.svg": "<svg/>", "map.html": "x"})
-
-
-def state_of(project: Project) -> Any:
-    page = next(one for one in PAGES if one.name == "choose")
-    assert page.state is not None
-    return page.state(project)
 
 
 def test_the_form_is_what_tune_is_asked(client: TestClient, project: Project) -> None:
@@ -129,7 +113,7 @@ def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project)
     many = '<details><summary>2<span class="unseen"> of number 1</span></summary>a is below 0; b moves</details>'
     assert many in page
     assert all(one in page for one in ("not possible here", "not tried", "outside a limit", "too few records"))
-    assert not state_of(project).done
+    assert not state_of(project, "choose").done
     picture = client.get(f"/projects/{project.identity}/runs/0001-choose/picture/map.svg")
     assert picture.headers["content-type"].startswith("image/svg+xml")
     assert "sandbox" in picture.headers["content-security-policy"]
@@ -142,7 +126,7 @@ def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project)
         assert candidate.name in project.history.changes()[-1].said
         after = client.get(path(project)).text
         assert "have changed since" not in after and "in the settings" in after
-        assert state_of(project).done == bool(candidate.within_limits)
+        assert state_of(project, "choose").done == bool(candidate.within_limits)
         assert ("which is outside a limit" in after) == (not candidate.within_limits)
     assert config_from(
         {"k": 5, "method": "mdav", "grouping": "all", "aggregator": "median", "limits": {"linkage": 50}}
@@ -214,7 +198,7 @@ def test_what_nobody_has_taken_is_not_green(client: TestClient, project: Project
     (chosen,) = page.xpath("//p[@id='chosen']")
     assert "As long as you take none: mdav" in chosen.text_content() and "risk of 90.0" in chosen.text_content()
     assert "good" not in chosen.get("class") and not page.xpath("//section[@id='map']//p[@class='next']")
-    assert not state_of(project).done
+    assert not state_of(project, "choose").done
     posted(client, project, "take", {"run": "0001-choose", "candidate": "2"})
     (chosen,) = html.fromstring(client.get(path(project)).text).xpath("//p[@id='chosen']")
     assert "In the settings now: mdav" in chosen.text_content() and "good" not in chosen.get("class")
@@ -274,7 +258,7 @@ def test_a_way_that_treats_keys_is_taken_with_its_treatment(client: TestClient, 
     config = project.settings.config
     assert (dict(config.recode), config.key_k, config.keys) == ({"B": "width:5"}, None, {})
     assert "B width:5" in project.history.changes()[-1].said
-    assert not state_of(project).done, "with other treatments, the ways would have other figures"
+    assert not state_of(project, "choose").done, "with other treatments, the ways would have other figures"
 
 
 def test_a_way_that_draws_and_swaps_keys_is_shown_and_taken(client: TestClient, project: Project) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,10 @@ from starlette.testclient import TestClient
 from masktron.web.runs.one_run import LARGEST_RESULT, CommandRun, latest_run, runs_of
 from masktron.web.runs.run_kinds import DESCRIBE
 from masktron.web.store.projects import Project
-from quick_masktron import put_before_masktron
 from schema_files import conforms
-from web_client import Office, end_runs, made_office, sent, until
+from web_client import Office, sent, until
+
+pytestmark = pytest.mark.usefixtures("quick")
 
 FIELD: dict[str, Any] = {
     "name": "A", "column": "A", "label": "", "type": "integer", "kind": "number", "why": "all values are numbers",
@@ -31,14 +30,6 @@ def described(fields: list[dict[str, Any]], **others: Any) -> dict[str, Any]:
         "schema_version": 1, "job": "describe", "data": "d.csv", "format": "csv", "record": "", "records": 1234,
         "fields": fields, "rows": rows, "problems": [], "notes": [], "release_safe": False, **others,
     }  # fmt: skip
-
-
-@pytest.fixture
-def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
-    put_before_masktron(tmp_path, monkeypatch)
-    found = made_office(tmp_path)
-    yield found
-    end_runs(found)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron
 from web_client import Served, served, until
 
-pytestmark = pytest.mark.full  # test_whole_way looks at the pages of one state
+pytestmark = pytest.mark.full
 
 MORE = (
     f"protect/hierarchy/{LONG}",

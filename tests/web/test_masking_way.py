@@ -18,7 +18,11 @@ from masktron.web.store.projects import Project
 from masktron.web.way import way_of
 from web_client import Office, csrf_of, until
 
-SHOWN = ("describe.json", "plan.json", "tune.json", "masked.csv", "masked.parquet", "check.json", "convert.json")
+SHOWN = {f"{name}.json" for name in ("describe", "plan", "validate", "tune", "check", "convert")} | {
+    "findings.sarif",
+    "masked.csv",
+    "masked.parquet",
+}
 """What commands write alike whenever they run; a manifest has the time, as files of SPSS and Stata have."""
 
 
@@ -34,7 +38,7 @@ def project(office: Office, tmp_path: Path) -> Project:
     return found
 
 
-def posted(client: TestClient, project: Project, page: str, action: str, **fields: str) -> None:
+def posted(client: TestClient, project: Project, page: str, action: str, **fields: Any) -> None:
     where = f"/projects/{project.identity}/{page}"
     named = {name.replace("__", "."): value for name, value in fields.items()}
     answer = client.post(where, data={"csrf": csrf_of(client, where), "action": action, **named})
@@ -62,10 +66,13 @@ def test_from_roles_to_a_release(office: Office, project: Project, tmp_path: Pat
     posted(client, project, "roles", "save", roles__NAME="identifier", roles__Id="record-id")
     done(office, project, "describe")
     assert "Every text field has a role" in page(client, project, "roles")
-    posted(client, project, "choose", "begin", budget="2m", k="3", methods="noise")
+    posted(client, project, "choose", "begin", budget="10m", k="3", methods="noise", limits__linkage="100")
     done(office, project, "choose")
     assert "Recommended: noise" in page(client, project, "choose")
     posted(client, project, "choose", "take", run="0003-choose", candidate="0")
+    posted(client, project, "validate", "begin", format=["sarif"])
+    done(office, project, "validate")
+    assert "Every rule holds" in page(client, project, "validate")
     posted(client, project, "mask", "plan")
     done(office, project, "plan")
     assert "A, B, T" in page(client, project, "mask")
@@ -107,4 +114,4 @@ def _require_the_same_of_the_shown_commands(project: Project, copy: Path) -> Non
             if one.name in SHOWN:
                 compared.add(one.name)
                 assert (copy / "runs" / run.name / one.name).read_bytes() == (run.folder / one.name).read_bytes()
-    assert compared == set(SHOWN)
+    assert compared == SHOWN

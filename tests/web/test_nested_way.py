@@ -109,9 +109,7 @@ def rows(office: Office, tmp_path: Path) -> Project:
 def said_of_rows(office: Office, rows: Project, **fields: str) -> str:
     said = {"unit": "Household", "member": "Person", "unit_key": "@id", **fields}
     assert posted(office, rows, "data", "households", **said).status_code == 303
-    run = latest_run(rows, "describe")
-    assert run is not None
-    until(lambda: office.parts.queue.beat() is not None or run.is_over, within=120.0)
+    read(office, rows)
     return office.browser().get(f"/projects/{rows.identity}/data").text
 
 

@@ -13,13 +13,12 @@ from starlette.testclient import TestClient
 
 from cli_runner import Runner
 from masktron.errors import UsageError
-from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.project_hierarchies import hierarchy_name
 from masktron.web.runs.one_run import InRun, latest_run, runs_of
 from masktron.web.store.projects import Project
 from told_results import keys_tried
 from web_client import Office, csrf_of, undone
-from web_runs import MASKED, described, laid_run, text_field
+from web_runs import MASKED, described, laid_run, state_of, text_field
 
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="adult" test="not(AGE &lt; 16)">16 or older</assert>
@@ -72,15 +71,9 @@ def measured(project: Project) -> None:
     laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], files)
 
 
-def state(project: Project) -> Any:
-    page = next(one for one in PAGES if one.name == "protect")
-    assert page.state is not None
-    return page.state(project)
-
-
 def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient, project: Project) -> None:
     classes(project)
-    assert not state(project).done
+    assert not state_of(project, "protect").done
     chosen = {"way__AGE": "width", "recode__AGE": "5", "way__REGION": "hierarchy", "recode__REGION": "1"}
     more = {"key_k": "3", "subsets": "2", "importance__AGE": "2,5", "importance__REGION": "1"}
     assert posted(client, project, "save", **chosen, **more).status_code == 303
@@ -92,7 +85,7 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
     run = latest_run(project, "keys")
     assert run is not None and "REGION.hierarchy.csv" in run.copies
     assert run.command["arguments"][:4] == ["keys", "files/a.csv", "--rules", f"runs/{run.name}/rules.sch"]
-    said = state(project)
+    said = state_of(project, "protect")
     assert said.done and said.says == "2 fields are recoded, keys are shared by 3 records"
     shown = client.get(path(project)).text
     assert '<option value="width" selected>' in shown and 'value="2.5"' in shown
@@ -164,7 +157,7 @@ def test_what_is_typed_is_tried_and_not_saved(client: TestClient, project: Proje
 def test_what_was_tried_is_shown_before_and_after(client: TestClient, project: Project) -> None:
     measured(project)
     text = " ".join(client.get(path(project)).text.split())
-    assert "Masking would stop" in text and state(project).problem
+    assert "Masking would stop" in text and state_of(project, "protect").problem
     assert '<td class="number">9</td><td class="number">1</td>' in text
     assert '<th scope="row">15-19</th><td class="number">8</td>' in text
     assert "AGE &gt;= 16" in text and "it reads all records" in text and "left out for k = 3: 2 of 60" in text
@@ -329,7 +322,7 @@ def test_draws_and_swaps_are_written_and_shown_as_they_were_typed(client: TestCl
         "pram": {"AGE+A": before["AGE+A"], "REGION": "change:0.1,alone:keep"},
         "swap": {"regions": ["B"], "k": 2, "rate": 0.02, "similar": ["AGE"], "required": 0},
     }
-    assert state(project).says == "AGE+A, REGION drawn anew, B swapped"
+    assert state_of(project, "protect").says == "AGE+A, REGION drawn anew, B swapped"
     said = project.history.changes()[-1].said
     assert "REGION drawn anew by change:0.1,alone:keep; B swapped" in said
     again = client.get(path(project)).text

@@ -14,27 +14,22 @@ from starlette.testclient import TestClient
 
 from masktron.sources.known_formats import known_formats
 from masktron.web.handlers.run_files import OpenedFile
-from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.mask_step import needs_a_look
 from masktron.web.pages.release_step import FORMATS
 from masktron.web.runs import checked_files
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of
+from web_client import csrf_of
 from web_runs import MASKED as MADE
-from web_runs import VERDICT, laid_run
+from web_runs import VERDICT, laid_run, state_of
 
 MASKED = b"A,B\n1,2\n"
 
 
 @pytest.fixture
-def project(office: Office) -> Project:
-    found = office.store.make("a survey")
-    (found.files / "a.csv").write_text("A,B\n1,2\n")
-    found.choose_data("a.csv")
-    found.write({"rules.sch": b"<schema/>"}, said="Rules")
-    found.settings.update({"k": 3}, said="k")
-    return found
+def project(project: Project) -> Project:
+    project.settings.update({"k": 3}, said="k")
+    return project
 
 
 def path(project: Project) -> str:
@@ -62,12 +57,6 @@ def checked(
     }  # fmt: skip
     words = ["check", InRunOf(made, name), "--original", original]
     return laid_run(project, "check", words, {"check.json": verdict}, code=code)
-
-
-def state_of(project: Project) -> Any:
-    page = next(one for one in PAGES if one.name == "release")
-    assert page.state is not None
-    return page.state(project)
 
 
 def test_every_format_can_be_written() -> None:
@@ -103,7 +92,7 @@ def test_the_download_comes_after_the_check(client: TestClient, project: Project
     assert "Checked: it complies" in page and hashlib.sha256(MASKED).hexdigest() in page
     where = page.partition('class="download" href="')[2].partition('"')[0]
     assert hashlib.sha256(client.get(where).content).hexdigest() in page
-    assert state_of(project).done
+    assert state_of(project, "release").done
 
 
 def test_bytes_that_were_not_checked_are_not_offered(client: TestClient, project: Project) -> None:
@@ -121,7 +110,7 @@ def test_a_file_that_fails_is_not_offered(client: TestClient, project: Project) 
     checked(project, masked(project), "masked.csv", MASKED, code=1)
     page = client.get(path(project)).text
     assert 'class="download"' not in page and "a group is too small" in page
-    assert state_of(project).problem
+    assert state_of(project, "release").problem
 
 
 def test_translated_rules_leave_with_the_file_and_judge_other_formats(client: TestClient, project: Project) -> None:
@@ -188,7 +177,7 @@ def test_a_file_too_large_to_be_read_for_a_page_is_the_one_that_was_checked(
     page = client.get(path(project)).text
     assert 'class="download"' not in page and digest.hexdigest() not in page
     assert client.get(where).headers["location"] == path(project)
-    assert not state_of(project).done
+    assert not state_of(project, "release").done
 
 
 def test_a_download_breaks_off_where_the_file_changes(tmp_path: Path) -> None:
@@ -223,7 +212,7 @@ def test_another_format_leaves_after_the_file_from_which_it_was_written(client: 
     checked(project, saved, "masked.sav", b"sav")
     page = client.get(path(project)).text
     assert 'class="download"' not in page and "when masked.csv, from which it was written, has passed" in page
-    assert client.get(where).status_code == 303 and not state_of(project).done
+    assert client.get(where).status_code == 303 and not state_of(project, "release").done
     checked(project, made, "masked.csv", MASKED)
     assert client.get(where).content == b"sav" and client.get(path(project)).text.count('class="download"') == 2
     (made.folder / "masked.csv").write_bytes(MASKED)  # anew: nobody knows from which it was written
@@ -275,13 +264,13 @@ def test_what_must_be_looked_at_stands_before_the_download(client: TestClient, p
     page = client.get(path(project)).text
     assert page.index("KIDS in 8 of 11 records") < page.index('class="download"')
     assert "Protection: amber. No limit is set." in page and 'name="forbid"' not in page
-    assert state_of(project).done and state_of(project).problem
+    assert state_of(project, "release").done and state_of(project, "release").problem
     (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, **MADE, "concerns": []}))
     needs_a_look.cache_clear()
-    assert not state_of(project).problem
+    assert not state_of(project, "release").problem
     red = {**VERDICT, "protection": {**VERDICT["protection"], "level": "red"}}
     (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, **MADE, "verdict": red}))
     needs_a_look.cache_clear()
-    assert state_of(project).problem
+    assert state_of(project, "release").problem
     page = client.get(path(project)).text
     assert 'class="verdict good"><span>Rules: green.' in page and 'class="verdict bad"><span>Protection: red.' in page

@@ -8,12 +8,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from masktron.config import Role
-from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.roles_step import ROLES
 from masktron.web.runs.one_run import latest_run
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of
-from web_runs import described, laid_run, text_field
+from web_runs import described, laid_run, state_of, text_field
 
 FIELDS = ({"name": "A"}, text_field("NAME", "x", "y"), text_field("SIZE", "small", "large", "mid"), {"name": "W"})
 
@@ -40,12 +39,6 @@ def posted(client: TestClient, project: Project, action: str, query: str = "", *
     return client.post(path(project) + query, data={"csrf": token, "action": action, **named})
 
 
-def state_of(project: Project) -> Any:
-    page = next(one for one in PAGES if one.name == "roles")
-    assert page.state is not None
-    return page.state(project)
-
-
 def test_every_role_has_words() -> None:
     assert set(ROLES) == set(Role)
 
@@ -65,12 +58,12 @@ def test_a_text_without_a_role_is_not_passed_over(client: TestClient, project: P
     read(project)
     page = client.get(path(project)).text
     assert "2 text fields have no role" in page
-    assert not state_of(project).done and state_of(project).problem
+    assert not state_of(project, "roles").done and state_of(project, "roles").problem
     saved = {"roles__NAME": "identifier", "roles__SIZE": "", "kind__SIZE": "ordinal"}
     assert posted(client, project, "save", **saved, ordinal__SIZE="small\nmid\nlarge").status_code == 303
     assert project.settings.table == {"roles": {"NAME": "identifier"}, "ordinal": {"SIZE": ["small", "mid", "large"]}}
     assert "Every text field has a role" in client.get(path(project)).text
-    assert state_of(project).done
+    assert state_of(project, "roles").done
     assert project.history.changes()[-1].said == "Roles of the fields"
 
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,16 +19,9 @@ from masktron.web.runs import run_process, run_queue
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run, run_of, runs_of
 from masktron.web.store.projects import Project
 from other_processes import lives
-from quick_masktron import put_before_masktron
-from web_client import Office, csrf_of, end_runs, made_office, sample_of, sent, until
+from web_client import Office, csrf_of, sample_of, sent, until
 
-
-@pytest.fixture
-def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
-    put_before_masktron(tmp_path, monkeypatch)
-    found = made_office(tmp_path)
-    yield found
-    end_runs(found)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture

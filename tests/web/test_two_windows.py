@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from masktron.web.store.projects import Project
-from quick_masktron import put_before_masktron
-from web_client import Office, csrf_of, end_runs, made_office
+from web_client import Office, csrf_of
 from web_runs import described, laid_run
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 OLDER = "these settings have changed since this page was loaded"
-
-
-@pytest.fixture
-def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
-    put_before_masktron(tmp_path, monkeypatch)
-    found = made_office(tmp_path)
-    yield found
-    end_runs(found)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import pytest
 from browser import shown
 from looks import LIGHT, PHONE, TWICE, Window, findings
 from paths import ROOT
-from quick_masktron import put_before_masktron
 from web_client import served
 from web_user import WebUser
 
@@ -26,16 +25,6 @@ ROLES = {
 }
 AMOUNTS = ("Adults", "Children", "Size")
 MISSING = dict.fromkeys(("Rent", "Housing", "Savings"), "-9")
-SIZE = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
-<assert id="size" test="Adults + Children = number(Size)">Size</assert></rule></pattern></schema>"""
-
-
-@pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let commands write what pages show, and work nothing out."""
-    put_before_masktron(tmp_path, monkeypatch, telling=True)
-    web = [sys.executable, "-P", "-c", "from masktron.cli import main; main()", "web"]
-    monkeypatch.setattr("web_client.WEB", web)
 
 
 def masktron(folder: Path, *words: object) -> None:
@@ -77,36 +66,6 @@ def released(user: WebUser, masked: str, original: Path, folder: Path, rulebook:
     settings = user.download("masktron.toml", folder)
     words = ["--rules", rulebook or rules, "--config", settings, "--original", original, "--manifest", files[-1]]
     masktron(folder, "check", files[0], *words)
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("told")
-def test_the_way_by_clicks(chromium: Any, tmp_path: Path) -> None:
-    """A part of the next test: what commands say is made up, and what comes of it is not checked from outside."""
-    data = tmp_path / "survey.csv"
-    rows = [f"{at},N {at},{at * 7 % 5},{at},{at * 7 % 5 + at}" for at in range(10, 22)]
-    data.write_text("\n".join(["Id,NAME,A,B,T", *rows]) + "\n")
-    with served(tmp_path / "projects") as server, shown(chromium, server.opened) as page:
-        look = Looking(page, PHONE)
-        user = WebUser(page, server.address, look=look)
-        user.make_project("Survey")
-        user.upload(data, "12 records of 5 fields")
-        user.accept("total-T")
-        user.type_rule("range-B", "Record", "B >= 0", "Holds in all 12 records")
-        user.validate("Every rule holds")
-        user.say_roles({"Id": "record-id", "NAME": "identifier"})
-        user.choose("3, 5")
-        user.plan("A, B, T")
-        user.begin_masking()
-        user.see_masked()
-        user.release("masked.csv")
-        assert user.download("masked.csv", tmp_path).read_bytes() == data.read_bytes()
-        for name in ("about.html", "internal.html", "masked.manifest.json"):
-            user.download(name, tmp_path)
-        user.go("History")
-        assert look.found == [] and len(look.seen) == 23
-        assert page.complaints == [] and "token=" not in page.url
-        assert all(one.startswith((server.address, "data:")) for one in page.asked)
 
 
 @pytest.mark.full

@@ -16,11 +16,6 @@ from household_survey import CHECKS, RECORDS, ROLES, write_rulebook, write_surve
 CODES = ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex", "hhcivil")
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 @pytest.mark.parametrize("records", [400, as_full(RECORDS)])
 def test_roles_alone_are_enough(tmp_path: Path, run: Runner, records: int) -> None:
     """The one question names all codes; the options that it shows for quasi-identifiers, pasted, answer it."""

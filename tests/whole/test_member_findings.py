@@ -34,11 +34,6 @@ TOTALS = {"17": "170", "23": "4"}
 NAMES = ("Role", "Age", "Wage", "Benefit", "Income")
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def book(folder: Path, body: str) -> Path:
     path = folder / "rules.sch"
     path.write_text(f"<schema {ISO}>{body}</schema>", encoding="utf-8")

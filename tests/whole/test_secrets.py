@@ -30,12 +30,6 @@ from masktron.rulebook.functions import FUNCTIONS
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 from xpath_functions import ARRAY, CONSTRUCTORS, FN, MAP, MATH, XPATH1, XPATH2, calls
 
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 REPORTS = ("svrl", "csv", "json", "sarif", "junit")
 SECRET = "Zq7VaultWagtail9Kx"  # noqa: S105 -- no password
 NUMBER = "735819462718"

@@ -17,8 +17,6 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, Role, load_config
 from masktron.errors import InfeasibleError, UsageError
-from masktron.figures import FIGURES
-from masktron.jobs.assess import run_assess
 from masktron.jobs.mask import run_mask
 from masktron.jobs.prepared import open_original
 from masktron.jobs.tune import bench as bench_module
@@ -47,11 +45,6 @@ ROWS: list[dict[str, object]] = [
 REGION = "11;1;*\n12;1;*\n21;2;*\n22;2;*\n31;2;*\n"
 CONFIG = Config(k=3, order="keep", roles={"AGE": Role.QUASI_IDENTIFIER, "REGION": Role.QUASI_IDENTIFIER})
 TREATED = TuneRecipe("mdav", 3, "all", recode={"AGE": "breaks:15,25,65"}, key_k=3)
-NAMES = [
-    one.name
-    for one in FIGURES
-    if not {"class", "earlier"} & {*one.needs} and not one.name.startswith(("pmse", "subd"))
-]
 
 
 @pytest.fixture
@@ -102,51 +95,6 @@ def test_what_the_settings_treat_is_treated_in_every_trial(files: tuple[Path, Pa
     assert found[0] == ("breaks:15,25,65", 3)
     ages, sizes = ("breaks:15,25,65", None, "width:5"), (3, None, 2)
     assert sorted(map(str, found)) == sorted(str((age, size)) for age in ages for size in sizes)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("suffix", "recipe", "seed"),
-    [
-        (".csv", TREATED, 1),
-        (".xml", replace(TREATED, method="noise", grouping="rules", recode={"REGION": "region.csv:1"}), 0),
-        (".xml", replace(TREATED, recode={"AGE": "top:30"}, key_k=None), 0),
-    ],
-)
-def test_figures_are_those_of_mask_and_assess(
-    tmp_path: Path,
-    files: tuple[Path, Path],
-    suffix: str,
-    recipe: TuneRecipe,
-    seed: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    data, rules = files
-    if suffix == ".csv":
-        data = tmp_path / "d.csv"
-        pd.DataFrame(ROWS).to_csv(data, index=False)
-    out, manifest = tmp_path / f"m{suffix}", tmp_path / "m.json"
-    with Bench(open_original(data, rules, CONFIG, no_progress), NAMES) as bench:
-        found = bench.outcome(Attempt(0, recipe, seed, whole=True), no_progress)
-    assert found.refused == ""
-    masked = run_mask(
-        data, rules, out, config=replace(settings_of(recipe, CONFIG), secret=secret_of_run(seed)), manifest=manifest
-    )
-    assessed = run_assess(out, data, manifest=manifest, measures=NAMES)
-    figures = {name: str(value) for name, (value, _) in found.figures.items()}
-    assert {one.name: str(one.value) for one in assessed.figures} == figures
-    assert {one.name: str(one.value) for one in masked.figures}.items() <= figures.items()
-    assert 0 < found.figures["key_loss"][0] < 100
-    assert (
-        found.figures["joint_risk"][0] == (found.figures["disclosure_risk"][0] + found.figures["global_risk"][0]) / 2
-    )
-    assert found.figures["joint_loss"][0] == (found.figures["pil"][0] + found.figures["key_loss"][0]) / 2
-    if recipe.key_k:
-        shared = pd.read_csv(out, dtype=str) if suffix == ".csv" else pd.read_xml(out, dtype=str)
-        least = shared.fillna("-").groupby(["AGE", "REGION"]).size().min()
-        assert found.figures["key_k"][0] >= 3
-        assert least >= 3
 
 
 def test_keys_are_treated_once_for_all_methods_and_the_files_go(
