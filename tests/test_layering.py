@@ -203,7 +203,7 @@ OPENED = {
     "web.pages.release_step": "files that are offered, for their SHA-256",
     "web.pages.run_view": "files that are offered, for their SHA-256",
     "web.pages.step_runs": "files that are offered, for their SHA-256",
-    "web.opening_page": "the page that opens a browser",
+    "web.server": "the page that opens a browser",
     "web.store.disk": "small files of projects",
     "web.store.projects": "the sample",
     "web.store.sole_server": "the lock of a server",

@@ -14,9 +14,9 @@ from examples import parts
 from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.job import open_job
-from masktron.masking.block import group_aggregates, group_contexts, joint_search
-from masktron.masking.block.group_contexts import GroupContexts
+from masktron.masking.block import group_aggregates, joint_search
 from masktron.masking.block.group_searches import GroupSearches
+from masktron.masking.block.joint_search import GroupContexts
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
 from masktron.plan import Block, make_plan
@@ -41,7 +41,7 @@ RULES = ("A + B = T", "A <= CAP", "Z = 'x' or B >= 0")
 def test_the_records_of_a_group_stand_for_all_of_its_contexts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(group_contexts, "FEW", few)
+    monkeypatch.setattr(joint_search, "FEW", few)
     config = Config(k=4, roles={"CAP": "untouched", "Z": "untouched"})
     job = open_job(write_data(tmp_path / "d.xml", capped(1)), write_rules(tmp_path / "r.sch", *RULES))
     records = read_records(job.source.path, job.source.layout)
