@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from masktron.kernels.cores import usable_cores
-from masktron.masking.groups.prefetch import Prefetch
+from masktron.masking.run import Prefetch
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

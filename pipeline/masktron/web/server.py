@@ -16,7 +16,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from html import escape, unescape
@@ -43,9 +43,8 @@ from masktron.web.mistakes import note_mistake
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.plain_answers import nothing_here, problem_page
 from masktron.web.runs.run_queue import RunQueue
-from masktron.web.store.disk import write_bytes
+from masktron.web.store.disk import make_private, write_bytes
 from masktron.web.store.projects import GONE, ProjectStore
-from masktron.web.store.sole_server import sole_server
 from masktron.web.store.uploading import remove_halves
 from masktron.web.web_connection import OwnListener
 from masktron.web.web_parts import WebParts
@@ -506,3 +505,32 @@ def _log_to_stderr() -> None:
     quiet = logging.getLogger("uvicorn")
     quiet.handlers = [logging.NullHandler()]
     quiet.propagate = False
+
+
+@contextmanager
+def sole_server(root: Path) -> Iterator[bool]:
+    """Hold the folder of all projects for this server; gives False where another one has it.
+
+    Raises
+    ------
+    UsageError
+        Files there cannot be locked.
+    """
+    import fcntl  # noqa: PLC0415 -- not on Windows
+
+    make_private(root)
+    descriptor = os.open(root / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_sole = False
+        except OSError as error:
+            raise UsageError(
+                f"files cannot be locked there: {error.strerror}", where=str(root), hint="name another: --projects"
+            ) from error
+        else:
+            is_sole = True
+        yield is_sole
+    finally:
+        os.close(descriptor)

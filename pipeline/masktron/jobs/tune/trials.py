@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +23,6 @@ from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.choosing import Recommendation, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
-from masktron.jobs.tune.map_so_far import MapSoFar
 from masktron.jobs.tune.outcomes import KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
@@ -29,6 +30,34 @@ from masktron.jobs.tune.tried import TriedCandidate, TuneRecords
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, expect, no_progress
 from masktron.results import TuneCandidate, TuneResult, shown
+from masktron.write.manifest import write_json
+
+_BETWEEN = 1.0
+"""Seconds between two maps of a run that goes on, at least."""
+_COST = 9.0
+"""The same, as a multiple of what writing the last one took."""
+
+
+class MapSoFar:
+    """Passes on the map of a run that goes on, not more often than pays."""
+
+    def __init__(self, path: Path | None, heard: Callable[[TuneResult], None] | None) -> None:
+        self._path, self._heard = path, heard
+        self._next = -math.inf
+
+    def tell(self, made: Callable[[], TuneResult]) -> None:
+        """Write the map, and hand it on, unless that was done a moment ago."""
+        began = time.monotonic()
+        if began < self._next:
+            return
+        result = made()
+        if self._path is not None:
+            write_json(self._path, result.as_dict())
+        if self._heard is not None:
+            self._heard(result)
+        now = time.monotonic()
+        self._next = now + max(_BETWEEN, _COST * (now - began))
+
 
 _UNWRITTEN = (
     "candidates are masked in memory: mask also has the written file judged by engines that are not ours, and may "
