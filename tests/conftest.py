@@ -83,8 +83,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if (mark := item.get_closest_marker("few")) and not item.get_closest_marker("full"):
             alike[item.nodeid.partition("[")[0], mark.args[0]].append(item)
     for (_, size), cases in alike.items():
-        # by their parameters alone, so that tests with the same parameters try the same
-        for case in sorted(cases, key=lambda one: sha256(one.name.partition("[")[2].encode()).digest())[size:]:
+        if size < 1:
+            raise pytest.UsageError(f"few({size}) of {cases[0].nodeid} would leave none")
+        # by the test's name too, so that tests of the same parameters try others
+        for case in sorted(cases, key=lambda one: sha256(one.name.encode()).digest())[size:]:
             case.add_marker("full")
     if addressed := [item.nodeid for item in items if re.search(r" at 0x[0-9a-f]{8,}", item.nodeid)]:
         raise pytest.UsageError(f"these names differ in every process; give them ids: {addressed}")

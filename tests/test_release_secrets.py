@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -276,10 +275,32 @@ def test_the_order_of_a_release_is_in_its_result_and_in_no_output(tmp_path: Path
     assert masktron.mask(data, rules, tmp_path / "m.xml", order="keep").order is None
 
 
-def test_a_secret_draws_the_same_numbers_whatever_roles_are_called(tmp_path: Path) -> None:
-    """The hash is that of the release which masktron wrote when the role record-id was still called key."""
-    data, out = tmp_path / "d.csv", tmp_path / "m.csv"
-    data.write_text("id,A,B\n" + "".join(f"{at},{at * 37 % 101},{at * 53 % 97}\n" for at in range(40)))
-    rules = write_rules(tmp_path / "r.sch", "A >= 0", context="record")
-    masktron.mask(data, rules, out, k=3, method="noise", roles={"id": "record-id"}, order="keep", secret=KEY)
-    assert sha256(out.read_bytes()).hexdigest() == "5ff4945241feb89e2134a6c12087908592f97b11d0fbc1a24dc190a5533a7ff1"
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ('"key": "00112233445566778899aabbccddeeff", "secret"', "it has a 'key' and a 'secret'"),
+        ('"key": null, "secret"', "it has a 'key' and a 'secret'"),
+        ('"secret": "00112233445566778899aabbccddeeff", "secret"', "'secret' is there twice"),
+    ],
+)
+def test_a_manifest_says_its_secret_once(tmp_path: Path, changed: str, says: str) -> None:
+    data, rules = survey(tmp_path)
+    masktron.mask(data, rules, tmp_path / "m.xml", k=2)
+    manifest = tmp_path / "m.manifest.json"
+    manifest.write_text(manifest.read_text().replace('"secret"', changed, 1))
+    with pytest.raises(masktron.UsageError, match=says):
+        masktron.mask(data, rules, tmp_path / "again.xml", k=2, secret=manifest)
+    with pytest.raises(masktron.UsageError, match=says):
+        masktron.rerun(manifest, data, tmp_path / "again.xml", rules=rules)
+    assert not (tmp_path / "again.xml").exists()
+
+
+def test_fields_and_labels_called_role_and_key_stay_what_they_are(tmp_path: Path) -> None:
+    """Names of earlier versions are renamed in their places alone."""
+    data, rules, out = tmp_path / "d.csv", write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "m.csv"
+    rows = (f"{'role' if at % 2 else 'boss'},key,{at * 37 % 101}\n" for at in range(40))
+    data.write_text("role,roles,A\n" + "".join(rows))
+    (tmp_path / "role.csv").write_text("role;key\nboss;top\n")
+    how = {"recode": {"role": f"{tmp_path / 'role.csv'}:1"}, "roles": {"roles": "quasi-identifier"}}
+    masktron.mask(data, rules, out, k=3, **how)
+    assert masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json").complies

@@ -38,8 +38,8 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "recount": (("evaluation/recount/*.py",), ("tests/evaluation/test_recount.py",)),
     "achieved k": (("measures/achieved_k.py",), ("tests/measures/test_measures_achieved_k.py",)),
     "publication": (
-        ("write/*.py",),
-        ("tests/write/*.py", "tests/jobs/test_treatments_asked.py"),
+        ("write/*.py", "jobs/released.py", "jobs/written.py"),
+        ("tests/write/*.py", "tests/jobs/test_treatments_asked.py", "tests/jobs/test_former_manifest.py"),
     ),
     "randomness": (
         ("streams.py", "release_secret.py", "jobs/randomness.py"),
@@ -72,16 +72,16 @@ class Mutant:
 
     area: str
     name: str
-    """Module, text of the line and kind of the change: it stays the same when other lines change."""
-    rank: str
-    """Where it stands in the seeded order; the module does not count, so a move changes nothing."""
+    """Area, text of the line and kind of the change: it stays the same when other lines change, or modules."""
+    rank: tuple[int, str]
+    """Its place in a seeded order of its module, and in one of all."""
     module: Path
     code: bytes
     """The module with the change."""
 
 
 def mutants() -> list[Mutant]:
-    """Return the selected mutants: the first of each area in seeded order, in roughly equal shares."""
+    """Return the selected mutants: of each area a share, of all its modules in turn, in seeded order."""
     found = {area: sorted(_candidates(area), key=lambda one: one.rank) for area in AREAS}
     selected: list[Mutant] = []
     for left, area in zip(range(len(found), 0, -1), sorted(found, key=lambda area: len(found[area])), strict=True):
@@ -91,13 +91,14 @@ def mutants() -> list[Mutant]:
 
 def sample(selected: Sequence[Mutant], size: int) -> list[Mutant]:
     """Return a seeded part of mutants."""
-    return sorted(selected, key=lambda one: one.rank)[:size]
+    return sorted(selected, key=lambda one: one.rank[1])[:size]
 
 
 def _candidates(area: str) -> Iterator[Mutant]:
+    seen: dict[str, int] = {}
     for path in sorted(path for pattern in AREAS[area][0] for path in (ROOT / PACKAGE).glob(pattern)):
         module, source = path.relative_to(ROOT), path.read_bytes()
-        lines, seen = source.splitlines(keepends=True), dict[str, int]()
+        lines, found = source.splitlines(keepends=True), list[tuple[str, str, bytes]]()
         starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
         for node, kind, text in _changes(ast.parse(source), returns=None):
             line = f"{lines[node.lineno - 1].decode().strip()}: {kind}"
@@ -105,8 +106,9 @@ def _candidates(area: str) -> Iterator[Mutant]:
             line += f" ({seen[line]})" if seen[line] > 1 else ""
             begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
             rank = sha256(f"{SEED} {line}".encode()).hexdigest()
-            name = f"{module.relative_to(PACKAGE)}: {line}"
-            yield Mutant(area, name, rank, module, source[:begin] + text.encode() + source[end:])
+            found.append((rank, f"{area}: {line}", source[:begin] + text.encode() + source[end:]))
+        for place, (rank, name, code) in enumerate(sorted(found)):
+            yield Mutant(area, name, (place, rank), module, code)
 
 
 def _changes(node: ast.AST, returns: str | None) -> Iterator[tuple[Any, str, str]]:
@@ -238,12 +240,15 @@ def kept_after(kept: Kept, names: Sequence[str], fates: Mapping[str, bool]) -> K
 
 
 def falls(kept: Kept, names: Sequence[str], fates: Mapping[str, bool]) -> list[str]:
-    """Say which mutants survive anew: in a part of them each counts, in a run of all only a lower share."""
-    if len(fates) == len(names) and kept_after(kept, names, fates)["killed"] >= kept["killed"]:
-        return []
+    """Say which mutants survive anew, and which kept ones are not selected any more."""
     known = {*kept["survivors"], *kept["equivalent"]}
     return [
-        f"no test notices this change: {name}" for name, killed in fates.items() if not killed and name not in known
+        *(f"no such change is selected: {name}" for name in sorted(known.difference(names))),
+        *(
+            f"no test notices this change: {name}"
+            for name, killed in fates.items()
+            if not killed and name not in known
+        ),
     ]
 
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, MutableMapping
 from typing import Any
+
+_FIELDS = (("plan", "fields"), ("repeat", "fields"))
+"""Tables of a manifest that say the role of each field."""
+_ROLES = (("config", "roles"), ("repeat", "settings", "roles"))
+"""Tables of a manifest that have a role by the name of each field."""
 
 
 def manifest_from(text: str) -> Any:
@@ -12,18 +18,41 @@ def manifest_from(text: str) -> Any:
     Raises
     ------
     ValueError, RecursionError
-        The text is not JSON, or is nested too deeply.
+        The text is not JSON, is nested too deeply, or says a name twice.
     """
-    content = json.loads(text, object_hook=_with_current_roles)
-    if isinstance(content, dict) and "key" in content:
+    content = json.loads(text, object_pairs_hook=_once)
+    if not isinstance(content, dict):
+        return content
+    if "key" in content:
+        if "secret" in content:
+            raise ValueError("it has a 'key' and a 'secret', which are the same")
         content["secret"] = content.pop("key")
+    for table, name in _places_of_roles(content):
+        if table.get(name) == "key":
+            table[name] = "record-id"
     return content
 
 
-def _with_current_roles(table: dict[str, Any]) -> dict[str, Any]:
-    """Rename the role ``key`` in what a manifest says of a field, and in the settings of a run."""
-    if table.get("role") == "key":
-        table["role"] = "record-id"
-    if isinstance(roles := table.get("roles"), dict):
-        table["roles"] = {name: "record-id" if role == "key" else role for name, role in roles.items()}
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that stands twice: a reader may see the one, and masktron take the other."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
     return table
+
+
+def _places_of_roles(content: dict[str, Any]) -> Iterator[tuple[MutableMapping[str, Any], str]]:
+    for way in _ROLES:
+        roles = _at(content, way)
+        if isinstance(roles, dict):
+            yield from ((roles, name) for name in roles)
+    for way in _FIELDS:
+        fields = _at(content, way)
+        yield from ((one, "role") for one in (fields if isinstance(fields, list) else ()) if isinstance(one, dict))
+
+
+def _at(content: Any, way: tuple[str, ...]) -> Any:
+    for name in way:
+        content = content.get(name) if isinstance(content, dict) else None
+    return content

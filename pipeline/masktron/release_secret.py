@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 from os import PathLike
@@ -115,8 +116,10 @@ def _in_manifest(text: str, path: Path) -> str:
     """Return the secret of a manifest, as hexadecimal digits."""
     try:
         content = manifest_from(text)
-    except (ValueError, RecursionError):
+    except (json.JSONDecodeError, RecursionError):
         raise UsageError("neither a secret nor a manifest: it is not JSON", where=str(path), hint=_HOW) from None
+    except ValueError as error:
+        raise UsageError(f"a manifest that cannot be read: {error}", where=str(path), hint=_HOW) from None
     if "secret" in content and content["secret"] is None:
         units = _units_in(content)
         size = "" if units is None else f", with --unit-records {units or 'whole'} whatever memory is free"

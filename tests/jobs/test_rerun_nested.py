@@ -191,7 +191,7 @@ def test_a_dry_run_says_what_would_be_done_to_households(survey: Survey, tmp_pat
     told = " ".join(result.notes)
     assert "would mask Total, Wage, Benefit, Income in" in told
     assert "left out: @id" in told
-    assert "another file: a new key would be made" in told
+    assert "another file: a new secret would be made" in told
     assert "Person.1" not in str(result)
     assert {path.name for path in tmp_path.iterdir()} == {"households2.csv", "persons2.csv"}
 

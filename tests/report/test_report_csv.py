@@ -51,7 +51,7 @@ def test_a_valid_file_has_the_header_alone(tmp_path: Path, run: Runner) -> None:
     assert (
         (tmp_path / "o.csv")
         .read_text()
-        .startswith("marking,record,key,member,line,column,rule,kind,severity,artefact")
+        .startswith("marking,record,record_id,member,line,column,rule,kind,severity,artefact")
     )
     assert rows_of(tmp_path / "o.csv") == []
 

@@ -54,10 +54,17 @@ def test_each_area_has_its_share_of_mutants() -> None:
 def test_a_lower_share_is_said() -> None:
     killed = dict.fromkeys(NAMES, True)
     assert mutants.falls(KEPT, NAMES, killed | {"c": False, "d": False}) == []
-    assert mutants.falls(KEPT, NAMES, killed | {"b": False}) == []  # in the place of another
-    assert mutants.falls(KEPT, NAMES, killed | {"b": False, "c": False}) == ["no test notices this change: b"]
+    assert mutants.falls(KEPT, NAMES, killed | {"b": False}) == ["no test notices this change: b"]
+    assert mutants.falls(KEPT, NAMES[:-1], killed) == ["no such change is selected: d"]
     assert mutants.falls(KEPT, NAMES, {"c": False, "d": False}) == []
     assert mutants.falls(KEPT, NAMES, {"b": False}) == ["no test notices this change: b"]
+
+
+def test_the_kept_share_is_that_of_selected_mutants() -> None:
+    kept, names = json.loads(mutants.KEPT.read_text()), [one.name for one in mutants.mutants()]
+    assert mutants.falls(kept, names, {}) == []
+    counted = len(names) - len(kept["equivalent"])
+    assert kept["killed"] == round(1 - len(kept["survivors"]) / counted, 4) > 0.5
 
 
 def test_what_was_not_run_keeps_its_fate() -> None:

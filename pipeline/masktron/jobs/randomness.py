@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Config, Role
+from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.methods.base import Method, Partitioning
@@ -21,9 +21,6 @@ from masktron.release_secret import is_secret, new_secret, secret_of_seed
 from masktron.roles import FieldFacts
 from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
-
-_BOUND_ROLES = {Role.RECORD_ID: "key"}
-"""Roles that random numbers depend on by another name, which changes only with all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +149,15 @@ def digest_of_columns(columns: Mapping[str, Column | Coded]) -> str:
     """Return the SHA-256 of the texts of some columns, record by record, in hexadecimal.
 
     Columns count in the order of their names. A column is its distinct texts in sorted order, and which of them each
-    record has.
+    record has. Numbers of columns, texts, records and bytes stand before them, so that no two files read alike.
     """
-    found = sha256()
+    found = sha256(b"%d:" % len(columns))
     for name in sorted(columns):
         texts, places = _ranked(columns[name])
+        found.update(b"%d:%d:" % (len(texts), len(places)))
         for text in (name, *texts):
-            found.update(b"-" if text is None else b"=%d:%s" % (len(text), text.encode("utf-8", "surrogatepass")))
+            content = None if text is None else text.encode("utf-8", "surrogatepass")
+            found.update(b"-" if content is None else b"=%d:%s" % (len(content), content))
         found.update(places.astype("<i8").tobytes())
     return found.hexdigest()
 
@@ -260,7 +259,7 @@ def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFa
         "fields": [
             [
                 fact.name,
-                _BOUND_ROLES.get(fact.role, fact.role.value),
+                fact.role.value,
                 fact.kind.value,
                 fact.order and list(fact.order),
                 sorted(fact.codes),

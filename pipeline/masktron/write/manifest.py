@@ -270,7 +270,7 @@ def manifest_content(path: Path) -> Any:
         return manifest_from(text)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
-        raise UsageError(f"the manifest is not JSON: {reason}", where=str(path), hint=_GIVE) from error
+        raise UsageError(f"the manifest cannot be read: {reason}", where=str(path), hint=_GIVE) from error
 
 
 def described_release(content: Any, path: Path) -> DescribedRelease:

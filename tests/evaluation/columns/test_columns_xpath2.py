@@ -12,6 +12,7 @@ from columns_xpath2_table import LAZY, TESTS
 from examples import FULL
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_expressions import XPATH2
+from masktron.evaluation.columns.xpath2_regex import translated
 from masktron.rulebook.locality import why_not_local
 from masktron.xpath.ir import Comparison, Unknown
 from masktron.xpath.translate import Scope, translate
@@ -214,3 +215,21 @@ def test_an_array_is_no_predicate(test: str) -> None:
     assert isinstance(found, Comparison)
     assert isinstance(found.left, Unknown)
     assert why_not_local(test)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "longest"),
+    [
+        ("^[A-Z]{2}[0-9]{3,5}$", 10**6),  # no quantifier without a bound, and one place to begin
+        ("^(0[1-9]|1[0-2])$", 125_000),
+        (r"^\s*\d+\s*$", 62),  # n**3
+        ("a*a*a*c", 22),  # n**4
+        ("(a|ab?)?" * 22 + "c", 0),
+        ("(a*)?(a*)?(a*)?(a*)?(a*)?(a*)?c", 3),
+        ("a{0,99}a{0,99}a{0,99}c", 0),
+    ],
+)
+def test_a_search_that_may_take_long_is_left_to_an_engine(pattern: str, longest: int) -> None:
+    regex = translated(pattern)
+    assert regex.found_in("a" * longest) is not None
+    assert longest == 10**6 or regex.found_in("a" * (longest + 1)) is None

@@ -41,7 +41,7 @@ PARAMS = {
     "method": ('"x = 1 # y"', "'''[params]\n# no comment'''"),
 }
 TABLES = (
-    '[roles]COMMENT\nID = \'key\'COMMENT\n"annual # income" = "confidential"COMMENT\n',
+    '[roles]COMMENT\nID = \'record-id\'COMMENT\n"annual # income" = "confidential"COMMENT\n',
     "[missing]COMMENT\nC = [\n  '-9',COMMENT\n  '# no comment'\n]COMMENT\n",
     "[tune]COMMENT\nk = [3,COMMENT\n 9]COMMENT\n[tune.params.noise]COMMENT\nc = [0.1, 0.3]COMMENT\n",
     "[limits]\nCOMMENT\nlinkage = 12.5COMMENT\n\n",

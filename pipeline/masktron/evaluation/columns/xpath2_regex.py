@@ -22,6 +22,8 @@ _CLASSES: Mapping[str, str] = MappingProxyType(
 _CATEGORIES: Mapping[str, str] = MappingProxyType({"L": "A-Za-z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "Nd": "0-9"})
 _ESCAPED: Mapping[str, str] = MappingProxyType({"n": "\\n", "r": "\\r", "t": "\\t"})
 _META = frozenset("\\|.?*+(){}[]^$-")
+_MOST_STEPS = 250_000
+"""Steps of a search that columns take at most: Python's matcher backtracks, and no signal ends it."""
 _QUANTIFIER = re.compile(r"(?:[?*+]|\{([0-9]{1,3})(?:,([0-9]{0,3}))?\})\??")
 
 
@@ -34,14 +36,23 @@ class TranslatedRegex:
     regex : Pattern
     ascii_only : bool
         Whether it says something about characters that are not ASCII, which it is not tried on.
+    ways : int
+        In how many ways alternatives and bounded quantifiers can be read, at most.
+    degree : int
+        How many quantifiers have no bound, and one more where a search may begin anywhere. A search of a text of n
+        characters takes some ways * n**degree steps at most.
     """
 
     regex: re.Pattern[str]
     ascii_only: bool
+    ways: int = 1
+    degree: int = 0
 
     def found_in(self, text: str) -> bool | None:
         """Return whether it matches somewhere in a text; None where an engine has to say."""
         if self.ascii_only and not text.isascii():
+            return None
+        if self.ways * len(text) ** self.degree > _MOST_STEPS:
             return None
         return self.regex.search(text) is not None
 
@@ -66,9 +77,11 @@ def translated(source: str, flags: str = "") -> TranslatedRegex:
     if reader.at != len(source):
         raise NotColumnar("a regular expression that is not understood")
     try:
-        return TranslatedRegex(re.compile(text, option), reader.ascii_only or "i" in flags)
+        regex = re.compile(text, option)
     except re.error:
         raise NotColumnar("a regular expression that is not understood") from None
+    anchored = source.startswith("^") and "|" not in source
+    return TranslatedRegex(regex, reader.ascii_only or "i" in flags, reader.ways, reader.degree + (not anchored))
 
 
 class _Reader:
@@ -79,6 +92,8 @@ class _Reader:
         self.at = 0
         self.ascii_only = False
         self.choices = 0
+        self.ways = 1
+        self.degree = 0
 
     def peek(self) -> str:
         return self.source[self.at : self.at + 1]
@@ -91,11 +106,15 @@ class _Reader:
         return character
 
     def alternatives(self, depth: int) -> str:
-        parts = [self.branch(depth)]
+        before, self.ways = self.ways, 1
+        parts, ways = [self.branch(depth)], self.ways
         while self.peek() == "|":
             self.take()
             self.choices += 1
+            self.ways = 1
             parts.append(self.branch(depth))
+            ways += self.ways
+        self.ways = before * ways
         return "|".join(parts)
 
     def branch(self, depth: int) -> str:
@@ -112,9 +131,19 @@ class _Reader:
                     # Python's matcher may try exponentially many ways, and no signal ends it
                     raise NotColumnar("a repeated group that can be read in several ways")
                 self.choices += match[0][0] != "{" or match[2] is not None
+                self._count(match)
                 text += match[0]
                 self.at = match.end()
         return text
+
+    def _count(self, quantifier: re.Match[str]) -> None:
+        """Count the ways in which a quantifier can be read."""
+        if quantifier[0][0] in "*+" or quantifier[2] == "":
+            self.degree += 1
+        elif quantifier[0][0] == "?":
+            self.ways *= 2
+        elif quantifier[2]:
+            self.ways *= int(quantifier[2]) - int(quantifier[1]) + 1
 
     def atom(self, depth: int) -> tuple[str, bool]:
         character = self.take()
