@@ -178,7 +178,7 @@ OPENED = {
     "files": "texts of the user, and hashes",
     "cli.rules": "proposals, as JSON",
     "config": "settings",
-    "release_secret": "a key",
+    "release_secret": "a secret",
     "report.progress_lines": "how far a run is, for another program",
     "resources": "templates and style sheets that come with the package",
     "jobs.combine": "estimates",

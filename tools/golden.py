@@ -1,18 +1,21 @@
 """Hashes of what runs give: `python tools/golden.py` compares them with the kept ones, `--write` keeps new ones.
 
 A pairwise selection of methods, formats, treatments and units, flat and nested, with one secret. Of each run the
-released records, the translated rulebook, the figures, and the data of all pictures of its pages are hashed; of runs
-that are refused, that they are. A change that is meant to leave results alone leaves all hashes alone.
+released records, their types and labels, the translated rulebook, the figures, and the data of all pictures of its
+pages are hashed; of runs that are refused, that they are. A change that is meant to leave results alone leaves all
+hashes alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from hashlib import sha256
 from itertools import combinations, product
 from multiprocessing import get_context
@@ -22,6 +25,9 @@ from typing import Any
 import lxml.html
 import numpy as np
 import pandas as pd
+import pyarrow.feather
+import pyarrow.parquet
+import pyreadstat
 
 import masktron
 from masktron.methods import ALL
@@ -129,6 +135,14 @@ def written(case: Case, folder: Path) -> tuple[Path, Path]:
         data = plain
     elif case["format"] == "xml":
         people().to_xml(data, index=False, root_name="records", row_name="record")
+    elif case["format"] in ("spss", "stata"):
+        write = pyreadstat.write_sav if case["format"] == "spss" else pyreadstat.write_dta
+        write(
+            people(),
+            str(data),
+            column_labels={"wage": "Wage a year"},
+            variable_value_labels={"age": {15: "youngest"}},
+        )
     else:
         masktron.convert(plain, data)
     rules.write_text(FLAT.format(record="record", test=TESTS[case["rules"]]))
@@ -153,7 +167,7 @@ def settings(case: Case) -> dict[str, Any]:
         found["params"]["strata"] = ["sex"]
     if "most" in named:
         found["params"]["most"] = 2
-    ways = {
+    ways: dict[str, dict[str, Any]] = {
         "recode": {"recode": {"age": "width:10"}},
         "pram": {"pram": {"sex": "change:0.2"}},
         "swap": {"swap": {"regions": ["region"], "rate": 0.1}},
@@ -189,10 +203,30 @@ def hashes(case: Case) -> dict[str, str]:
         }
         return {
             "release": sha256(text.read_bytes()).hexdigest(),
+            "types": sha256(json.dumps(_types(out), sort_keys=True).encode()).hexdigest(),
             "rules": sha256(translated).hexdigest(),
             "figures": sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest(),
             "pictures": sha256(json.dumps([*_drawn(page), *_drawn(public)]).encode()).hexdigest(),
         }
+
+
+def _types(path: Path) -> object:
+    """Return the types and labels of a file, as other libraries read them; none of a text file."""
+    match path.suffix:
+        case ".parquet":
+            return str(pyarrow.parquet.read_schema(path))
+        case ".arrow":
+            return str(pyarrow.feather.read_table(path).schema)
+        case ".sav" | ".dta":
+            read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_dta
+            told = read(str(path), metadataonly=True)[1]
+            labels = {name: sorted(map(str, one.items())) for name, one in told.variable_value_labels.items()}
+            return [told.original_variable_types, told.column_names_to_labels, labels]
+        case ".sqlite":
+            with closing(sqlite3.connect(path)) as database:
+                return database.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+        case _:
+            return None
 
 
 def _drawn(page: Path) -> list[object]:

@@ -164,3 +164,18 @@ def test_a_run_appears_when_its_command_is_there(project: Project) -> None:
     assert runs_of(project) == []
     (project.runs / "0001-mask" / "command.json").write_text('{"arguments": []}')
     assert [run.name for run in runs_of(project)] == ["0001-mask"]
+
+
+def test_nothing_is_kept_of_a_large_file(tmp_path: Path, settled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_files, "_MOST", 3)
+    path, reading = tmp_path / "f", Reading()
+    path.write_text("four")
+    of = kept_by_stamp(reading, files=8)
+    assert (of(path), of(path), reading.times) == ("four", "four", 2)
+
+
+def test_nothing_is_kept_of_a_file_that_may_change_unseen(tmp_path: Path) -> None:
+    path, reading = tmp_path / "f", Reading()
+    path.write_text("one")
+    of = kept_by_stamp(reading, files=8)
+    assert (of(path), of(path), reading.times) == ("one", "one", 2)

@@ -111,7 +111,7 @@ def masktron(*arguments: str) -> tuple[str, ...]:
 
 def commands() -> Iterator[ParameterSet]:
     """Every command, in the order in which one needs files of another."""
-    yield pytest.param([masktron(*MASK, *MADE)], id="mask")
+    yield pytest.param([masktron(*MASK, *MADE)], id="mask", marks=pytest.mark.full)
     yield pytest.param([(sys.executable, "-P", "-c", PYTHON)], id="python", marks=pytest.mark.full)
     again = ("--original", "survey.csv", "--manifest", "out.manifest.json")
     rules = ("--rules", "edits.sch")
@@ -168,10 +168,10 @@ def commands() -> Iterator[ParameterSet]:
         "metadata": [("metadata", "survey.csv", "--to", "ddi", "--out", "m.xml")],
         "methods": [("methods",)],
     }.items():
-        yield pytest.param([masktron(*one) for one in then], id=name, marks=pytest.mark.full)
+        marks = () if name == "validate" else (pytest.mark.full,)
+        yield pytest.param([masktron(*one) for one in then], id=name, marks=marks)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("then", list(commands()))
 def test_a_folder_in_which_everything_is_planted_is_as_good_as_any_other(
     tmp_path: Path, then: list[tuple[str, ...]]

@@ -199,7 +199,6 @@ def test_files_that_moved_are_found_with_all_their_tables(releases: Releases, tm
     assert "made without the two files" in page.read_text()
 
 
-@pytest.mark.full
 def test_a_changed_table_is_refused(releases: Releases, tmp_path: Path) -> None:
     away = tmp_path / "away"
     shutil.copytree(releases["two"].out.parent, away)

@@ -265,7 +265,6 @@ def test_too_few_records_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (one.code, one.reason, one.proof) == (5, "k > n", f"{pair.n} records for k = {pair.n + 1}")
 
 
-@pytest.mark.full
 def test_a_masked_key_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = next(pair for pair in map(generate, range(200)) if any(e.label == "unique key" for e in pair.edits))
     key = next(variable for variable in pair.variables if variable.role == "record-id")

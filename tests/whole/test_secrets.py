@@ -171,7 +171,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.full
 def test_no_function_tells_what_it_was_fed(data: Path) -> None:
     folder, commands, counts = data.parent, {}, {}
     for binding in ("xslt2", "xslt", "xslt3") if FULL else ("xslt2",):

@@ -48,8 +48,7 @@ def mask(
         typer.Option(
             parser=options.integer,
             metavar="N",
-            help="Seed in the place of a key, for tests: a secret where it protects a release, and one of few digits "
-            "refused there.",
+            help="Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
             show_default=False,
         ),
     ] = None,

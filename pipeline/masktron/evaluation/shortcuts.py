@@ -2,7 +2,7 @@
 
 They are looked for in the tokens of an expression and replaced only where nothing around them can change what they
 mean. Records with the key of the record at hand are looked up in an ``xsl:key`` by both engines, which build its
-table themselves; all else Saxon evaluates as it is written, so that the second opinion on a file is one on these as
+table themselves; all else Saxon evaluates as it is written, so that its verdict on a file tests these as
 well.
 """
 

@@ -314,7 +314,10 @@ class CommandRun:
             options = tuple(FormatOption(one["name"], one["value"]) for one in told.get("format_options", ()))
             return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"], options)
         if ended is not None and ended["code"] is None:
-            return ToldError(f"the command could not be started: {ended['problem']}", hint="ask who runs the server")
+            return ToldError(
+                f"the command could not be started: {ended['problem']}",
+                hint="see the terminal in which masktron web runs",
+            )
         if ended is not None and ended["code"] == 1 and "Traceback (most recent call last)" in self.stderr:
             return ToldError("masktron has a mistake", hint="please report what stands below, without data")
         return None

@@ -35,7 +35,8 @@ def told_when_full() -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         raise ResourceError(
-            f"nothing can be written: {error.strerror}", hint="delete what is done with, or ask who runs the server"
+            f"nothing can be written: {error.strerror}",
+            hint="delete projects that are finished, or free space on the disk",
         ) from error
 
 

@@ -91,7 +91,8 @@ class Project:
             return ProjectFacts(**(read_plain(f"{self.folder}/{FACTS}") or {"name": "?", "made": ""}))
         except (TypeError, ValueError) as error:
             raise DocumentError(
-                "project.json is not as this version of masktron writes it", hint="ask who runs the server"
+                "project.json is not as this version of masktron writes it",
+                hint="open it with the version of masktron that wrote it, or delete the project",
             ) from error
 
     @property

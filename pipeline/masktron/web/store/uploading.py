@@ -215,7 +215,8 @@ async def uploaded(
             raise UploadRefusedError(400, "this is no form with a file", "upload it once more") from error
         if isinstance(error, OSError):
             raise DocumentError(
-                f"the upload cannot be kept: {error.strerror}", hint="ask who runs the server"
+                f"the upload cannot be kept: {error.strerror}",
+                hint="free space on the disk, or check its permissions",
             ) from error
         raise
 
