@@ -16,7 +16,7 @@ from typer.main import get_command
 import masktron
 from masktron import errors, estimators
 from masktron.cli import COMMANDS, app
-from masktron.cli.panels import in_panels
+from masktron.cli.help_text import in_panels
 from masktron.config import Config, Kind, Role
 from masktron.figures import FIGURES
 from masktron.methods import ALL

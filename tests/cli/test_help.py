@@ -11,7 +11,7 @@ from typer.main import get_command
 from cli_runner import Runner
 from masktron import cli
 from masktron.cli.help_pages import ELSE, OF_COMMANDS, OF_OPTIONS, named_page, page_of_error, page_of_usage
-from masktron.cli.panels import PANELS, PanelError, panel_of
+from masktron.cli.help_text import PANELS, PanelError, panel_of
 from masktron.errors import UsageError
 from paths import DOCS
 

@@ -18,7 +18,7 @@ from masktron.evaluation import exact
 from masktron.evaluation.request import EvaluationRequest
 from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, EDITION_OF
+from masktron.rulebook.schematron.vocabulary import ATTRIBUTES, CHILDREN, EDITION_OF
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import survey
 from paths import CONFORMANCE, DOCS, SCHEMAS

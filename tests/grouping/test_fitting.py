@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.grouping import fitting as fitting_module
-from masktron.grouping.fitting import Fitting
+from masktron.grouping import record_groups
 from masktron.grouping.members import Members, codes_of
+from masktron.grouping.record_groups import Fitting
 
 BONDS = np.array([0, 0, 1, 1, 2])
 VALUE = np.array([1, 2, 2, 3, 5])
@@ -48,7 +48,7 @@ def test_witnesses_of_many_groups_are_those_of_each(seed: int) -> None:
     labels = codes_of(generator.integers(0, 4, size=(n, 1)))
     members, fitting = Members.of(labels), Fitting(bonds, fits)
     expected = np.concatenate([fitting.witnesses(own) for own in members])
-    for pairs in (fitting_module._PAIRS, 3):
+    for pairs in (record_groups._PAIRS, 3):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fitting_module, "_PAIRS", pairs)
+            patch.setattr(record_groups, "_PAIRS", pairs)
             assert (fitting.witnesses_of(members) == expected).all()

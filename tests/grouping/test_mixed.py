@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from masktron.grouping.disjuncts import Disjuncts
-from masktron.grouping.fitting import Fitting
-from masktron.grouping.record_groups import group_records
+from masktron.grouping.record_groups import Fitting, group_records
 
 
 def test_what_finds_no_company_goes_to_a_mixed_group() -> None:

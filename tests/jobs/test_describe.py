@@ -198,7 +198,7 @@ def test_a_file_that_is_streamed_says_the_same(name: str, tmp_path: Path, monkey
 
 
 def test_many_values_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.jobs.field_summary.MOST_DISTINCT", 10)
+    monkeypatch.setattr("masktron.jobs.describe.MOST_DISTINCT", 10)
     field = by_name(masktron.describe(frame()))["Name"]
     assert (field.distinct, field.many, field.frequent) == (10, True, ())
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import masktron
-from masktron.jobs.groups_within_units import units_behind
+from masktron.jobs.concerns import units_behind
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Household">
 <assert id="total" test="sum(Person/Wage) = Total">The total is the sum of wages.</assert>

@@ -19,8 +19,7 @@ from masktron.errors import InfeasibleError
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking import MaskedBlock
 from masktron.masking.disclosure.cap import refuse_observed
-from masktron.masking.disclosure.determined import settled_by
-from masktron.masking.disclosure.exposure import Exposure
+from masktron.masking.disclosure.exposure import Exposure, settled_by
 from masktron.plan import Block, Candidate
 from masktron.settle.prototypes import Settled
 

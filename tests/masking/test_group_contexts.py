@@ -15,8 +15,8 @@ from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.job import open_job
 from masktron.masking.block import group_aggregates, joint_search
-from masktron.masking.block.group_contexts import GroupContexts
 from masktron.masking.block.group_searches import GroupSearches
+from masktron.masking.block.joint_search import GroupContexts
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
 from masktron.plan import Block, make_plan

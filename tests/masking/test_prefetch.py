@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from masktron.masking.groups.prefetch import Prefetch
+from masktron.masking.run import Prefetch
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

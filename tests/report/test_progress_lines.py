@@ -12,7 +12,7 @@ from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import ERROR_FILE, Exit, UsageError
 from masktron.progress import PROGRESS_FILE, expect
 from masktron.report.progress_lines import ProgressLines, also_written
-from masktron.web.runs.run_progress import stages_of
+from masktron.web.runs.one_run import stages_of
 
 
 class Clock:

@@ -19,9 +19,8 @@ from cli_runner import write_data, write_rules
 from examples import examples
 from masktron.errors import DocumentError
 from masktron.scratch import unnamed_file
-from masktron.sources.xml import reordered
-from masktron.sources.xml.reordered import Reordered, joined, parts_of, place_for
-from masktron.sources.xml.writer import _gathered
+from masktron.sources.xml import writer
+from masktron.sources.xml.writer import Reordered, _gathered, joined, parts_of, place_for
 
 WHOLE = 1 << 40
 
@@ -74,17 +73,17 @@ def test_a_part_is_read_alone() -> None:
 
 
 def test_parts_grow_with_the_file_and_have_a_limit() -> None:
-    assert [parts_of(size) for size in (0, 1, reordered.PART, reordered.PART + 1, WHOLE)] == [
-        1, 1, 1, 2, reordered.MOST_PARTS,
+    assert [parts_of(size) for size in (0, 1, writer.PART, writer.PART + 1, WHOLE)] == [
+        1, 1, 1, 2, writer.MOST_PARTS,
     ]  # fmt: skip
-    assert np.iinfo(np.int16).max > reordered.MOST_PARTS
+    assert np.iinfo(np.int16).max > writer.MOST_PARTS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no file without a name")
 def test_records_of_a_large_file_stand_in_a_file_without_a_name(tmp_path: Path) -> None:
-    with place_for(reordered.HELD, tmp_path / "out.xml") as store:
+    with place_for(writer.HELD, tmp_path / "out.xml") as store:
         assert isinstance(store, io.BytesIO)
-    with place_for(reordered.HELD + 1, tmp_path / "out.xml") as store:
+    with place_for(writer.HELD + 1, tmp_path / "out.xml") as store:
         store.write(b"secret")
         assert not list(tmp_path.iterdir())
         found = os.fstat(store.fileno())
@@ -112,8 +111,8 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path: Path, monkeypatch
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(reordered, "HELD", 0)
-    monkeypatch.setattr(reordered, "_write_all", full)
+    monkeypatch.setattr(writer, "HELD", 0)
+    monkeypatch.setattr(writer, "_write_all", full)
     with pytest.raises(DocumentError, match="No space left on device") as error:
         masktron.mask(data, rules, tmp_path / "m.xml", k=3)
     assert error.value.exit_code == 4

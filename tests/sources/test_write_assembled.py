@@ -17,7 +17,7 @@ from examples import examples
 from flat_files import ATTRIBUTE_VALUES, SPACES, TAME_VALUES, flat_files
 from masktron.errors import DocumentError
 from masktron.sources.records import Coded
-from masktron.sources.xml import new_texts, pieces, reordered, writer
+from masktron.sources.xml import new_texts, pieces, writer
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.plain import survey_plain
 from masktron.sources.xml.writer import write_assembled, write_masked
@@ -77,9 +77,9 @@ def compare(folder, source: bytes, data, *, rows: int) -> tuple[bool, int]:
     with (
         mock.patch.object(pieces.iter_batches, "__kwdefaults__", defaults),
         mock.patch.object(pieces, "_ROOM", room),
-        mock.patch.object(reordered, "PART", room),
+        mock.patch.object(writer, "PART", room),
         mock.patch.object(new_texts, "_TOGETHER", data.draw(st.integers(1, 6))),
-        mock.patch.object(reordered, "HELD", data.draw(ROOMS)),
+        mock.patch.object(writer, "HELD", data.draw(ROOMS)),
         mock.patch.object(writer, "write_assembled", answering),
         mock.patch.object(pieces._Parsed, "_shown", counting),
     ):

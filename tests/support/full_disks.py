@@ -21,7 +21,7 @@ from masktron.config import Config
 from masktron.errors import MasktronError
 from masktron.jobs import column_memory, in_units
 from masktron.jobs.mask import run_mask
-from masktron.sources.xml import reordered, wellformed
+from masktron.sources.xml import wellformed, writer
 
 AMPLE = 64 << 20
 STEP = 4096
@@ -41,7 +41,7 @@ def main(folder: Path, workers: int) -> None:
     for module in (in_units, column_memory):
         module.require_room = lambda *_, **__: None  # type: ignore[attr-defined]
     memory_costs.COLUMN_CELL = 10**9  # every column in a file
-    reordered.HELD = 0  # records in random order in a file without a name
+    writer.HELD = 0  # records in random order in a file without a name
     wellformed.SMALLEST = 0  # read and written as large files are
     config = Config(k=3, secret=bytes(range(32)), unit_records=70, workers=workers, memory=400_000_000)
     for which in ("out", "tmp"):

@@ -19,10 +19,9 @@ from starlette.testclient import TestClient
 
 from masktron.web.access.gate import Cookie, TokenDoor
 from masktron.web.access.sessions import Lifetime, Sessions
-from masktron.web.app import web_app
-from masktron.web.opening_page import OpeningPage
 from masktron.web.runs.one_run import runs_of
 from masktron.web.runs.run_queue import RunQueue
+from masktron.web.server import OpeningPage, web_app
 from masktron.web.store.projects import Project, ProjectStore
 from masktron.web.web_parts import WebParts
 

@@ -12,9 +12,9 @@ import pytest
 
 from browser import axe_findings, shown
 from masktron.resources import packaged_text
-from masktron.web.opening_page import OpeningPage
 from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_of
 from masktron.web.runs.run_kinds import KEYS_DRAFT
+from masktron.web.server import OpeningPage
 from masktron.web.store.project_settings import NAME as SETTINGS
 from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron

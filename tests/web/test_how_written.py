@@ -7,11 +7,11 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from masktron.web.pages.file_options import in_words
+from masktron.web.handlers.project_pages import way_of
+from masktron.web.pages.data_step import in_words
 from masktron.web.pages.roles_step import described_fields
 from masktron.web.runs.one_run import CommandRun, latest_run
 from masktron.web.store.projects import Project
-from masktron.web.way import way_of
 from web_client import Office, sent, until
 
 GERMAN = "Höhe;Miete\r\n" + "".join(f"{n};{400 + 7 * n},50\r\n" for n in range(1, 31))

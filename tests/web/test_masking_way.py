@@ -13,9 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from cli_runner import numbers, write_rules
+from masktron.web.handlers.project_pages import way_of
 from masktron.web.runs.one_run import CommandRun, latest_run, runs_of
 from masktron.web.store.projects import Project
-from masktron.web.way import way_of
 from web_client import Office, csrf_of, until
 
 SHOWN = {f"{name}.json" for name in ("describe", "plan", "validate", "tune", "check", "convert")} | {

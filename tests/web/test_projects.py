@@ -19,9 +19,9 @@ from masktron.errors import UsageError
 from masktron.toml_text import toml_text
 from masktron.web.runs import run_queue
 from masktron.web.runs.one_run import CommandRun, prepared_run, runs_of
+from masktron.web.server import sole_server
 from masktron.web.store import projects
 from masktron.web.store.projects import Project, ProjectGoneError, ProjectStore
-from masktron.web.store.sole_server import sole_server
 from masktron.web.web_page import FormFields, field_named, problem_of
 from web_client import Office, csrf_of, sample_of, sent, undone
 

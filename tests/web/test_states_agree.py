@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.web.handlers.project_pages import WayStep, onward, way_of
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run
 from masktron.web.store.projects import Project
-from masktron.web.way import WayStep, onward, way_of
 from web_client import Office, sent
 from web_runs import MASKED, described, laid_run, text_field
 

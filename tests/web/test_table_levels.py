@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masktron.web.pages.table_levels import levels_said
+from masktron.web.pages.data_step import levels_said
 from masktron.web.web_page import FormFields
 
 NAMES = {"unit": "Household", "member": "Person"}

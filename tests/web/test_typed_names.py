@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from masktron.errors import UsageError
-from masktron.web.pages.perturbed_keys import names_told, names_typed
+from masktron.web.pages.protect_step import names_told, names_typed
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.tiers import Assigned, Tier
-from masktron.jobs import slow_rules
+from masktron.jobs import common
 from masktron.jobs.check import run_check
 from masktron.jobs.common import size_notes
 from masktron.jobs.job import open_job
@@ -188,7 +188,7 @@ def test_records_are_counted_in_blocks(
 
 
 def test_mask_and_check_say_what_grows_with_the_square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_rules, "_WORTH", 1e-4)
+    monkeypatch.setattr(common, "_WORTH", 1e-4)
     data, rules, out = (tmp_path / name for name in ("data.xml", "rules.sch", "out.xml"))
     data.write_bytes(records(40))
     rules.write_text(SQUARE)

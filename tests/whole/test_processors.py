@@ -35,7 +35,7 @@ ASKING = {
     "measures/joint_sums.py": "measures of risk",
     "measures/kept_variation.py": "measures of utility",
     "measures/keys/combinations.py": "measures of risk",
-    "measures/keys/guesses.py": "measures of risk",
+    "measures/keys/read_off.py": "measures of risk",
     "measures/revealed.py": "measures of risk: ranks of the few coefficients of rules",
     "measures/strongest_link.py": "measures of risk",
     "jobs/released_sums.py": "concerns: whether two releases go along",

@@ -20,8 +20,7 @@ from cli_runner import Runner
 from examples import FULL, parts
 from masktron import methods
 from masktron.errors import MasktronError
-from masktron.jobs.public_levels import name_of_file
-from masktron.jobs.public_release import public_release
+from masktron.jobs.public_release import name_of_file, public_release
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData

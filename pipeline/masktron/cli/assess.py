@@ -96,21 +96,7 @@ def assess(
     )
     from masktron.report.text import plain
 
-    settings = settings_from(
-        config,
-        role,
-        missing,
-        nominal,
-        ordinal,
-        numeric=numeric,
-        quasi_identifier=quasi_identifier,
-        workers=workers,
-        memory=memory,
-        record=record,
-        format=format,
-        format_option=format_option,
-        metadata=metadata,
-    )
+    settings = settings_from(config, locals(), other=("table",))
     tables = given_tables(table, original_table)
     running.check_outputs({"--json": json, "--html": html}, {**inputs_beside(settings), **named_tables(tables)})
     with running.progress_shown() as progress:

@@ -53,24 +53,7 @@ def check(
         {"--json": json, "--html": html},
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
-    settings = settings_from(
-        config,
-        judging=True,
-        limit=limit,
-        quasi_identifier=quasi_identifier,
-        document=document,
-        record=record,
-        format=format,
-        format_option=format_option,
-        metadata=metadata,
-        phase=phase,
-        allow_unfired=tuple(allow_unfired or ()) or None,
-        memory=memory,
-        workers=workers,
-        executor=executor,
-        scheduler=scheduler,
-        rule_timeout=rule_timeout,
-    )
+    settings = settings_from(config, locals(), other=("table", "max_failures"), judging=True)
     tables = given_tables(table, original_table)
     running.check_outputs({"--json": json, "--html": html}, {**inputs_beside(settings), **named_tables(tables)})
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):

@@ -45,19 +45,7 @@ def describe(
     running.check_outputs(
         {"--json": json}, {"the data": data, "the metadata": metadata, "the settings": settings_file(config)}
     )
-    settings = settings_from(
-        config,
-        role,
-        missing,
-        nominal,
-        ordinal,
-        numeric=numeric,
-        record=record,
-        format=format,
-        format_option=format_option,
-        metadata=metadata,
-        table=table,
-    )
+    settings = settings_from(config, locals())
     running.check_outputs({"--json": json}, inputs_beside(settings))
     with running.progress_shown() as progress:
         from masktron.jobs.describe import ROWS, RowRange, run_describe

@@ -67,29 +67,7 @@ def explain(
         {"--json": json, "--html": html},
         {"the rulebook": rules, "the data": data, "the original": original, "the settings": settings_file(config)},
     )
-    settings = settings_from(
-        config,
-        role,
-        missing,
-        nominal,
-        ordinal,
-        numeric=numeric,
-        quasi_identifier=quasi_identifier,
-        k=k,
-        grouping=grouping,
-        group_size_vars=group_size_vars,
-        allow=tuple(allow or ()) or None,
-        allow_unfired=tuple(allow_unfired or ()) or None,
-        aggregator=aggregator,
-        document=document,
-        record=record,
-        format=format,
-        format_option=format_option,
-        metadata=metadata,
-        table=table,
-        phase=phase,
-        rule_timeout=rule_timeout,
-    ).choosing(method, parse_params(param or []))
+    settings = settings_from(config, locals(), other=("method",)).choosing(method, parse_params(param or []))
     running.check_outputs({"--json": json, "--html": html}, inputs_beside(settings))
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.explain import run_explain

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,26 +15,23 @@ if TYPE_CHECKING:
 
 
 def settings_from(
-    path: Path | None,
-    role: list[str] | None = None,
-    missing: list[str] | None = None,
-    nominal: list[str] | None = None,
-    ordinal: list[str] | None = None,
-    limit: list[str] | None = None,
-    numeric: list[str] | None = None,
-    quasi_identifier: list[str] | None = None,
-    document: list[str] | None = None,
-    format_option: list[str] | None = None,
-    recode: list[str] | None = None,
-    pram: list[str] | None = None,
-    swap: str | None = None,
-    table: list[str] | None = None,
-    register: Path | None = None,
-    salt: Path | None = None,
-    judging: bool = False,
-    **changes: Any,
+    path: Path | None, given: Mapping[str, Any], *, other: Collection[str] = (), judging: bool = False, **changes: Any
 ) -> Config:
-    """Settings from the file, overridden by options; `judging` as for `masktron.config.found_config`."""
+    """Settings from the file, overridden by the options of a command.
+
+    Parameters
+    ----------
+    path : Path, or None
+        The file, where one is named.
+    given : mapping
+        The arguments of the command by name: an option that is called as a setting is this setting.
+    other : collection of str
+        Options that are called as a setting, and are something else.
+    judging : bool
+        As for `masktron.config.found_config`.
+    changes
+        Settings that no option gives by itself.
+    """
     from masktron.config import (
         Config,
         found_config,
@@ -53,37 +52,46 @@ def settings_from(
         config = found_config(found, judging=judging)
     else:
         config = Config() if path is None else load_config(path)
-    roles = {**config.roles, **parse_roles(role or [])}
-    codes = parse_missing(missing or [])
-    merged = {
+    given = {name: value for name, value in given.items() if name not in other}
+
+    def texts(name: str) -> list[str]:
+        return given.get(name) or []
+
+    codes = parse_missing(texts("missing"))
+    missing = {
         name: config.missing.get(name, frozenset()) | codes.get(name, frozenset())
         for name in (*config.missing, *codes)
     }
-    limits = {**config.limits, **parse_limits(limit or [])}
-    given = parse_documents(document or [])
-    orders, named = parse_orders(ordinal or []), tuple(dict.fromkeys(nominal or ()))
-    counted = tuple(dict.fromkeys(numeric or ()))
-    return config.updated(
-        roles=roles,
-        missing=merged,
-        limits=limits,
-        documents={**config.documents, **given},
-        format_options={**config.format_options, **parse_format_options(format_option or [])},
-        recode={**config.recode, **parse_recodings(recode or [])},
-        pram={**config.pram, **parse_pram(pram or [])},
-        levels=with_tables(config.levels, parse_tables(table or [])),
-        swap=config.swap if swap is None else {**config.swap, "regions": swap.split(",")},
-        spare_documents=config.spare_documents - given.keys(),
-        nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
-        ordinal={
+    documents = parse_documents(texts("document"))
+    orders, named = parse_orders(texts("ordinal")), tuple(dict.fromkeys(texts("nominal")))
+    counted, swap = tuple(dict.fromkeys(texts("numeric"))), given.get("swap")
+    merged: dict[str, Any] = {
+        "roles": {**config.roles, **parse_roles(texts("role"))},
+        "missing": missing,
+        "limits": {**config.limits, **parse_limits(texts("limit"))},
+        "documents": {**config.documents, **documents},
+        "format_options": {**config.format_options, **parse_format_options(texts("format_option"))},
+        "recode": {**config.recode, **parse_recodings(texts("recode"))},
+        "pram": {**config.pram, **parse_pram(texts("pram"))},
+        "levels": with_tables(config.levels, parse_tables(texts("table"))),
+        "swap": config.swap if swap is None else {**config.swap, "regions": swap.split(",")},
+        "spare_documents": config.spare_documents - documents.keys(),
+        "nominal": (*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
+        "ordinal": {
             **{name: order for name, order in config.ordinal.items() if name not in (*named, *counted)},
             **orders,
         },
-        quasi_identifiers=(*config.quasi_identifiers, *(quasi_identifier or ())),
-        numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
-        register=register_from(register, salt, config.register),
-        **changes,
-    )
+        "quasi_identifiers": (*config.quasi_identifiers, *texts("quasi_identifier")),
+        "numeric": (*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
+        "register": register_from(given.get("register"), given.get("salt"), config.register),
+    }
+    as_given = {field.name: _set(given.get(field.name)) for field in fields(Config)}
+    return config.updated(**as_given | merged | changes)
+
+
+def _set(value: Any) -> Any:
+    """Return what an option sets: lists are tuples, and what is empty or off sets nothing."""
+    return tuple(value) or None if isinstance(value, list) else None if value is False else value
 
 
 def register_from(path: Path | None, salt: Path | None, named: Register | None = None) -> Register | None:

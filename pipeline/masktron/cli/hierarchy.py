@@ -55,9 +55,7 @@ def hierarchy(
         {"--out": out, "--json": json},
         {"the data": data, "the metadata": metadata, "the settings": settings_file(config)},
     )
-    settings = settings_from(
-        config, missing=missing, record=record, format=format, format_option=format_option, metadata=metadata
-    )
+    settings = settings_from(config, locals(), other=("levels",))
     kept = None if digits is None else tuple(_whole(part) for part in digits.split(","))
     with running.progress_shown() as progress:
         from masktron.jobs.hierarchy import run_hierarchy

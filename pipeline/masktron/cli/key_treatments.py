@@ -46,29 +46,7 @@ def keys(
     json: options.Json = None,
 ) -> None:
     """Say what keys tell, and try treatments: what they make of the risk and of the rules. Nothing is written."""
-    settings = settings_from(
-        config,
-        role,
-        missing,
-        nominal,
-        ordinal,
-        numeric=numeric,
-        quasi_identifier=quasi_identifier,
-        invalid=invalid,
-        recode=recode,
-        key_k=key_k,
-        allow_lost=tuple(allow_lost or ()) or None,
-        allow=tuple(allow or ()) or None,
-        allow_unfired=tuple(allow_unfired or ()) or None,
-        document=document,
-        record=record,
-        format=format,
-        format_option=format_option,
-        table=table,
-        metadata=metadata,
-        phase=phase,
-        rule_timeout=rule_timeout,
-    )
+    settings = settings_from(config, locals())
     running.check_outputs(
         {"--json": json},
         {"the data": data, "the rulebook": rules, "the settings": settings_file(config), **inputs_beside(settings)},

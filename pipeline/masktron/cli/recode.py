@@ -92,26 +92,7 @@ def recode(
             **{f"the hierarchy of {name}": path for name, path in files.items()},
         },
     )
-    settings = settings_from(
-        config,
-        role,
-        missing,
-        nominal,
-        ordinal,
-        limit,
-        numeric=numeric,
-        quasi_identifier=quasi_identifier,
-        invalid=invalid,
-        allow=tuple(allow or ()) or None,
-        allow_unfired=tuple(allow_unfired or ()) or None,
-        document=document,
-        record=record,
-        format=format,
-        format_option=format_option,
-        metadata=metadata,
-        phase=phase,
-        rule_timeout=rule_timeout,
-    )
+    settings = settings_from(config, locals(), other=("key_k", "allow_lost"))
     running.check_outputs({"--json": json, "--write": write}, inputs_beside(settings))
     refused: InvalidOriginalError | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):

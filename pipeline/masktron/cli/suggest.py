@@ -44,18 +44,7 @@ def suggest(
         {"--out": out, "--json": json},
         {"the data": data, "the metadata": metadata, "the settings": settings_file(config)},
     )
-    settings = settings_from(
-        config,
-        role,
-        missing,
-        nominal,
-        ordinal,
-        numeric=numeric,
-        record=record,
-        format=format,
-        format_option=format_option,
-        metadata=metadata,
-    )
+    settings = settings_from(config, locals())
     running.check_outputs({"--out": out, "--json": json}, inputs_beside(settings))
     accepted = [one.strip() for given in accept or [] for one in given.split(",") if one.strip()]
     with running.progress_shown() as progress:

@@ -205,29 +205,7 @@ def tune(
     outputs = {**drawn, "--write": write}
     running.check_outputs(outputs, inputs, out)
     _require_apart(outputs, out)
-    settings = settings_from(
-        config,
-        role,
-        missing,
-        nominal,
-        ordinal,
-        numeric=numeric,
-        quasi_identifier=quasi_identifier,
-        group_size_vars=group_size_vars,
-        invalid=invalid,
-        allow=tuple(allow or ()) or None,
-        allow_unfired=tuple(allow_unfired or ()) or None,
-        allow_lost=tuple(allow_lost or ()) or None,
-        limit=limit,
-        document=document,
-        record=record,
-        format=format,
-        format_option=format_option,
-        metadata=metadata,
-        table=table,
-        phase=phase,
-        rule_timeout=rule_timeout,
-    )
+    settings = settings_from(config, locals(), other=("k", "recode", "key_k", "pram", "workers"))
     running.check_outputs(outputs, {**inputs_beside(settings), **settings.named_files}, out)
     _require_writable(write, candidate, settings)
     wishes = {

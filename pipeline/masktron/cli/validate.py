@@ -95,21 +95,7 @@ def validate(
             "the metadata": metadata,
         }
         running.check_outputs(outputs.files(), inputs)
-        settings = settings_from(
-            config,
-            document=document,
-            record=record,
-            format=format,
-            format_option=format_option,
-            metadata=metadata,
-            table=table,
-            phase=phase,
-            allow_unfired=tuple(allow_unfired or ()) or None,
-            rule_timeout=rule_timeout,
-            workers=workers,
-            executor=executor,
-            scheduler=scheduler,
-        )
+        settings = settings_from(config, locals(), other=("max_failures",))
         running.check_outputs(outputs.files(), inputs_beside(settings))
         with rules_within(settings.rule_timeout):
             result = run_validate(

@@ -20,7 +20,7 @@ from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.limits import strictest
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
-from masktron.jobs.side_by_side_levels import side_by_side_of_levels
+from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.twice import Against, with_earlier
 from masktron.jobs.wide_job import roles_by_name, weights_by_level

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,6 @@ from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.audit_treatments import DrawnRelease, check_draws, check_recodings, check_shared_keys
 from masktron.jobs.beside_members import changed_beside
-from masktron.jobs.beyond_original import beyond_original
 from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
@@ -36,6 +35,7 @@ from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
 from masktron.report.protection import EVIDENCE
 from masktron.results import KeyRisk
+from masktron.sources.level_tree import Tree
 from masktron.sources.records import Layout, Records, Shape, Status
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
@@ -428,3 +428,25 @@ def _held(source: Records, name: str, excluded: Collection[int]) -> bool:
     there = column.where(column.states != Status.ABSENT)
     there[list(excluded)] = False
     return bool(there.any())
+
+
+def beyond_original(released: Tree, original: Tree) -> Iterator[str]:
+    """Yield what stands in a released nested file and has no place in the original: levels, and fields of a level.
+
+    Parameters
+    ----------
+    released, original : Tree
+    """
+    known = dict(original.levels())
+    for path, level in released.levels():
+        name = released.shown(path)
+        if path not in known:
+            if path[:-1] in known:
+                yield f"the level {name} is not in the original"
+            continue
+        # a level whose fields are all removed looks like a field without a value
+        there = {(field.tag, field.attribute) for field in known[path].fields}
+        there |= {(child.tag, False) for child in known[path].children}
+        for field in level.fields:
+            if (field.tag, field.attribute) not in there:
+                yield f"the field {field.name} of {name} is not in the original"

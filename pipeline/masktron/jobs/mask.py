@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import itertools
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from masktron.config import Config
 from masktron.executor.run_parts import RunParts
 from masktron.executor.standing import StandingExecutor
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
-from masktron.jobs.former_manifest import former_kept
 from masktron.jobs.in_units import going_on, parts_of, sized, units_in
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.level_wording import said_by_level
@@ -37,9 +41,9 @@ from masktron.methods.chosen import chosen
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 from masktron.sources.opening import format_of
-from masktron.sources.output_names import manifest_beside, refuse_other_names
+from masktron.sources.output_names import manifest_beside, numbered, refuse_other_names
 from masktron.write.atomic import atomic_path
-from masktron.write.manifest import write_plain
+from masktron.write.manifest import manifest_content, write_plain
 from masktron.write.publication import publications, settle_publication
 
 
@@ -200,3 +204,52 @@ def masked_by(
             units=units,
             progress=progress,
         )
+
+
+@contextmanager
+def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Keep the manifest in the place of which a new one comes, unless it describes the same release.
+
+    The copy is there before the new manifest is, for its owner alone: a process that is killed in between loses
+    neither. It goes again where the context ends with an error. Of a link to a manifest it stands beside the file,
+    not beside the link: that may be in a folder that somebody gives away.
+
+    Parameters
+    ----------
+    manifest : Path
+    content : mapping of str to plain data
+        What the new manifest is going to say.
+
+    Yields
+    ------
+    tuple of str
+        A note that names the copy; none where there is nothing to keep.
+
+    Raises
+    ------
+    DocumentError
+        The copy cannot be written.
+    """
+    if not manifest.exists() or _same(manifest_content(manifest), content):
+        yield ()
+        return
+    behind = Path(os.path.realpath(manifest))
+    places = (numbered(behind, number) for number in itertools.count(1))
+    place = next(one for one in places if not os.path.lexists(one))
+    with atomic_path(place) as temporary:
+        shutil.copyfile(behind, temporary)
+    shown = place.name if behind.parent == Path(os.path.realpath(manifest.parent)) else place
+    try:
+        yield (
+            "an earlier release of this name was replaced; its manifest is kept as "
+            f"{shown} (confidential), as nothing else has the secret and the order of its records",
+        )
+    except BaseException:
+        place.unlink(missing_ok=True)  # where somebody has removed it, the error is still the one to tell
+        raise
+
+
+def _same(former: Any, content: Mapping[str, Any]) -> bool:
+    """Tell whether a manifest says all that the former one says, of the same bytes, original and secret."""
+    entered = "register" in content or "register" not in former
+    return entered and all(former.get(part) == content[part] for part in ("original", "output", "secret"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import fields_of, likely_missing, unmet_in
+from masktron.codes import fields_of, likely_missing, looks_like_codes, unmet_in
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
@@ -19,7 +19,6 @@ from masktron.jobs.common import judging_stage, require_flat, require_records, s
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.level_kinds import with_kinds_of_levels
 from masktron.jobs.level_wording import LevelWording, Rewording, said_by_level
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
@@ -40,7 +39,7 @@ from masktron.plan import Plan, make_plan
 from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts, require_weights
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Records
+from masktron.sources.records import Column, Records
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 from masktron.translation import TranslatedRule
@@ -514,3 +513,35 @@ def _kept(records: Records, originals: Originals) -> Records:
     """Return the records to release."""
     keep = originals.keep
     return records if keep.all() else records.taken(keep)
+
+
+def with_kinds_of_levels(config: Config, source: Source) -> Config:
+    """Declare as numeric, at each position, what is numeric over all members of a level.
+
+    Few households have a sixth person, and few different wages these have; that makes wages no codes.
+
+    Parameters
+    ----------
+    config : Config
+        Settings of the wide records.
+    source : Source
+        Any other than of wide records has the settings as they are.
+    """
+    if not isinstance(source, WideSource):
+        return config
+    declared = {*config.nominal, *config.ordinal, *config.numeric}
+    found = [
+        name
+        for (path, field), leaves in source.wide.by_field().items()
+        if len(names := [leaf.name for leaf in leaves if source.layout.field(leaf.name) is not None]) > 1
+        and not declared.intersection(names)
+        and all(config.roles.get(name, Role.CONFIDENTIAL) is Role.CONFIDENTIAL for name in names)
+        and _has_quantities(source.tables.tables[path].records.columns[field.name])
+        for name in names
+    ]
+    return config.updated(numeric=(*config.numeric, *found))
+
+
+def _has_quantities(column: Column) -> bool:
+    """Whether a field has numbers alone, and does not look like one of codes."""
+    return column.numeric and not looks_like_codes(column)

@@ -18,7 +18,7 @@ from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.public_release import ComparedFiles, public_release, rules_part, told_result
 from masktron.jobs.released_tables import TABLES_GONE, of_release, tables_located
 from masktron.jobs.rulebooks import open_rulebook
-from masktron.jobs.side_by_side_levels import side_by_side_of_levels
+from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.level_settings import tables_named
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.mask_page import mask_page

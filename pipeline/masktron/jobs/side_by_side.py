@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.jobs.level_files import LevelFile
+from masktron.jobs.level_wording import LevelWording
+from masktron.jobs.told_by_level import told_by_level
 from masktron.measures.assessed import Assessed, numbers_of, pairs_of
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
@@ -167,3 +171,34 @@ def _left_out(files: Assessed, shown: int, correlated: int) -> list[str]:
     if correlated < count:
         notes.append(f"correlations of the {correlated} numbers that lose most, of {count}")
     return notes
+
+
+def side_by_side_of_levels(
+    files: Assessed,
+    levels: Sequence[LevelFile],
+    k: int,
+    wording: LevelWording,
+    told: Told = untold,
+    drawn: Collection[str] = (),
+) -> SideBySide:
+    """Summarise two files, and each of their levels; of flat files, them alone.
+
+    Parameters
+    ----------
+    files : Assessed
+        Of a nested file the records that were masked, with all their members.
+    levels : sequence of LevelFile
+    k : int
+    wording : LevelWording
+        What fields of wide records are called.
+    told : callable, optional
+    drawn : collection of str
+        As for `masktron.jobs.side_by_side.side_by_side`.
+
+    Raises
+    ------
+    UsageError
+        A value is infinite.
+    """
+    whole = told_by_level(side_by_side(files, k, told, drawn), wording)
+    return replace(whole, levels={one.level: side_by_side(one.files, k, intruders=False) for one in levels})

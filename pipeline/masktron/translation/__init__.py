@@ -4,7 +4,7 @@ What is known of a recoded value is its class. A rule R becomes the rule R' that
 if the values of its classes can be chosen so that R holds: the strongest one that no correct record breaks.
 
 Begin with `rule_translation`, which takes a rulebook; `recoded_conditions` puts classes in the place of one field,
-`truth_trees` has the conditions on which it works, `recoded_spelling` writes them, and `translated_schematron` writes
+`truth_trees` has the conditions on which it works, `recoded_spelling` writes them, and `translated_rules` writes
 the rulebook.
 """
 

@@ -2,13 +2,222 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
 from types import MappingProxyType
 from typing import Literal
 
-from masktron.rulebook.schema import Rulebook
-from masktron.translation.translated_schematron import TranslatedCheck, schematron_of
+from masktron.rulebook.schema import Check, Let, Part, Pattern, Rule, Rulebook, ValueOf
+
+SPACE = "http://purl.oclc.org/dsdl/schematron"
+_LET_GO = "let go, so that records of this file may break it; a warning here"
+_VARIABLE = re.compile(r"\$\s*([\w.-]+)")
+_UPWARD = re.compile(r"\.\.(?:/@?[\w:.-]+)*")
+_NOT_IN_NAME = re.compile(r"[^\w.-]")
+_NOTHING = (
+    "  <!-- nothing is left to ask; a rulebook has to ask something -->",
+    "  <pattern>",
+    '    <rule context="*[not(parent::*)]">',
+    '      <assert id="nothing-left" test="true()">There is a document.</assert>',
+    "    </rule>",
+    "  </pattern>",
+)
+"""Where no rule is left: Schematron has no rulebook without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedCheck:
+    """What is written for a check that reads recoded fields.
+
+    Attributes
+    ----------
+    fate, old : str
+        What became of it, and what it was in mathematics.
+    test, context : str
+        Empty where it is not asked any more.
+    reason : str
+        Why it is lost.
+    focus : str
+        The path from the record to the nodes on which the rule was asked before, where that was no record.
+    """
+
+    fate: str
+    old: str
+    test: str
+    context: str
+    reason: str
+    focus: str = ""
+
+
+def schematron_of(
+    rulebook: Rulebook,
+    changed: Mapping[int, TranslatedCheck],
+    left_out: Collection[tuple[int, int]],
+    title: str,
+    named: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    let_go: Collection[str] = (),
+) -> bytes:
+    """Return a rulebook in which some checks are others, in UTF-8.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    changed : mapping of int to TranslatedCheck
+        By index of the check; all others are written as they are.
+    left_out : collection of (int, int)
+        Rules that keep no node from a check that is written, by the positions of pattern and rule.
+    title : str
+    named : mapping of str to mapping of str to str
+        By field, what classes are called of which numbers stand in the file.
+    let_go : collection of str
+        Ids of rules that the records may break: where they are hard, they become warnings.
+    """
+    attributes = {"xmlns": SPACE}
+    if rulebook.binding != "xslt":
+        attributes["queryBinding"] = rulebook.binding
+    if rulebook.about.edition:
+        attributes["schematronEdition"] = rulebook.about.edition
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', _tag("schema", attributes), f"  {_element('title', title)}"]
+    lines += [f"  {_tag('ns', {'prefix': p, 'uri': uri}, empty=True)}" for p, uri in rulebook.namespaces if p]
+    for coded, names in named.items():
+        classes = ", ".join(f"{code} is {name}" for code, name in names.items())
+        lines.append(f"  <!-- {_comment(f'{coded}: {classes}')} -->")
+    body: list[str] = []
+    taken = {_name(check.id) for check in rulebook.checks}
+    for at, pattern in enumerate(rulebook.patterns):
+        rules = [rule for position, rule in enumerate(pattern.rules) if (at, position) not in left_out]
+        body += _kept(pattern, rules, changed, taken, let_go)
+        for rule in pattern.rules:
+            for check in rule.checks:
+                body += _new(pattern, rule, check, changed[check.index], let_go) if check.index in changed else ()
+    if not any(line.startswith("  <pattern") for line in body):
+        body += _NOTHING
+    lines += [f"  {_let(let)}" for let in _used(rulebook.lets, body)]
+    return ("\n".join([*lines, *body, "</schema>"]) + "\n").encode()
+
+
+def _kept(
+    pattern: Pattern,
+    rules: list[Rule],
+    changed: Mapping[int, TranslatedCheck],
+    taken: set[str],
+    let_go: Collection[str],
+) -> Iterator[str]:
+    """Write what is kept of a pattern.
+
+    A rule of which no check is kept stays before others, without checks, as it keeps nodes from them.
+    """
+    while rules and not any(check.index not in changed for check in rules[-1].checks):
+        rules.pop()
+    if not rules:
+        return
+    lines: list[str] = []
+    for rule in rules:
+        own = [check for check in rule.checks if check.index not in changed]
+        inner = [line for check in own for line in _assertion(check, check.kind, check.test, let_go)]
+        lets = [f"      {_let(let)}" for let in _used(rule.lets, inner)]
+        lines += [f"    {_tag('rule', {'context': rule.context})}", *lets, *inner, "    </rule>"]
+    attributes = {}
+    if (name := _name(pattern.id)) not in taken:
+        taken.add(name)
+        attributes["id"] = name
+    yield f"  {_tag('pattern', attributes)}"
+    yield from (f"    {_let(let)}" for let in _used(pattern.lets, lines))
+    yield from lines
+    yield "  </pattern>"
+
+
+def _new(pattern: Pattern, rule: Rule, check: Check, new: TranslatedCheck, let_go: Collection[str]) -> Iterator[str]:
+    """Write one translated check, or a comment in the place of one that is not asked."""
+    why = f" ({new.reason})" if new.reason else ""
+    yield f"  <!-- {_name(check.id)}: {_comment(new.fate + why)}; it was: {_comment(new.old)} -->"
+    if not new.test:
+        return
+    said = tuple(_at_record(part, new.focus) for part in check.text)
+    subject = None if new.focus else check.subject
+    lines = list(_assertion(replace(check, message=said, subject=subject), "assert", new.test, let_go))
+    inner = _used(rule.lets, lines)
+    yield "  <pattern>"
+    yield from (f"    {_let(let)}" for let in _used(pattern.lets, [*lines, *(let.value for let in inner)]))
+    yield f"    {_tag('rule', {'context': new.context})}"
+    yield from (f"      {_let(let)}" for let in inner)
+    yield from lines
+    yield "    </rule>"
+    yield "  </pattern>"
+
+
+def _at_record(part: Part, focus: str) -> Part:
+    """Write what a message shows of a field as it is read at the record; what is no path from it is left out."""
+    if not focus or not isinstance(part, ValueOf):
+        return part
+    if part.select in ("", "."):
+        return replace(part, select=focus)
+    return replace(part, select=f"{focus}/{part.select}") if _UPWARD.fullmatch(part.select) else "..."
+
+
+def _assertion(check: Check, kind: str, test: str, let_go: Collection[str]) -> Iterator[str]:
+    softened = check.id in let_go and not check.soft
+    if softened:
+        yield f"      <!-- {_name(check.id)}: {_LET_GO} -->"
+    attributes = {"id": check.id, "test": test}
+    given = {
+        "role": "warning" if softened else check.role,
+        "flag": check.flag,
+        "severity": check.severity,
+        "subject": check.subject,
+    }
+    given |= {"see": check.rich.see, "icon": check.rich.icon, "fpi": check.rich.fpi, "xml:lang": check.rich.lang}
+    attributes |= {name: value for name, value in given.items() if value}
+    yield f"      {_tag(kind, attributes)}{''.join(map(_part, check.text))}</{kind}>"
+
+
+def _part(part: str | ValueOf) -> str:
+    if isinstance(part, str):
+        return escape(part, quote=False)
+    if part.is_name:
+        return _tag("name", {"path": part.select} if part.select else {}, empty=True)
+    return _tag("value-of", {"select": part.select}, empty=True)
+
+
+def _used(lets: Iterable[Let], lines: Iterable[str]) -> list[Let]:
+    """Return the variables that lines read, and those that these read."""
+    names = set(_VARIABLE.findall("\n".join(lines)))
+    found: list[Let] = []
+    for let in reversed(list(lets)):
+        if let.name in names:
+            names.update(_VARIABLE.findall(let.value))
+            found.insert(0, let)
+    return found
+
+
+def _let(let: Let) -> str:
+    return _tag("let", {"name": let.name, "value": let.value}, empty=True)
+
+
+def _element(name: str, text: str) -> str:
+    return f"<{name}>{escape(text, quote=False)}</{name}>"
+
+
+def _tag(name: str, attributes: Mapping[str, str], *, empty: bool = False) -> str:
+    given = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items())
+    return f"<{name}{given}{'/' if empty else ''}>"
+
+
+def _attribute(value: str) -> str:
+    """Write the value of an attribute, of which a parser makes one space of each line break that stands there."""
+    text = escape(value, quote=False).replace('"', "&quot;")
+    return text.replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split()).replace("--", "- -").rstrip("-")
+
+
+def _name(text: str) -> str:
+    return _NOT_IN_NAME.sub("-", text)
+
 
 type Fate = Literal["kept", "exact", "implied", "weakened", "vacuous", "removed", "lost"]
 

@@ -4,7 +4,7 @@ The server computes nothing. What a page asks for is a run: a process of the com
 project, which goes on when the server ends. So this package imports no job, and none of numpy, pandas, pyarrow, numba
 and lxml (``tests/web/test_web_light.py``); and nothing that the command line cannot do happens here.
 
-Begin with `app`, which puts the parts together, and with `web_page`, what a page is. ``handlers/`` turns requests
+Begin with `server`, which puts the parts together, and with `web_page`, what a page is. ``handlers/`` turns requests
 into visits and what pages return into answers, ``access/`` decides who may ask for what, ``store/`` has projects on
 disk (files, settings, history, room), ``runs/`` has commands as processes, ``pages/`` a module for each page, with
 its template in ``templates/``.

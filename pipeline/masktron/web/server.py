@@ -2,35 +2,211 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import hashlib
 import logging
+import os
 import re
+import shutil
 import signal
 import socket
 import sys
 import threading
+import time
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from html import escape, unescape
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from masktron.errors import ResourceError, UsageError
 from masktron.supervisor import tell_grace
-from masktron.web.access.gate import Cookie, ProxyDoor, TokenDoor
+from masktron.web.access.answer_headers import AnswerHeaders
+from masktron.web.access.gate import Cookie, Gate, ProxyDoor, TokenDoor
 from masktron.web.access.peers import OwnPeers, is_wsl, own_peers, peer_users
 from masktron.web.access.sessions import Lifetime, Sessions
-from masktron.web.app import web_app
+from masktron.web.handlers.project_pages import ProjectPages
+from masktron.web.handlers.run_files import RunFiles
 from masktron.web.mistakes import note_mistake
-from masktron.web.opening_page import OpeningPage
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.plain_answers import nothing_here, problem_page
 from masktron.web.runs.run_queue import RunQueue
-from masktron.web.store.projects import ProjectStore
-from masktron.web.store.sole_server import sole_server
+from masktron.web.store.disk import make_private, write_bytes
+from masktron.web.store.projects import GONE, ProjectStore
+from masktron.web.store.uploading import remove_halves
 from masktron.web.web_connection import OwnListener
 from masktron.web.web_parts import WebParts
+
+_SNAPS = Path("/snap")
+
+
+class OpeningPage:
+    """A page with the address that opens the next browser.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the projects; the page is there, if browsers can read it there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        home = Path.home()
+        hidden = any(part.startswith(".") for part in folder.parts)
+        # a browser in a snap sees nothing hidden, and its own /tmp alone
+        if hidden and _SNAPS.is_dir() and os.access(home, os.W_OK):
+            self.path = home / f"masktron-web-{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}.html"
+        else:
+            self.path = folder / "open.html"
+
+    def write(self, address: str) -> None:
+        """Lead to an address from now on.
+
+        Parameters
+        ----------
+        address : str
+            With the token.
+
+        Raises
+        ------
+        ResourceError, OSError
+            It cannot be written.
+        """
+        text = (
+            f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>masktron</title>\n'
+            f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+            f'<p><a href="{escape(address)}">masktron web</a></p>\n'
+        )
+        write_bytes(self.path, text.encode())
+
+    def address(self) -> str | None:
+        """Return the address; None where there is no page, or others could have written or read it."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        with os.fdopen(descriptor, encoding="utf-8") as stream:
+            found = os.fstat(descriptor)
+            if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+                return None
+            address = re.search(r'href="([^"]*)"', stream.read())
+        return None if address is None else unescape(address[1])
+
+    def remove(self) -> None:
+        """Remove it, as the server ends."""
+        self.path.unlink(missing_ok=True)
+
+
+_LOG = logging.getLogger("masktron.web")
+
+
+class RequestLog:
+    """Writes a line for each request, without a name of anything; and says of a mistake where it is, and no value."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except ClientDisconnect:
+            status = 499
+        except Exception as error:  # noqa: BLE001 -- the last place where somebody can answer
+            note_mistake(error)
+            if status == 0:
+                text = problem_page("masktron web has a mistake", "please report it: its log says where", 500)
+                await text(scope, receive, noted)
+            status = 500
+        finally:
+            route = scope.get("route")
+            where = getattr(route, "path", "-")
+            _LOG.info("%s %s %d %.0f ms", scope["method"], where, status, 1000 * (time.monotonic() - began))
+
+
+def web_app(parts: WebParts) -> ASGIApp:
+    """Put the application together."""
+    pages, files = ProjectPages(parts), RunFiles(parts)
+    routes = [
+        Route("/", pages.projects, methods=["GET", "POST"]),
+        Route("/static/{name}", files.static),
+        Route("/projects/{project}/download/{name}", files.document),
+        Route("/projects/{project}/runs/{run}/files/{name}", files.output),
+        Route("/projects/{project}/runs/{run}/report/{name}", files.report),
+        Route("/projects/{project}/runs/{run}/picture/{name}", files.picture),
+    ]
+    for page in PAGES:
+        path = f"/projects/{{project}}/{page.path}".rstrip("/")
+        if page.take is not None:
+            routes.append(
+                Route(f"{path}/upload", pages.upload_of(page), methods=["POST"], name=f"{page.name}-upload")
+            )
+        routes.append(Route(path, pages.page_of(page), methods=["GET", "POST"], name=page.name))
+    app = Starlette(
+        routes=routes,
+        exception_handlers={404: _nothing, 405: _nothing, Exception: _mistaken},
+        lifespan=_lifespan(parts),
+    )
+    gate = Gate(
+        app, hosts=parts.hosts, scheme=parts.scheme, sessions=parts.sessions, door=parts.door, cookie=parts.cookie
+    )
+    return AnswerHeaders(RequestLog(gate), encrypted=parts.scheme == "https")
+
+
+def _lifespan(parts: WebParts) -> Callable[[Starlette], Any]:
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await asyncio.to_thread(_tidied, parts)
+        parts.queue.recover()
+        task = asyncio.create_task(parts.queue.work())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            parts.queue.leave()
+
+    return lifespan
+
+
+def _tidied(parts: WebParts) -> None:
+    parts.store.tidy()
+    for project in parts.store.all():
+        remove_halves(project.files)
+        for gone in project.runs.glob(f"{GONE}*"):
+            shutil.rmtree(gone)
+
+
+def _mistaken(_: Request, __: Exception) -> Response:
+    return problem_page("masktron web has a mistake", "please report it: its log says where", 500)
+
+
+def _nothing(_: Request, __: Exception) -> Response:
+    return nothing_here()
+
 
 _HOUR = 3600.0
 _LIFETIME = Lifetime(7 * 24 * _HOUR, 24 * _HOUR)
@@ -329,3 +505,32 @@ def _log_to_stderr() -> None:
     quiet = logging.getLogger("uvicorn")
     quiet.handlers = [logging.NullHandler()]
     quiet.propagate = False
+
+
+@contextmanager
+def sole_server(root: Path) -> Iterator[bool]:
+    """Hold the folder of all projects for this server; gives False where another one has it.
+
+    Raises
+    ------
+    UsageError
+        Files there cannot be locked.
+    """
+    import fcntl  # noqa: PLC0415 -- not on Windows
+
+    make_private(root)
+    descriptor = os.open(root / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_sole = False
+        except OSError as error:
+            raise UsageError(
+                f"files cannot be locked there: {error.strerror}", where=str(root), hint="name another: --projects"
+            ) from error
+        else:
+            is_sole = True
+        yield is_sole
+    finally:
+        os.close(descriptor)

@@ -623,8 +623,8 @@ def test_a_deadline_interrupts_where_progress_is_told() -> None:
 def test_the_map_so_far_is_told_and_kept(
     pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masktron.jobs.tune.map_so_far._BETWEEN", 0.0)
-    monkeypatch.setattr("masktron.jobs.tune.map_so_far._COST", 0.0)
+    monkeypatch.setattr("masktron.jobs.tune.trials._BETWEEN", 0.0)
+    monkeypatch.setattr("masktron.jobs.tune.trials._COST", 0.0)
     told: list[tuple[TuneResult, dict[str, Any]]] = []
     out = tmp_path / "out"
 

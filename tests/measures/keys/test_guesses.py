@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from masktron.measures.keys.guesses import by_groups, by_line, by_neighbours, grouped
+from masktron.measures.keys.read_off import by_groups, by_line, by_neighbours, grouped
 
 
 @pytest.mark.parametrize("seed", range(5))

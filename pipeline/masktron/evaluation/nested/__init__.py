@@ -1,5 +1,5 @@
 """Rules of nested files over columns: units of one composition are a table of wide records.
 
-`unit_groups` finds the units that are composed alike in a batch, and `unit_program` evaluates the unrolled rules on
-their wide records, as a program of the rules as they are written.
+`unit_program` finds the units that are composed alike in a batch, and evaluates the unrolled rules on their wide
+records, as a program of the rules as they are written.
 """

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
@@ -34,10 +35,9 @@ from masktron.jobs.prepared import Opened, Prepared, planned
 from masktron.jobs.released import declared_of, require_contract
 from masktron.jobs.treated import rules_beside, treated
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
-from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
 from masktron.kernels.compiling import told_of_compiling
-from masktron.masking import SharedWork
+from masktron.masking import Masked, SharedWork
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import OF_KEYS_ALONE, measure
 from masktron.measures.keys.key_file import KeyFile
@@ -47,7 +47,8 @@ from masktron.progress import Progress, no_progress
 from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
 from masktron.sources.frame_path import FramePath
-from masktron.sources.records import Records
+from masktron.sources.records import Column, Records
+from masktron.sources.tables.columns_of_cells import column_of
 from masktron.write.treatments import Postrandomised, Swapped, Treatment
 
 _REFUSALS = (InfeasibleError, ResourceError, UsageError, ViolationError)
@@ -369,3 +370,31 @@ def _of_swaps(done: Swapped) -> dict[str, float]:
     ]
     moved = {"swap_moved": 100 * 2 * done.pairs / max(1, told["units"])}
     return {**moved, **({"swap_at_home": max(shares)} if shares else {})}
+
+
+def unwritten_columns(run: Prepared, made: Masked) -> dict[str, Column]:
+    """Return the masked fields as they would be read from the written file, in the order of the original.
+
+    Parameters
+    ----------
+    run : Prepared
+    made : Masked
+        Of the same records.
+
+    Returns
+    -------
+    dict of str to Column
+        In the order of the original, shape (n,) each; fields without a value among them.
+    """
+    codes = {fact.name: frozenset(fact.codes) for fact in run.plan.fields}
+    found: dict[str, Column] = {}
+    for masked in made.blocks:
+        labels = masked.grouping.labels
+        for position, name in enumerate(masked.block.variables):
+            own = position in masked.settled.own
+            lexemes = masked.lexemes(position) if own else masked.settled.texts(position)
+            before = run.kept.columns[name]
+            cells = pa.chunked_array([pa.array(lexemes, pa.string())])
+            column = column_of(before.field, cells, codes[name], before.typed)
+            found[name] = column if own else column.taken(labels)
+    return {name: found[name] for name in run.kept.columns if name in found}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role
+from masktron.counts import counted
 from masktron.figures import NAMES
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.mask_result import unasked_figures
@@ -20,8 +23,6 @@ from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.choosing import Recommendation, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
-from masktron.jobs.tune.map_notes import measured_notes, missed_note, original_notes
-from masktron.jobs.tune.map_so_far import MapSoFar
 from masktron.jobs.tune.outcomes import KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
@@ -29,6 +30,114 @@ from masktron.jobs.tune.tried import TriedCandidate, TuneRecords
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, expect, no_progress
 from masktron.results import TuneCandidate, TuneResult, shown
+from masktron.write.manifest import write_json
+
+_BETWEEN = 1.0
+"""Seconds between two maps of a run that goes on, at least."""
+_COST = 9.0
+"""The same, as a multiple of what writing the last one took."""
+
+
+class MapSoFar:
+    """Passes on the map of a run that goes on, not more often than pays."""
+
+    def __init__(self, path: Path | None, heard: Callable[[TuneResult], None] | None) -> None:
+        self._path, self._heard = path, heard
+        self._next = -math.inf
+
+    def tell(self, made: Callable[[], TuneResult]) -> None:
+        """Write the map, and hand it on, unless that was done a moment ago."""
+        began = time.monotonic()
+        if began < self._next:
+            return
+        result = made()
+        if self._path is not None:
+            write_json(self._path, result.as_dict())
+        if self._heard is not None:
+            self._heard(result)
+        now = time.monotonic()
+        self._next = now + max(_BETWEEN, _COST * (now - began))
+
+
+_UNWRITTEN = (
+    "candidates are masked in memory: mask also has the written file judged by engines that are not ours, and may "
+    "refuse what stands here"
+)
+_SAMPLED = (
+    "compared on a sample of {sample:,} of {n:,} records, drawn with a fixed seed: whole strata (records that "
+    "miss the same values and satisfy the same rules), and whole neighbourhoods of those that are too large. A "
+    "sample makes linkage look higher, as there are fewer others to take somebody for, and pil lower, as luck "
+    "plays a larger part; it may miss rare strata, and a limit that is nearly met on it may be broken on all. So "
+    "only candidates that were run on all records are recommended"
+)
+_DRAWN = (
+    "methods that draw were run with {seeds}. A release has a key of its own, and so other figures: do not draw "
+    "again until they please, since a lucky draw is lucky in the figures alone"
+)
+_PERTURBED = (
+    "figures take values that are drawn anew, and regions that are swapped, as true: they count what a draw loses, "
+    "and not what it hides, so that the map speaks against drawing. Say in the settings how much is to be drawn, "
+    "or take a candidate by what is said of its draws"
+)
+
+
+def original_notes(original: Opened) -> Iterator[str]:
+    """Say what was left out of the original, and how it was understood."""
+    yield from original.notes
+    gone = len(original.records) - len(original.kept)
+    if gone:
+        breaking = counted(gone, "record that breaks a rule is", "records that break a rule are")
+        yield f"{breaking} left out, as mask leaves them out"
+    yield from original.originals.notes
+    yield _UNWRITTEN
+
+
+def measured_notes(
+    tried: Sequence[TriedCandidate], candidates: Sequence[TuneCandidate], asked: TuneSettings, records: TuneRecords
+) -> Iterator[str]:
+    """Say how candidates were compared, and what their draws leave open."""
+    yield from asked.wider
+    if records.sample is not None:
+        yield _SAMPLED.format(sample=records.sample, n=records.all)
+    measured = [one for one in candidates if one.seeds]
+    if any(one.differs for one in measured):
+        seeds = (
+            "one seed that everybody knows"
+            if asked.seeds == 1
+            else f"up to {asked.seeds} seeds that everybody knows: loss is their mean, limits have to hold in all"
+        )
+        yield _DRAWN.format(seeds=seeds)
+    if any(one.treatment.perturbs for one in measured):
+        yield _PERTURBED
+    runs = [run for one in tried for whole in (True, False) for run in one.outcomes(whole)]
+    yield from dict.fromkeys(note for run in runs for note in run.given_away)
+
+
+def missed_note(candidates: Sequence[TuneCandidate], budget: float, *, over: bool, keeps: bool) -> Iterator[str]:
+    """Say how many candidates were not reached.
+
+    Parameters
+    ----------
+    candidates : sequence of TuneCandidate
+    budget : float
+    over : bool
+        Whether nothing will be tried any more.
+    keeps : bool
+        Whether there is a folder for results.
+    """
+    missed = sum(one.state == "unreached" for one in candidates)
+    if missed and not over:
+        yield (
+            f"so far: {missed} of {len(candidates)} candidates were not tried as yet; the run goes on, or was "
+            "interrupted: the same command goes on from here then"
+        )
+    elif missed:
+        again = "run again, it goes on" if keeps else "with a folder for results, another run goes on"
+        yield (
+            f"the budget of {budget:g} s ended before {missed} of {len(candidates)} candidates; {again} where this "
+            "one stopped"
+        )
+
 
 _PLANNING = "planning candidates"
 

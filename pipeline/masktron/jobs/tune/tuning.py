@@ -20,11 +20,9 @@ from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in
 from masktron.jobs.tune.bench import Bench
 from masktron.jobs.tune.helper import HelperFile, helpers_of
-from masktron.jobs.tune.map_so_far import MapSoFar
-from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, with_keys
+from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, treatments_tried, with_keys
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
-from masktron.jobs.tune.treatments_tried import treatments_tried
-from masktron.jobs.tune.trials import Trials, kinds_masked
+from masktron.jobs.tune.trials import MapSoFar, Trials, kinds_masked
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, no_progress

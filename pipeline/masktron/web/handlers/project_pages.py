@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -12,16 +17,59 @@ from starlette.responses import HTMLResponse, Response
 from masktron.errors import MasktronError, UsageError
 from masktron.web.access.gate import secret_of
 from masktron.web.access.sessions import form_token, is_form_token
-from masktron.web.form_reading import passed_over, read_form
+from masktron.web.mistakes import note_mistake
 from masktron.web.pages import projects_list
+from masktron.web.pages.all_pages import PAGES
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.runs.one_run import one_look
 from masktron.web.store.projects import Project
 from masktron.web.store.uploading import Uploaded, UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
-from masktron.web.way import onward, way_of
-from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
+from masktron.web.web_page import (
+    STEPS,
+    FormFields,
+    NothingHereError,
+    PageProblem,
+    Redirect,
+    StepState,
+    WebPage,
+    problem_of,
+)
 from masktron.web.web_parts import WebParts
+
+FORM_BYTES = 4 << 20
+"""Of a form without a file: a rulebook that is edited is the largest."""
+_PASSING_OVER = 20.0
+"""Seconds for which the rest of a refused upload is read."""
+
+
+async def read_form(request: Request) -> FormFields | Response:
+    """Read a form without files, and refuse one that is not of this session."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return problem_page("this is no form of this server", "reload the page", 415)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > FORM_BYTES:
+            return problem_page("the form is too long", "upload the text as a file", 413)
+    try:
+        form = FormFields(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20_000))
+    except ValueError:
+        return problem_page("this is no form of this server", "reload the page", 400)
+    if not is_form_token(form.text("csrf"), secret_of(request)):
+        return problem_page(
+            "this form is older than your session", "go back, reload the page, and send it once more", 403
+        )
+    return form
+
+
+async def passed_over(body: AsyncIterator[bytes]) -> None:
+    """Read the rest of what was refused: a browser hears no answer before it has sent all, or is cut off."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PASSING_OVER):
+            async for _ in body:
+                pass
 
 
 class ProjectPages:
@@ -227,3 +275,51 @@ def _kept(project: Project, found: Uploaded) -> str:
     except BaseException:
         found.half.unlink(missing_ok=True)
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class WayStep:
+    """A step of the way, as the pages of a project show it."""
+
+    name: str
+    title: str
+    page: WebPage | None
+    state: StepState
+    is_next: bool
+
+
+def way_of(project: Project) -> list[WayStep]:
+    """Return the steps of a project in order: how far each is, and which comes next."""
+    pages = {page.step: page for page in PAGES if page.step is not None}
+    way, found = [], False
+    for name, title in STEPS.items():
+        page = pages.get(name)
+        state = _state_of(page, project)
+        is_next = not found and not state.done and page is not None
+        found = found or is_next
+        way.append(WayStep(name, title, page, state, is_next))
+    return way
+
+
+def onward(steps: Sequence[WayStep], name: str) -> Iterator[tuple[str, WayStep]]:
+    """Yield where to go from the page of a step: to the first open step if it is earlier, and on from a done one."""
+    at = next((at for at, one in enumerate(steps) if one.page is not None and one.page.name == name), None)
+    if at is None:
+        return
+    yield from (("Still open", one) for one in steps[:at] if one.is_next)
+    if steps[at].state.done:
+        later = (one for one in steps[at + 1 :] if one.page is not None and not one.state.done)
+        yield from (("Next", one) for one in itertools.islice(later, 1))
+
+
+def _state_of(page: WebPage | None, project: Project) -> StepState:
+    """Return how far a step is; what stands in its way, be it a mistake of ours, closes no other page."""
+    if page is None or page.state is None:
+        return StepState(False)
+    try:
+        return page.state(project)
+    except MasktronError as error:
+        return StepState(False, error.what, problem=True)
+    except Exception as error:  # noqa: BLE001 -- every page of the project shows the way
+        note_mistake(error)
+        return StepState(False, "it cannot be read", problem=True)

@@ -2,26 +2,255 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import MasktronError, UsageError
-from masktron.web.pages.file_options import (
-    in_words,
-    label_of,
-    option_offered,
-    options_said,
-    options_shown,
-    told_here,
-)
+from masktron.errors import FormatOption, MasktronError, UsageError
+from masktron.level_settings import LevelSetting
+from masktron.sources.known_formats import XML, known_formats
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import is_current
-from masktron.web.pages.table_levels import levels_said, levels_shown
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run, runs_of
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, ToldError, latest_run, runs_of
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """An option of text with delimiters, and the values that a form offers for it."""
+
+    name: str
+    label: str
+    values: Mapping[str, str]
+
+
+_CHOICES = (
+    _Choice(
+        "delimiter",
+        "Between cells",
+        {
+            "": "found by itself",
+            "comma": "comma",
+            "semicolon": "semicolon",
+            "tab": "tab",
+            "bar": "bar |",
+            "space": "blank",
+        },
+    ),
+    _Choice("decimal", "Decimal sign", {"": "point; doubts are asked about", "point": "point", "comma": "comma"}),
+    _Choice(
+        "grouping",
+        "Between groups of three digits",
+        {"": "nothing", "point": "point", "comma": "comma", "space": "blank"},
+    ),
+    _Choice(
+        "encoding",
+        "Encoding of letters",
+        {
+            "": "UTF-8, or as the file says",
+            "cp1252": "Windows-1252, of Western Europe",
+            "cp1250": "Windows-1250, of Central Europe",
+            "iso8859-15": "ISO 8859-15, Latin 9",
+            "iso8859-1": "ISO 8859-1, Latin 1",
+            "cp850": "DOS 850",
+            "mac-roman": "Mac OS Roman",
+            "utf-16-le": "UTF-16, little-endian",
+            "utf-16-be": "UTF-16, big-endian",
+        },
+    ),
+    _Choice(
+        "header",
+        "First line",
+        {"": "names of columns; doubts are asked about", "yes": "names of columns", "no": "a record"},
+    ),
+    _Choice("quote", "Quotes", {"": 'cells may stand in " "', "none": "plain characters"}),
+)
+_BY_NAME = {one.name: one for one in _CHOICES}
+_NULL = "null"
+_NULL_LABEL = "Texts for “no value”"
+_BUTTONS = {
+    "encoding": "Read it as {}",
+    "decimal": "The decimal sign is a {}",
+    "grouping": "Between groups of digits stands a {}",
+    "header": "The first line is: {}",
+    "quote": "Quotes are {}",
+}
+_TEXT = (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+_OPTION = re.compile(r"--format-option (\w+)=('[^']*'|[^\s,;]*[^\s,;.])")
+
+
+def options_shown(project: Project) -> dict[str, Any] | None:
+    """Return what the form shows, as settings say it now and what can be said; None where they are broken."""
+    try:
+        said = dict(project.settings.config.format_options)
+    except UsageError:  # whoever wants to read the file is told
+        return None
+    data = project.data() or ""
+    is_text = data.lower().endswith(_TEXT) or any(name in said for name in (*_BY_NAME, _NULL))
+    known = {*_BY_NAME, _NULL} if is_text else set()
+    return {
+        "choices": [
+            {
+                "name": one.name,
+                "label": one.label,
+                "value": said.get(one.name, ""),
+                # what somebody has written by hand stays
+                "options": list({**one.values, **_own(said.get(one.name, ""), one)}.items()),
+            }
+            for one in _CHOICES
+            if is_text
+        ],
+        "null": said.get(_NULL, "") if is_text else None,
+        "null_label": _NULL_LABEL,
+        "other": "\n".join(f"{name}={value}" for name, value in said.items() if name not in known),
+        "any": bool(said),
+    }
+
+
+def _own(value: str, choice: _Choice) -> dict[str, str]:
+    return {} if value in choice.values else {value: value}
+
+
+def options_said(project: Project, form: FormFields) -> dict[str, str]:
+    """Return the options that a form says.
+
+    Raises
+    ------
+    UsageError
+        One has no such value, or a line is no NAME=VALUE.
+    """
+    before = project.settings.config.format_options
+    found: dict[str, str] = {}
+    for one in _CHOICES:
+        value = form.text(one.name)
+        if value not in one.values and value != before.get(one.name):
+            raise UsageError(f"{one.name}: there is no choice {value!r}", hint="take one of the list")
+        if value:
+            found[one.name] = value
+    if form.text(_NULL):
+        found[_NULL] = form.text(_NULL)
+    for line in filter(None, map(str.strip, form.raw("other").split("\n"))):
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not (name and equals):
+            raise UsageError("other: a line is not of the form NAME=VALUE", hint="such as sheet=Data")
+        if name in found:
+            raise UsageError(f"other: {name} is said twice", hint="keep one of them")
+        found[name] = value
+    return found
+
+
+def option_offered(project: Project, form: FormFields) -> FormatOption:
+    """Return the option that a button offers against the error of the latest reading.
+
+    Raises
+    ------
+    UsageError
+        The latest reading has no such error.
+    """
+    run = latest_run(project, run_kinds.DESCRIBE.step)
+    wanted = FormatOption(form.text("name"), form.text("value"))
+    if run is None or run.error is None or wanted not in run.error.format_options:
+        raise UsageError("the file has been read anew since", hint="look at what was read")
+    return wanted
+
+
+def label_of(option: FormatOption) -> str:
+    """Return what a button says that takes an option."""
+    return _BUTTONS.get(option.name, "{} " + option.name).format(_value(option.name, option.value))
+
+
+def told_here(error: ToldError) -> ToldError:
+    """Return an error whose hint names what this page has, in the place of options of the command."""
+    return replace(error, hint=in_words(error.hint))
+
+
+def in_words(text: str) -> str:
+    """Put the labels of the form in the place of options of the command."""
+    return _OPTION.sub(_named, text)
+
+
+def _named(match: re.Match[str]) -> str:
+    name, value = match[1], match[2].strip("'")
+    if name not in _BY_NAME and name != _NULL:
+        return f"the option “{name}={value}”"
+    label = _NULL_LABEL if name == _NULL else _BY_NAME[name].label
+    return f"“{label.strip('“”')}”" if value.isupper() else f"“{label}: {_value(name, value)}”"
+
+
+def _value(name: str, value: str) -> str:
+    return _BY_NAME[name].values.get(value.lower(), value) if name in _BY_NAME else value
+
+
+(_NESTING,) = known_formats(XML)
+"""The format whose files say themselves which records stand in which."""
+
+
+def levels_shown(project: Project) -> dict[str, Any] | None:
+    """Return what the form shows: a field for each part, and whether anything is said.
+
+    None where settings are broken, or where the file itself says what its levels are.
+    """
+    try:
+        config = project.settings.config
+    except UsageError:  # whoever wants to read the file is told
+        return None
+    data = project.data()
+    if data is None or config.format == XML or data.lower().endswith(_NESTING.suffixes):
+        return None
+    levels = config.levels
+    two = list(levels.values())
+    unit, member = two if len(two) == 2 else (LevelSetting("Household"), LevelSetting("Person"))
+    return {
+        "unit": unit.name,
+        "unit_key": ", ".join(unit.key),
+        "unit_fields": ", ".join(unit.fields or ()),
+        "member": member.name,
+        "member_key": ", ".join(member.key),
+        "any": bool(levels),
+        "more": len(two) > 2,
+    }
+
+
+def levels_said(form: FormFields) -> Mapping[str, Any] | None:
+    """Return the levels that a form says, as settings hold them; None where it says none.
+
+    Raises
+    ------
+    UsageError
+        The record above or that within has no name.
+    """
+    key = _columns(form.text("unit_key"))
+    if not key:
+        return None
+    unit, member = form.text("unit"), form.text("member")
+    for field, name in (("unit", unit), ("member", member)):
+        if not name:
+            raise UsageError(f"{field}: a name is missing", hint="the name by which rules call it, such as Household")
+    if unit == member:
+        raise UsageError(f"member: {member} is the name of both", hint="such as Household and Person")
+    above: dict[str, Any] = {"key": _plainly(key)}
+    if own := _columns(form.raw("unit_fields")):
+        above["fields"] = own
+    within: dict[str, Any] = {"same_table": True}
+    if own := _columns(form.text("member_key")):
+        within["key"] = _plainly(own)
+    return {unit: above, member: within}
+
+
+def _columns(text: str) -> list[str]:
+    """Return the columns that a text names, as people type them and as a message of masktron shows them."""
+    listed = re.sub(r"^\s*fields\s*=\s*", "", text).strip().removeprefix("[").removesuffix("]")
+    return [name for part in re.split(r"[,;\n]", listed) if (name := part.strip().strip("\"'").strip())]
+
+
+def _plainly(columns: list[str]) -> str | list[str]:
+    """Return the columns of a key as somebody would write them."""
+    return columns[0] if len(columns) == 1 else columns
+
 
 RESULT = "describe.json"
 _RECORDS = 100
