@@ -1,8 +1,8 @@
 """Test the tests: `python tools/mutants.py` changes the code in 200 places, one at a time, and runs tests on each.
 
 A mutant is killed if a test fails or exceeds its time. The tests are those of the mutant's area, the most specific
-file first, and one short masking. mutants.json keeps the share of mutants killed and the names of the survivors:
-the share must not fall, and `--write` keeps new results. The working tree is copied, never changed.
+file first, and one short masking. mutants.json keeps which are killed and which survive: none that was killed may
+survive, and `--write` keeps new results. The working tree is copied, never changed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ STAY = ("annotation", "returns", "decorator_list", "exc", "cause")
 NAMES = both_ways(("min", "max"), ("minimum", "maximum"), ("any", "all"), ("argmin", "argmax"))
 
 type Kept = dict[str, Any]
-"""The share killed, the survivors by name, and by name the reasons why a mutant does the same as the code."""
+"""Names of mutants that are killed and of those that survive; reasons why others do the same as the code, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,24 +232,34 @@ def run(chosen: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, bool]]:
 
 
 def kept_after(kept: Kept, names: Sequence[str], fates: Mapping[str, bool]) -> Kept:
-    """Return what is kept after a run: survivors of all selected names and, where all were run, the share killed."""
-    counted = [name for name in names if name not in kept["equivalent"]]
-    survivors = sorted(name for name in counted if not fates.get(name, name not in kept["survivors"]))
-    share = round(1 - len(survivors) / len(counted), 4) if len(fates) == len(names) else kept["killed"]
-    return {**kept, "killed": share, "survivors": survivors}
+    """Return what is kept after a run: the new fates, and those of selected mutants that were not run."""
+    before = dict.fromkeys(kept["killed"], True) | dict.fromkeys(kept["survivors"], False)
+    now = {name: fate for name, fate in (before | dict(fates)).items() if name in names}
+    counted = sorted(now.keys() - kept["equivalent"])
+    return {
+        "equivalent": kept["equivalent"],
+        "survivors": [name for name in counted if not now[name]],
+        "killed": [name for name in counted if now[name]],
+    }
 
 
 def falls(kept: Kept, names: Sequence[str], fates: Mapping[str, bool]) -> list[str]:
-    """Say which mutants survive anew, and which kept ones are not selected any more."""
-    known = {*kept["survivors"], *kept["equivalent"]}
+    """Say which mutants survive that did not before, and which kept ones are not selected any more."""
+    spared = {*kept["survivors"], *kept["equivalent"]}
     return [
-        *(f"no such change is selected: {name}" for name in sorted(known.difference(names))),
+        *(f"no such change is selected: {name}" for name in sorted(spared.union(kept["killed"]).difference(names))),
         *(
             f"no test notices this change: {name}"
             for name, killed in fates.items()
-            if not killed and name not in known
+            if not killed and name not in spared
         ),
     ]
+
+
+def share(kept: Kept) -> str:
+    """Say which share of the mutants is killed."""
+    tried = len(kept["killed"]) + len(kept["survivors"])
+    return f"{len(kept['killed'])} of {tried} killed ({len(kept['killed']) / max(tried, 1):.1%})"
 
 
 def main() -> int:
@@ -258,15 +268,17 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="list the mutants and run none")
     parser.add_argument("--only", default="", metavar="NAME", help="run the mutants whose name contains this text")
     parser.add_argument("--sample", type=int, default=TOTAL, metavar="N", help="run a seeded part of the mutants")
+    parser.add_argument("--new", action="store_true", help="run those of which mutants.json says nothing")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="keep results in mutants.json, as soon as there are any")
     options = parser.parse_args()
-    selected = mutants()
-    chosen = sample([one for one in selected if options.only in one.name], options.sample)
+    selected, kept = mutants(), json.loads(KEPT.read_text())
+    known = {*kept["equivalent"], *kept["killed"], *kept["survivors"]} if options.new else set()
+    chosen = sample([one for one in selected if options.only in one.name and one.name not in known], options.sample)
     if options.list:
         print("\n".join(one.name for one in chosen))
         return 0
-    kept, names = json.loads(KEPT.read_text()), [one.name for one in selected]
+    names = [one.name for one in selected]
     fates: dict[str, bool] = {}
     for one, killed in run(chosen, options.jobs):
         fates[one.name] = killed
@@ -274,7 +286,7 @@ def main() -> int:
         if options.write:
             KEPT.write_text(json.dumps(kept_after(kept, names, fates), indent=1) + "\n")
     fallen = [] if options.write else falls(kept, names, fates)
-    print("\n".join(fallen) or f"of {len(fates)} mutants, none survives that was killed before")
+    print("\n".join(fallen) or share(kept_after(kept, names, fates)))
     return 1 if fallen else 0
 
 
