@@ -63,7 +63,7 @@ def test_what_is_kept_is_of_selected_mutants() -> None:
     kept, names = json.loads(mutants.KEPT.read_text()), [one.name for one in mutants.mutants()]
     assert mutants.falls(kept, names, {}) == []
     assert mutants.kept_after(kept, names, {}) == kept
-    assert len(kept["killed"]) > 2 * len(kept["survivors"]) > 0
+    assert len(kept["killed"]) > len(kept["survivors"]) > 0
 
 
 def test_what_was_not_run_keeps_its_fate() -> None:
