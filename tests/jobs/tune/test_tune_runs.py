@@ -167,7 +167,7 @@ def test_all_that_decides_a_result_is_in_its_name(
                 {"keep_missing": True},
                 {"max_block_records": 30},
                 {"nominal": ("A",)},
-                {"format_options": {"table": "one"}},
+                {"format_options": {"delimiter": ","}},
             )
         ),
     ]
