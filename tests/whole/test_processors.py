@@ -40,7 +40,6 @@ ASKING = {
     "measures/strongest_link.py": "measures of risk",
     "jobs/released_sums.py": "concerns: whether two releases go along",
     "synthesis/em.py": "mixtures: decisions by more than last digits",
-    "synthesis/microperturbation.py": "covariances to be expected, a figure",
     "synthesis/mixture.py": "columns that others give but for far more than last digits",
 }
 """What may ask BLAS or LAPACK, since no masked value is made of its last digits."""
