@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cli_runner import Runner
 from examples import FULL
-from masktron.config import Config, Role, config_from, load_config, parse_missing, parse_orders, parse_roles
+from masktron.config import Config, Role, config_from
+from masktron.declared import declared_in
 from masktron.errors import UsageError
+from masktron.settings_file import load_config
 
 
 def test_a_file_sets_everything(tmp_path: Path) -> None:
@@ -101,18 +104,24 @@ def test_a_missing_and_a_malformed_file_are_usage_errors(tmp_path: Path) -> None
         load_config(tmp_path / "latin.toml")
 
 
+def given(setting: str, *texts: str) -> Any:
+    """Return what options give for a setting."""
+    return getattr(Config().with_options({setting: declared_in(Config)[setting].collected(setting, texts)}), setting)
+
+
 def test_options_name_fields_with_equals_signs_and_the_last_wins() -> None:
-    assert parse_roles(["A=record-id", "B=C=weight", "A=untouched"]) == {"A": Role.UNTOUCHED, "B=C": Role.WEIGHT}
-    assert parse_missing(["-9", "A=-1", "A=x"]) == {"*": frozenset({"-9"}), "A": frozenset({"-1", "x"})}
+    roles = given("roles", "A=record-id", "B=C=weight", "A=untouched")
+    assert roles == {"A": Role.UNTOUCHED, "B=C": Role.WEIGHT}
+    assert given("missing", "-9", "A=-1", "A=x") == {"*": frozenset({"-9"}), "A": frozenset({"-1", "x"})}
     with pytest.raises(UsageError, match="not of the form FIELD=ROLE"):
-        parse_roles(["NAME"])
+        given("roles", "NAME")
 
 
 def test_orders_are_read_from_options() -> None:
-    assert parse_orders(["A", "B=low, high", "A=1,2"]) == {"A": ("1", "2"), "B": ("low", "high")}
+    assert given("ordinal", "A", "B=low, high", "A=1,2") == {"A": ("1", "2"), "B": ("low", "high")}
     for option, message in (("=low,high", "names no field"), ("A=", "at least two"), ("A=x,x", "'x' more than once")):
         with pytest.raises(UsageError, match=message):
-            parse_orders([option])
+            given("ordinal", option)
 
 
 def test_a_config_made_by_hand_is_checked_too() -> None:

@@ -11,7 +11,7 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_file, write_rules
 from masktron.errors import MasktronError
-from masktron.keyword_arguments import KEYWORDS, SWITCHES, in_python
+from masktron.keyword_arguments import in_python, keywords
 
 PACKAGE = Path(masktron.__file__).parent
 NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm", "write"}
@@ -29,6 +29,7 @@ FUNCTIONS = (
     masktron.rerun,
     masktron.check,
     masktron.assess,
+    masktron.combine,
     masktron.convert,
     masktron.write_report,
 )
@@ -74,19 +75,20 @@ def test_options_become_keyword_arguments(said: str, expected: str) -> None:
 def test_every_option_that_a_message_names_has_its_argument() -> None:
     named: dict[str, Path] = {}
     for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] in ("cli", "keyword_arguments.py", "web") or path.stem == "palette":
+        if (
+            path.relative_to(PACKAGE).parts[0] in ("commands", "keyword_arguments.py", "web")
+            or path.stem == "palette"
+        ):
             continue  # who reads these has no keyword arguments; names of colours in CSS begin with -- too
         text = path.read_text(encoding="utf-8")
         named |= dict.fromkeys(re.findall(r"--([a-z][a-z-]*[a-z])", text), path)
     assert len(named) > 30
-    assert {name: path for name, path in named.items() if name not in {*KEYWORDS, *SWITCHES, *NOT_IN_PYTHON}} == {}
+    assert {name: path for name, path in named.items() if name not in {*keywords(), *NOT_IN_PYTHON}} == {}
 
 
 def test_every_argument_is_one_of_a_function() -> None:
     known = {name for function in FUNCTIONS for name in inspect.signature(function).parameters}
-    said = {keyword.partition("[")[0] for keyword, _ in KEYWORDS.values()} | {
-        one.partition("=")[0] for one in SWITCHES.values()
-    }
+    said = {re.split(r"[\[=]", keyword)[0] for keyword, _ in keywords().values()}
     assert said - known == set()
 
 

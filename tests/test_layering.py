@@ -16,7 +16,7 @@ from package_trees import PACKAGE, tree_of
 
 ORDER = [
     {"errors"},
-    {"addresses"},
+    {"addresses", "declared"},
     {"trust"},
     {
         "arrays",
@@ -35,17 +35,19 @@ ORDER = [
     | {"shell_words", "standard_streams", "streams", "thresholds", "toml_text", "versions"},
     {
         "extras",
-        "level_settings",
         "perturbation_settings",
         "recoding_settings",
         "release_secret",
         "supervisor",
         "rulebook_text",
     },
+    {"setting_values"},
+    {"level_settings"},
     {"constraints", "config", "kernels", "scratch"},
+    {"settings_file"},
     {"recodings"},
     {"hierarchies"},
-    {"executor", "settings", "keyword_arguments", "large_arrays"},
+    {"executor", "keyword_arguments", "large_arrays"},
     {"sources", "engines"},
     {"xpath"},
     {"rulebook"},
@@ -72,7 +74,7 @@ ORDER = [
     {"jobs"},
     {"stopping"},
     {"web"},
-    {"api", "cli"},
+    {"commands"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or not path.stem.startswith("__"))
@@ -133,7 +135,7 @@ def test_results_know_reports_in_one_place() -> None:
 
 
 DATA_IN_XML = {
-    "cli.running": "libxml2 begins to read a large file before anything else is loaded",
+    "commands.running": "libxml2 begins to read a large file before anything else is loaded",
     "evaluation.deferral": "records of a batch as documents for the engine that decides",
     "evaluation.domains": "values that a rule takes from a document",
     "evaluation.programs": "documents as libxml2 and Saxon read them",
@@ -264,8 +266,8 @@ def test_nobody_imports_the_source_root() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from typer.testing import CliRunner; from masktron.cli import app; "
-        "assert CliRunner().invoke(app, ['--help']).exit_code == 0; "
+        "import sys; from click.testing import CliRunner; from masktron.commands.line import APP; "
+        "assert CliRunner().invoke(APP, ['--help']).exit_code == 0; "
         "print([m for m in ('numpy', 'lxml', 'saxonche', 'pandas', 'scipy', 'pyschematron') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -293,7 +295,7 @@ def test_validate_of_a_large_file_loads_no_science(tmp_path: Path) -> None:
         '<assert id="R1" test="A + 1 = B"/></rule></pattern></schema>'
     )
     code = (
-        "import sys; from masktron.cli import main; sys.argv[0] = 'masktron'\n"
+        "import sys; from masktron.commands.line import main; sys.argv[0] = 'masktron'\n"
         "try: main()\n"
         "except SystemExit as stop: code = stop.code\n"
         "heavy = ('scipy.optimize', 'scipy.sparse', 'pandas', 'sklearn', 'saxonche', 'masktron.settle')\n"

@@ -16,9 +16,10 @@ import masktron
 from attacks import KEY, SEED, three_errors
 from cli_runner import Runner, write_data, write_rules
 from examples import parts
-from masktron.config import Config, load_config
+from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.release_secret import read_secret, secret_of_seed
+from masktron.settings_file import load_config
 from masktron.streams import Streams
 
 C = 0.15

@@ -25,28 +25,28 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals"
 LOADING = """
 class Slow:
     def find_spec(self, name, path, target=None):
-        if name == "typer":
+        if name == "click":
             wait()
 sys.meta_path.insert(0, Slow())
 """
 ANY = """
-import masktron.cli.running
-masktron.cli.running.check_outputs = wait
+import masktron.commands.running
+masktron.commands.running.check_outputs = wait
 """
 WRITTEN = """
-import masktron.cli.running
-masktron.cli.running.show = masktron.cli.running.show_in_short = wait
+import masktron.commands.running
+masktron.commands.running.show = masktron.commands.running.show_in_short = wait
 """
 CREW = """
 import types, slow
-import masktron.cli.running
+import masktron.commands.running
 from masktron.evaluation.worker_pool import WorkerPool
 def busy(*_, **__):
     with WorkerPool(1, slow.opening) as pool:
         print(pool._workers[0].pid)
         for _ in pool.answers([types.SimpleNamespace(lane=0)]):
             wait()
-masktron.cli.running.check_outputs = busy
+masktron.commands.running.check_outputs = busy
 """
 SLOW = """
 import time
@@ -58,7 +58,7 @@ def work(task):
 """
 DEAF = """
 import os
-import masktron.cli.running
+import masktron.commands.running
 from masktron.write.atomic import atomic_path, parts_begun
 def deaf(*_):
     with atomic_path("first.csv"):
@@ -67,11 +67,11 @@ def deaf(*_):
         print(os.getpid())
         print("ready", flush=True)
         sum(range(10 ** 12))
-masktron.cli.running.check_outputs = deaf
+masktron.commands.running.check_outputs = deaf
 """
 """One loop in C for an hour, as kernels and engines have them, in which Python hears no signal."""
 IN_PARTS = """
-import masktron.cli.running
+import masktron.commands.running
 from pathlib import Path
 from masktron.executor.run_parts import RunParts, parts_folder, write_part
 from masktron.write.atomic import parts_begun
@@ -82,7 +82,7 @@ def deaf(*_):
         parts.enter(write_part(folder, "p", lambda stream: stream.write(b"1")))
         print("ready", flush=True)
         sum(range(10 ** 12))
-masktron.cli.running.check_outputs = deaf
+masktron.commands.running.check_outputs = deaf
 """
 WHILE_PARTS_GO = IN_PARTS.replace(
     '        print("ready", flush=True)\n        sum(range(10 ** 12))\n',
@@ -277,6 +277,6 @@ def test_a_signal_in_a_callback_comes_again(capfd: pytest.CaptureFixture[str]) -
 def test_what_ends_a_command_in_this_process(
     run: Runner, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], code: int, says: str
 ) -> None:
-    monkeypatch.setattr("masktron.cli.running.check_outputs", Mock(side_effect=error))
+    monkeypatch.setattr("masktron.commands.running.check_outputs", Mock(side_effect=error))
     done = run("methods")
     assert (done.code, done.err.splitlines()[0]) == (code, says)

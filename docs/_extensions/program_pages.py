@@ -7,21 +7,21 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
+import attrs
 
 import masktron
 from masktron import errors, estimators
-from masktron.cli import COMMANDS, app
-from masktron.cli.help_text import in_panels
+from masktron.commands import COMMANDS, Listed
+from masktron.commands.help_text import described, named, usage_of
+from masktron.commands.offered import Offered, in_panels, offered
 from masktron.config import Config, Kind, Role
+from masktron.declared import declared_in
 from masktron.figures import FIGURES
 from masktron.methods import ALL
 from masktron.report.tables.methods import methods_dict
-from masktron.trust import trust_of
 
 HERE = "reference/generated"
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
@@ -48,10 +48,8 @@ def prose(text: str) -> str:
 
 def program_pages() -> Iterator[tuple[str, str]]:
     """Name and text of each page."""
-    made = vars(get_command(app))["commands"]
-    for command, example in COMMANDS:
-        name = command.__name__.replace("_", "-")
-        yield f"{HERE}/commands/{name}", command_page(name, made[name], example)
+    for listed in COMMANDS.values():
+        yield f"{HERE}/commands/{listed.name}", command_page(listed)
     yield f"{HERE}/settings", settings_page()
     yield f"{HERE}/methods", methods_page()
     yield f"{HERE}/measures", measures_page()
@@ -62,62 +60,37 @@ def program_pages() -> Iterator[tuple[str, str]]:
     yield from python_pages()
 
 
-def command_page(name: str, command: Any, example: str) -> str:
-    """Return the page of a command, from its parameters."""
-    wanted = [one for one in command.params if not one.hidden and one.name != "help"]
-    arguments = [one for one in wanted if type(one).__name__.endswith("Argument")]
-    options = [one for one in wanted if one not in arguments]
-    needed = [one for one in options if one.required]
-    usage = [
-        "masktron",
-        name,
-        *(_argument(one) for one in arguments),
-        *(f"{_long(one)} {_value(one)}" for one in needed),
-    ]
-    parts = [f"# masktron {name}\n", f"{plain(command.help or '')}\n", f"```text\n{' '.join(usage)} [OPTIONS]\n```\n"]
-    parts.append(f"```bash\n{example}\n```\n")
+def command_page(listed: Listed) -> str:
+    """Return the page of a command, from what it declares."""
+    taken = offered(listed.kind)
+    arguments = [one for one in taken if not one.spellings]
+    said = "\n\n".join(plain(part) for part in described(listed))
+    parts = [f"# masktron {listed.name}\n", f"{said}\n", f"```text\n{usage_of(listed.name, taken)} [OPTIONS]\n```\n"]
+    parts.append(f"```bash\n{listed.example}\n```\n")
     if arguments:
-        parts.append("## Arguments\n\n" + "\n".join(_option(one, argument=True) for one in arguments))
-    for title, some in in_panels(name, options).items():
-        parts.append(f"## {title}\n\n" + "\n".join(_option(one, argument=False) for one in some))
+        parts.append("## Arguments\n\n" + "\n".join(map(_option, arguments)))
+    for title, some in in_panels(taken).items():
+        parts.append(f"## {title}\n\n" + "\n".join(map(_option, some)))
     return "\n".join(parts)
 
 
-def _long(option: Any) -> str:
-    return max(option.opts, key=len)
-
-
-def _value(option: Any) -> str:
-    return "" if getattr(option, "is_flag", False) else (option.metavar or option.name.upper())
-
-
-def _argument(argument: Any) -> str:
-    shown = (argument.metavar or argument.name.upper()).strip("[]")
-    shown += "..." if argument.nargs == -1 else ""
-    return shown if argument.required else f"[{shown}]"
-
-
-def _option(option: Any, *, argument: bool) -> str:
+def _option(one: Offered) -> str:
     """Return an entry of a list of definitions."""
-    if argument:
-        names = f"`{_argument(option)}`"
-    else:
-        names = ", ".join(f"`{f'{one} {_value(option)}'.strip()}`" for one in [*option.opts, *option.secondary_opts])
-    more = []
-    if option.required and not argument:
-        more.append("Needed.")
-    if option.multiple or option.nargs == -1:
-        more.append("May be given several times." if "repeatable" not in (option.help or "") else "")
-    default = option.show_default if isinstance(option.show_default, str) else option.default
-    if option.show_default and default not in (None, False, True, (), []) and not callable(default):
-        more.append(f"Default: {plain(str(default))}.")
-    text = plain(option.help or "")
-    return f"{names}\n: {' '.join([text, *filter(None, more)]).strip() or '-'}\n"
+    spellings = [*one.spellings, *filter(None, [one.said.off])]
+    value = "" if one.switch else f" {one.metavar}"
+    names = ", ".join(f"`{spelling}{value}`" for spelling in spellings) or f"`{named(one) or one.metavar}`"
+    more = ["Needed."] if one.required and one.spellings else []
+    more += ["May be given several times."] if one.several and "repeatable" not in one.help else []
+    more += [f"Default: {plain(one.shown)}."] if one.shown else []
+    return f"{names}\n: {' '.join([plain(one.help), *more]).strip() or '-'}\n"
 
 
 def settings_page() -> str:
     """Return the page of settings, from the docstring of `Config` and its defaults."""
-    defaults = {one.name: one for one in fields(Config)}
+    defaults = {one.name: one.default for one in attrs.fields(Config)}
+    told = {
+        names[0]: (kind, text) for names, kind, text in numpydoc_entries(inspect.getdoc(Config) or "", "Attributes")
+    }
     parts = [
         "# Settings\n",
         "Settings are lines of `masktron.toml`, or arguments in Python, with the names below. Most are options of commands as "
@@ -132,14 +105,11 @@ def settings_page() -> str:
         _members(Kind),
         "## Every setting\n",
     ]
-    for names, kind, text in numpydoc_entries(inspect.getdoc(Config) or "", "Attributes"):
-        default = defaults[names[0]]
-        if names[0] not in trust_of(Config):  # no setting
-            continue
-        value = default.default if default.default is not MISSING else None
-        shown = f" Default: `{_toml(value)}`." if isinstance(value, int | float | str) else ""
-        title = ", ".join(f"`{name}`" for name in names)
-        parts.append(f"{title}\n: *{prose(kind)}*. {prose(text)}{shown}\n")
+    for name, said in declared_in(Config).items():
+        kind, text = told.get(name, ("", said.help))
+        default = defaults[name]
+        shown = f" Default: `{_toml(default)}`." if isinstance(default, int | float | str) else ""
+        parts.append(f"`{name}`\n: {f'*{prose(kind)}*. ' if kind else ''}{prose(text)}{shown}\n")
     return "\n".join(parts)
 
 

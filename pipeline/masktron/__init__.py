@@ -9,22 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import (
-        assess,
-        check,
-        combine,
-        convert,
-        describe,
-        explain,
-        mask,
-        recode,
-        rerun,
-        suggest,
-        tune,
-        validate,
-        write_report,
-    )
-    from masktron.config import Config, Role, load_config
+    from masktron.commands.assess import Assess
+    from masktron.commands.check import Check
+    from masktron.commands.combine import Combine
+    from masktron.commands.convert import Convert
+    from masktron.commands.describe import Describe
+    from masktron.commands.explain import Explain
+    from masktron.commands.mask import Mask
+    from masktron.commands.python import function
+    from masktron.commands.recode import Recode
+    from masktron.commands.report import Report
+    from masktron.commands.rerun import Rerun
+    from masktron.commands.suggest import Suggest
+    from masktron.commands.tune import Tune
+    from masktron.commands.validate import Validate
+    from masktron.config import Config, Role
     from masktron.errors import (
         DocumentError,
         InfeasibleError,
@@ -49,8 +48,22 @@ if TYPE_CHECKING:
         TuneResult,
         ValidateResult,
     )
+    from masktron.settings_file import load_config
 
     __version__: str
+    assess = function(Assess)
+    check = function(Check)
+    combine = function(Combine)
+    convert = function(Convert)
+    describe = function(Describe)
+    explain = function(Explain)
+    mask = function(Mask)
+    recode = function(Recode)
+    rerun = function(Rerun)
+    suggest = function(Suggest)
+    tune = function(Tune)
+    validate = function(Validate)
+    write_report = function(Report)
 
 __all__ = [
     "AssessResult",
@@ -92,42 +105,34 @@ __all__ = [
     "write_report",
 ]
 
+_FUNCTIONS = frozenset(name for name in __all__ if name.islower() and name not in ("__version__", "load_config"))
 _HOME = (
-    dict.fromkeys(
-        (
-            "assess",
-            "check",
-            "combine",
-            "convert",
-            "describe",
-            "explain",
-            "mask",
-            "recode",
-            "rerun",
-            "suggest",
-            "tune",
-            "validate",
-            "write_report",
-        ),
-        "masktron.api",
-    )
-    | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
+    {"load_config": "masktron.settings_file"}
+    | dict.fromkeys(("Config", "Role"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")
 )
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use, so that the command line can answer ``--help`` at once."""
+    """Import on first use: the command line answers at once, and a function loads what it needs."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("masktron")
-    if name in _HOME:
+    if name in _FUNCTIONS:
+        from masktron.commands import COMMANDS
+        from masktron.commands.python import function
+
+        kind: Any = COMMANDS["report" if name == "write_report" else name].kind
+        found: Any = function(kind)
+    elif name in _HOME:
         from importlib import import_module
 
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, found)
 
 
 def __dir__() -> list[str]:

@@ -33,7 +33,7 @@ def start() -> None:
     try:
         # what comes when all is done changes nothing any more
         with stoppable(afterwards=signal.SIG_IGN):
-            from masktron.cli import main  # noqa: PLC0415 -- takes a while
+            from masktron.commands.line import main  # noqa: PLC0415 -- takes a while
 
             main(begun)
     except Stopped as stopped:

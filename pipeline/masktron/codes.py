@@ -19,7 +19,7 @@ import numpy as np
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, variables_of_atom
 from masktron.classify.unions import listed_numbers
-from masktron.config import ALL_FIELDS, Config, Role
+from masktron.config import Config, Role
 from masktron.constraints import (
     Atom,
     CrossRecordEdit,
@@ -44,6 +44,7 @@ from masktron.likely_roles import (
     traits_of,
 )
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.records import Column, Records, Status

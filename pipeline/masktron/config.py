@@ -1,53 +1,42 @@
-"""Settings of a run: from ``masktron.toml``, from options, checked once and never guessed."""
+"""Settings of a run: from ``masktron.toml``, from options, from Python; declared and checked once, never guessed."""
 
 from __future__ import annotations
 
-import difflib
-import math
-import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import field as part
 from enum import StrEnum
-from fractions import Fraction
-from functools import partial
-from numbers import Integral
-from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from masktron.errors import UsageError
-from masktron.figures import NAMES
-from masktron.files import read_text
-from masktron.level_settings import LevelSetting, LevelSettings, levels_from
-from masktron.perturbation_settings import (
-    SWAP_NAMES,
-    located_pram,
-    matrix_files,
-    moved_matrices,
-    pram_settings,
-    together,
-)
-from masktron.perturbation_settings import WAYS as PRAM_WAYS
-from masktron.processes import MOST_SECONDS, RULE_SECONDS
-from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies, resolved
-from masktron.release_secret import former_units, secret_from
-from masktron.thresholds import thresholds
-from masktron.toml_text import TomlText
-from masktron.trust import (
-    FORMAT_OPTIONS,
-    HARMLESS,
+import attrs
+from attrs import field
+from attrs.converters import optional
+
+from masktron import setting_values as values
+from masktron.declared import (
+    HOW,
+    IN,
+    LIMITS,
     NAMED_ONLY,
+    Form,
+    Trust,
+    WrongValue,
+    checked,
     declared,
-    files_read,
-    is_inside,
-    named_only_in,
-    one_file,
-    shortened,
-    trust_of,
-    weakened_in,
+    declared_in,
+    integer,
+    number,
 )
+from masktron.errors import UsageError, did_you_mean
+from masktron.level_settings import LevelSetting, LevelSettings, levels_from, tables_given, with_tables
+from masktron.perturbation_settings import WAYS as PRAM_WAYS
+from masktron.perturbation_settings import matrix_files, moved_matrices, together
+from masktron.processes import RULE_SECONDS
+from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies
+from masktron.setting_values import Param, Register, SecretOfRun
+from masktron.trust import FORMAT_OPTIONS, one_file
 
 
 class Role(StrEnum):
@@ -86,25 +75,18 @@ type ExecutorName = Literal["local", "dask"]
 
 EXECUTORS: tuple[ExecutorName, ...] = ("local", "dask")
 """Who works on slices of a file."""
-
-type Param = str | int | float | bool | tuple[str | int | float, ...] | None
-"""Value of a parameter of a method; None stands for ``auto``."""
-
 LEAST_UNIT = 20
 """Groups of k that a unit of records has room for, at least: below, few groups are what they would be in the file."""
-WHOLE = "whole"
-"""In the place of the size of units: none are cut."""
-LEAST_MEMORY = 400_000_000
-"""Bytes: what masktron takes with little data, and some."""
-ALL_FIELDS = "*"
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
 OBSERVED_SHARE = 1.0
 """Groups, in per cent, that may publish the values of one observed record where nobody says otherwise."""
-WEAKENS = declared(weakens=lambda value: value)
+WEAKENS = Trust(weakens=lambda value: value)
 """Whatever the setting holds relaxes what a result is judged by."""
-SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` their parameters"
+_KINDS = ("nominal", "ordinal", "numeric")
+
+READING = "describe suggest validate explain mask check assess tune hierarchy recode keys"
+OF_FIELDS = "describe suggest explain mask assess tune recode keys"
+JUDGING = "validate explain mask check tune recode keys"
+RUNNING = "validate mask rerun check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +111,10 @@ class ReadOptions:
 
     record: str | None = None
     format: str | None = None
-    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, str] = part(default_factory=lambda: MappingProxyType({}))
     metadata: Path | None = None
     inherited: bool = False
-    levels: LevelSettings = field(default_factory=lambda: MappingProxyType({}))
+    levels: LevelSettings = part(default_factory=lambda: MappingProxyType({}))
 
     def or_as(self, other: ReadOptions) -> ReadOptions:
         """Return these options; with the format, or the levels, of others where these say nothing of them."""
@@ -149,39 +131,17 @@ class ReadOptions:
 AS_IT_SAYS = ReadOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
-    """The register of releases: which originals have been released.
-
-    Attributes
-    ----------
-    path : Path
-        A file to which every release adds a line; it is made where it is not there.
-    salt : Path
-        The secret without which the register tells nothing of a record: ``PATH.salt`` unless somebody says otherwise.
-    """
-
-    path: Path
-    salt: Path
-
-    @property
-    def count(self) -> Path:
-        """The file ``PATH.count``: how many lines the register has, and the hash of the last one."""
-        return self.path.with_name(f"{self.path.name}.count")
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """All of them by the names that messages have for them: no output may overwrite them."""
-        return {
-            "the register of releases": self.path,
-            "the salt of the register": self.salt,
-            "the count of the register": self.count,
-        }
-
-
-def _moved_documents(documents: Mapping[str, Path], moved: Callable[[str, Path], Path]) -> dict[str, Path]:
-    """Return documents of the rules that lie elsewhere."""
-    return {name: moved(name, path) for name, path in documents.items()}
+def _roles(given: Mapping[str, Role | str]) -> dict[str, Role]:
+    """Read what fields are."""
+    if not isinstance(given, Mapping):
+        raise WrongValue(f" must be a table (in Python a dict) of a role for each field, not {given!r}")
+    for name, role in given.items():
+        if not isinstance(name, str):
+            raise WrongValue(f": {name!r} is not the name of a field")
+        if role not in [*Role]:
+            roles = ", ".join(role.value for role in Role)
+            raise WrongValue(f".{name}: unknown role {role!r}", f"the roles are {roles}")
+    return {name: Role(role) for name, role in given.items()}
 
 
 def _untouched(roles: Mapping[str, Role]) -> dict[str, Role]:
@@ -189,12 +149,26 @@ def _untouched(roles: Mapping[str, Role]) -> dict[str, Role]:
     return {name: role for name, role in roles.items() if role is Role.UNTOUCHED}
 
 
+def _unless_stop(value: str) -> str:
+    return "" if value == "stop" else value
+
+
 def _looser_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return what lets fewer records share a combination of keys than `key_k` says by itself."""
     return {name: said for name, said in keys.items() if name in ("subsets", "missing_matches") and said}
 
 
-@dataclass(frozen=True, slots=True)
+def _moved_documents(documents: Mapping[str, Path], moved: Callable[[str, Path], Path]) -> dict[str, Path]:
+    """Return documents of the rules that lie elsewhere."""
+    return {name: moved(name, path) for name, path in documents.items()}
+
+
+def _moved_register(register: Register | None, moved: Callable[[str, Path], Path]) -> Register | None:
+    """Return a register that lies elsewhere."""
+    return None if register is None else register.moved(moved)
+
+
+@attrs.define(frozen=True, slots=False, kw_only=True, field_transformer=checked)
 class Config:
     """Everything that decides a run besides the data and the rules.
 
@@ -349,170 +323,533 @@ class Config:
         it; it is no setting.
     """
 
-    k: int = field(default=5, metadata=HARMLESS)
-    seed: int | None = field(default=None, repr=False, metadata=NAMED_ONLY)
-    roles: Mapping[str, Role] = field(default_factory=dict, metadata=declared(weakens=_untouched))
-    missing: Mapping[str, frozenset[str]] = field(default_factory=dict, metadata=HARMLESS)
-    grouping: Grouping = field(default="rules", metadata=HARMLESS)
-    group_size_vars: int = field(default=3, metadata=HARMLESS)
-    keep_missing: bool = field(default=False, metadata=HARMLESS)
-    invalid: InvalidRecords = field(
-        default="stop", metadata=declared(weakens=lambda value: value != "stop" and value)
+    # fmt: off
+    # what goes in
+    roles: Mapping[str, Role] = field(
+        factory=dict,
+        converter=_roles,
+        metadata=declared(
+            "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
+            "repeatable.",
+            IN, "--role", metavar="FIELD=ROLE", form=Form.TABLE, example="NAME=identifier", again=True, right=True,
+            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields", trust=Trust(weakens=_untouched),
+        ),
     )
-    rare_units: InvalidRecords = field(
-        default="stop", metadata=declared(weakens=lambda value: value != "stop" and value)
+    quasi_identifiers: tuple[str, ...] = field(
+        default=(),
+        converter=values.fields,
+        metadata=declared(
+            "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
+            "repeatable.",
+            IN, "--quasi-identifier", metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
+            commands=f"{OF_FIELDS} check rerun", topic="fields", page="keys",
+        ),
     )
-    reweight: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    protect: str | None = field(default=None, metadata=HARMLESS)
-    member_order: tuple[str, ...] | None = field(default=None, metadata=HARMLESS)
-    allow: tuple[str, ...] = field(default=(), metadata=WEAKENS)
-    record: str | None = field(default=None, metadata=HARMLESS)
-    format: str | None = field(default=None, metadata=HARMLESS)
-    format_options: Mapping[str, str] = field(default_factory=dict, metadata=FORMAT_OPTIONS)
-    metadata: Path | None = field(
+    missing: Mapping[str, frozenset[str]] = field(
+        factory=dict,
+        converter=values.missing,
+        metadata=declared(
+            "A value that means 'missing'; repeatable.",
+            IN, metavar="[FIELD=]CODE", form=Form.LISTS, collect=values.missing_given, merge=values.joined_codes,
+            commands=f"{OF_FIELDS} hierarchy rerun", topic="fields", page="how-to/fields",
+        ),
+    )
+    nominal: tuple[str, ...] = field(
+        default=(),
+        converter=values.fields,
+        metadata=declared(
+            "Its values are categories without an order; repeatable.",
+            IN, metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
+            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
+        ),
+    )
+    ordinal: Mapping[str, tuple[str, ...]] = field(
+        factory=dict,
+        converter=values.orders,
+        metadata=declared(
+            "Its values are categories in this order, or in that of its numbers; repeatable.",
+            IN, metavar="FIELD[=LOW,MID,HIGH]", form=Form.LISTS, collect=values.orders_given,
+            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
+        ),
+    )
+    numeric: tuple[str, ...] = field(
+        default=(),
+        converter=values.fields,
+        metadata=declared(
+            "Its numbers are quantities, though they look like codes; repeatable.",
+            IN, metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
+            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
+        ),
+    )
+    format: str | None = field(
         default=None,
-        metadata=declared(files=one_file, option="--metadata FILE"),
+        converter=optional(values.text),
+        metadata=declared(
+            "Format of the data, where the name of the file does not say it.",
+            IN, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
+        ),
+    )
+    format_options: Mapping[str, str] = field(
+        factory=dict,
+        converter=values.format_options,
+        metadata=declared(
+            "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
+            IN, "--format-option", metavar="NAME=VALUE", form=Form.TABLE, example="'delimiter=;'",
+            commands=f"{READING} convert metadata", topic="reading", page="formats", trust=FORMAT_OPTIONS,
+        ),
+    )
+    record: str | None = field(
+        default=None,
+        converter=optional(values.text),
+        metadata=declared(
+            "Record element, where the file leaves it open.",
+            IN, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
+        ),
     )
     levels: LevelSettings = field(
-        default_factory=dict,
-        metadata=declared(levels=LevelSetting),
+        factory=dict,
+        converter=levels_from,
+        metadata=declared(
+            "The table of a level of nested records, in the place of its data in [levels] of the settings; "
+            "repeatable.",
+            IN, "--table", metavar="LEVEL=FILE", form=Form.TABLE, collect=tables_given, merge=with_tables,
+            commands=READING, topic="reading", page="nested-files", trust=Trust(levels=LevelSetting),
+        ),
     )
-    phase: str | None = field(default=None, metadata=declared(weakens=lambda name: name != "#ALL" and name))
-    limits: Mapping[str, float] = field(default_factory=dict, metadata=HARMLESS)
-    order: Order = field(default="auto", metadata=declared(weakens=lambda value: value == "keep" and value))
-    nominal: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict, metadata=HARMLESS)
-    numeric: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    quasi_identifiers: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    max_observed_share: float = field(
-        default=OBSERVED_SHARE, metadata=declared(weakens=lambda share: share > OBSERVED_SHARE and share)
+    metadata: Path | None = field(
+        default=None,
+        converter=optional(values.file),
+        metadata=declared(
+            "What the variables mean, beside the data: DDI-Codebook or Table Schema (JSON).",
+            IN, metavar="FILE", commands=f"{READING} convert metadata rerun", topic="reading", page="formats",
+            reads="the metadata", tuned=True, trust=Trust(files=one_file, instead="--metadata FILE"),
+        ),
     )
-    max_block_records: int | None = field(default=None, metadata=HARMLESS)
-    unit_records: int | None = field(default=None, metadata=HARMLESS)
-    memory: int | None = field(default=None, metadata=HARMLESS)
-    max_failures: Mapping[str, str] = field(default_factory=dict, metadata=WEAKENS)
-    method: str = field(default="mdav", metadata=HARMLESS)
-    params: Mapping[str, Param] = field(default_factory=dict, metadata=HARMLESS)
-    aggregator: str | None = field(default=None, metadata=HARMLESS)
-    workers: int | None = field(default=None, metadata=HARMLESS)
-    executor: ExecutorName = field(default="local", metadata=NAMED_ONLY)
-    scheduler: str | None = field(default=None, metadata=NAMED_ONLY)
-    rule_timeout: float = field(default=RULE_SECONDS, metadata=HARMLESS)
-    allow_unfired: tuple[str, ...] = field(default=(), metadata=WEAKENS)
-    secret: bytes | None = field(default=None, repr=False, metadata=NAMED_ONLY)
+    phase: str | None = field(
+        default=None,
+        converter=optional(values.text),
+        metadata=declared(
+            "Schematron phase; #ALL for all patterns.",
+            IN, metavar="ID", commands=JUDGING, topic="judging", page="writing-rules",
+            trust=Trust(weakens=lambda name: name != "#ALL" and name),
+        ),
+    )
     documents: Mapping[str, Path] = field(
-        default_factory=dict, metadata=declared(files=_moved_documents, option="--document {}=FILE", weakens=dict)
+        factory=dict,
+        converter=values.documents,
+        metadata=declared(
+            "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
+            IN, "--document", metavar="NAME=FILE", form=Form.TABLE, example="nace.xml=codes/nace.xml", right=True,
+            commands=f"{JUDGING} rerun", topic="judging", page="how-to/validating", apart=True, tuned=True,
+            trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
+        ),
+    )
+    # how it is done
+    k: int = field(
+        default=5,
+        converter=values.integer,
+        metadata=declared(
+            "Smallest group, at least 2.",
+            HOW, "-k", metavar="N", read=integer, least=2,
+            why="a group of one record is not masked at all; 3 to 10 are usual",
+            commands="explain mask", topic="way", page="methods", tuned=True,
+        ),
+    )
+    method: str = field(
+        default="mdav",
+        converter=values.method,
+        metadata=declared(
+            "Masking method: see masktron methods.",
+            HOW, metavar="NAME", commands="explain mask", topic="way", page="methods", tuned=True,
+        ),
+    )
+    params: Mapping[str, Param] = field(
+        factory=dict,
+        converter=values.params,
+        metadata=declared(
+            "A parameter of the method: see masktron methods NAME; repeatable.",
+            HOW, "--param", metavar="NAME=VALUE", form=Form.TABLE, example="c=0.1",
+            commands="explain mask", topic="way", page="methods", tuned=True,
+        ),
+    )
+    aggregator: str | None = field(
+        default=None,
+        converter=optional(values.text),
+        metadata=declared(
+            "Mask by this aggregator where its theorem keeps the rules, and stop where it does not: mean, "
+            "geometric_mean, median, mode, medoid, minimum, lower_quartile, upper_quartile, maximum, convex_median, "
+            "boolean_max_min. By default the one that loses least.",
+            HOW, metavar="NAME", commands="explain mask", topic="way", page="methods", tuned=True,
+        ),
+    )
+    grouping: Grouping = field(
+        default="rules",
+        metadata=declared(
+            "rules: partition the records per block of variables; all: once, on all masked variables.",
+            HOW, metavar="rules|all", choices=("rules", "all"),
+            commands="explain mask", topic="way", page="methods", tuned=True,
+        ),
     )
     recode: Mapping[str, str] = field(
-        default_factory=dict, metadata=declared(files=moved_hierarchies, option="--recode {}=FILE:LEVEL")
+        factory=dict,
+        converter=values.recode,
+        metadata=declared(
+            "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
+            "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
+            HOW, metavar="FIELD=HOW", form=Form.TABLE, example=f"AGE=width:5; HOW is {WAYS}",
+            twice="both tails are one: bottom:16,top:90",
+            commands="mask keys rerun", topic="treating", page="recoding", tuned=True,
+            trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
+        ),
     )
-    allow_lost: tuple[str, ...] = field(default=(), metadata=WEAKENS)
-    key_k: int | None = field(default=None, metadata=HARMLESS)
-    keys: Mapping[str, Any] = field(default_factory=dict, metadata=declared(weakens=_looser_keys))
     pram: Mapping[str, str] = field(
-        default_factory=dict, metadata=declared(files=moved_matrices, option="--pram {}=FILE")
+        factory=dict,
+        converter=values.pram,
+        metadata=declared(
+            "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
+            "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
+            HOW, metavar="FIELD=HOW", form=Form.TABLE, example=f"REGION=change:0.1; HOW is {PRAM_WAYS}",
+            commands="mask rerun", topic="treating", page="pram", tuned=True,
+            trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
+        ),
     )
-    swap: Mapping[str, Any] = field(default_factory=dict, metadata=HARMLESS)
-    register: Register | None = field(default=None, metadata=NAMED_ONLY)
-    on_refusal: OnRefusal = field(default="stop", metadata=HARMLESS)
-    found: str = field(default="", repr=False, compare=False)
-    spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    swap: Mapping[str, Any] = field(
+        factory=dict,
+        converter=values.swap,
+        metadata=declared(
+            "Let records that are rare in their region change places with similar ones of others: regions from "
+            "coarse to fine; [swap] in settings says the rest.",
+            HOW, metavar="FIELD,...", read=lambda text: {"regions": text.split(",")},
+            commands="mask", topic="treating", page="swapping", tuned=True,
+        ),
+    )
+    key_k: int | None = field(
+        default=None,
+        converter=optional(values.integer),
+        metadata=declared(
+            "Leave out cells of quasi-identifiers until K records share every combination of them; [keys] in "
+            "settings says how.",
+            HOW, metavar="K", read=integer, least=2,
+            why="a record that is alone with its keys is found by them; 3 to 5 are usual",
+            commands="mask recode keys", topic="treating", page="suppression", tuned=True,
+        ),
+    )
+    keys: Mapping[str, Any] = field(
+        factory=dict,
+        converter=values.keys,
+        metadata=declared(
+            "How cells of quasi-identifiers are left out.",
+            option="", topic="treating", page="suppression", trust=Trust(weakens=_looser_keys),
+        ),
+    )
+    keep_missing: bool = field(
+        default=False,
+        converter=values.switch,
+        metadata=declared(
+            "Stop rather than change which values are missing.",
+            HOW, form=Form.SWITCH, commands="mask", page="refusals",
+        ),
+    )
+    invalid: InvalidRecords = field(
+        default="stop",
+        metadata=declared(
+            "What to do with original records that break a rule.",
+            HOW, metavar="stop|exclude", choices=("stop", "exclude"),
+            commands="mask tune recode keys", page="refusals", trust=Trust(weakens=_unless_stop),
+        ),
+    )
+    rare_units: InvalidRecords = field(
+        default="stop",
+        metadata=declared(
+            "What to do with households (units of a nested file) that fewer than k are composed like.",
+            HOW, metavar="stop|exclude", choices=("stop", "exclude"),
+            commands="mask", page="nested-files", trust=Trust(weakens=_unless_stop),
+        ),
+    )
+    reweight: tuple[str, ...] = field(
+        default=(),
+        converter=values.fields,
+        metadata=declared(
+            "Spread the weights of records left out over those that are alike in this field; repeatable.",
+            HOW, metavar="FIELD", form=Form.LIST, commands="mask", page="how-to/fields",
+        ),
+    )
+    protect: str | None = field(
+        default=None,
+        converter=optional(values.text),
+        metadata=declared(
+            "What is protected of a nested file: the household whole (a unit with all its members), or each member "
+            "of a kind alone, such as Person.",
+            HOW, metavar="LEVEL", shown="the top level", commands="mask", page="nested-files",
+        ),
+    )
+    member_order: tuple[str, ...] | None = field(
+        default=None,
+        converter=optional(values.member_order),
+        metadata=declared(
+            "A field of members of a household (a unit of a nested file), written as it is, by which members of "
+            "different households are put side by side; repeatable. By default what is called like a role, a sex and "
+            "an age.",
+            HOW, metavar="FIELD|file", form=Form.LIST, commands="mask", page="nested-files",
+        ),
+    )
+    group_size_vars: int = field(
+        default=3,
+        converter=values.integer,
+        metadata=declared(
+            "Variables without a rule are masked in groups of so many.",
+            HOW, metavar="N", read=integer, least=1, commands="explain mask tune", page="methods",
+        ),
+    )
+    order: Order = field(
+        default="auto",
+        metadata=declared(
+            "The order of the written records; by default random where it could tell something.",
+            HOW, choices=("auto", "random", "keep"),
+            flags={
+                "random": (
+                    "--shuffle",
+                    "Write the records in random order in any case; by default where their order could tell "
+                    "something.",
+                ),
+                "keep": ("--keep-order", "Write the records in the order of the original, and say what it tells."),
+            },
+            commands="mask", page="how-to/keys-and-order", decides="order",
+            trust=Trust(weakens=lambda value: value == "keep" and value),
+        ),
+    )
+    on_refusal: OnRefusal = field(
+        default="stop",
+        metadata=declared(
+            "Where the rules, k and limits cannot all be kept: suggest tries what could help and shows what it "
+            "costs; nothing is written.",
+            HOW, metavar="stop|suggest", choices=("stop", "suggest"),
+            commands="mask", page="refusals", local=True, decides="nothing", tuned=True,
+        ),
+    )
+    secret: bytes | None = field(
+        default=None,
+        repr=False,
+        converter=optional(values.secret),
+        metadata=declared(
+            "Secret that all random numbers of the release come from: a file of at least 32 hexadecimal digits, or "
+            "the manifest of the run that is to be repeated.",
+            HOW, metavar="FILE", shown="256 bits from the system, written to the manifest", reads="the secret",
+            commands="mask", page="how-to/keys-and-order", confidential=True, apart=True, tuned=True,
+            trust=NAMED_ONLY,
+        ),
+    )
+    seed: int | None = field(
+        default=None,
+        repr=False,
+        converter=optional(values.integer),
+        metadata=declared(
+            "Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
+            HOW, metavar="N", read=integer, least=0,
+            commands="mask", page="how-to/keys-and-order", confidential=True, tuned=True, trust=NAMED_ONLY,
+        ),
+    )
+    workers: int | None = field(
+        default=None,
+        converter=optional(values.integer),
+        metadata=declared(
+            "Processes or threads that work at the same time; the result is the same for any number.",
+            HOW, metavar="N", shown="what suits the command and the cores", read=integer, least=1,
+            commands=f"{RUNNING} assess", topic="running", page="workers", local=True, decides="nothing", tuned=True,
+        ),
+    )
+    executor: ExecutorName = field(
+        default="local",
+        metadata=declared(
+            "Who works on parts of a large file: processes of this machine, or the workers of a Dask cluster "
+            "(masktron[dask]).",
+            HOW, metavar="local|dask", choices=EXECUTORS, commands=RUNNING, topic="running", page="clusters",
+            local=True, decides="nothing", tuned=True, trust=NAMED_ONLY,
+        ),
+    )
+    scheduler: str | None = field(
+        default=None,
+        converter=optional(values.text),
+        metadata=declared(
+            "Dask scheduler, as tcp://HOST:8786; its workers find the files under the same paths.",
+            HOW, metavar="ADDRESS", shown="a cluster of --workers on this machine", commands=RUNNING, topic="running",
+            page="clusters", local=True, decides="nothing", tuned=True, trust=NAMED_ONLY,
+        ),
+    )
+    # limits
+    limits: Mapping[str, float] = field(
+        factory=dict,
+        converter=values.limits,
+        metadata=declared(
+            "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
+            "is better, such as linkage=5 or block_k=5; repeatable.",
+            LIMITS, "--limit", metavar="NAME=NUMBER", form=Form.TABLE, read=number, example="linkage=50", again=True,
+            commands="mask check tune recode", page="how-to/limits", decides="nothing", tuned=True,
+        ),
+    )
+    max_failures: Mapping[str, str] = field(
+        factory=dict,
+        converter=values.failures,
+        metadata=declared(
+            "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
+            "rules; repeatable. Exit code 1 only beyond that.",
+            LIMITS, metavar="RULE=N|P%", form=Form.TABLE, example="income-sum=0.5%", again=True, right=True,
+            commands="validate check", topic="judging", page="how-to/validating", decides="nothing", tuned=True,
+            trust=WEAKENS,
+        ),
+    )
+    allow: tuple[str, ...] = field(
+        default=(),
+        converter=values.rules,
+        metadata=declared(
+            "Let a rule be broken; repeatable.",
+            LIMITS, metavar="RULE-ID", form=Form.LIST, commands="explain mask tune recode keys", page="refusals",
+            trust=WEAKENS,
+        ),
+    )
+    allow_unfired: tuple[str, ...] = field(
+        default=(),
+        converter=values.rules,
+        metadata=declared(
+            "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
+            "repeatable.",
+            LIMITS, metavar="RULE-ID", form=Form.LIST, commands=JUDGING, topic="judging", page="how-to/validating",
+            decides="nothing", tuned=True, trust=WEAKENS,
+        ),
+    )
+    allow_lost: tuple[str, ...] = field(
+        default=(),
+        converter=values.rules,
+        metadata=declared(
+            "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
+            LIMITS, metavar="RULE-ID", form=Form.LIST, commands="mask tune recode keys", topic="treating",
+            page="recoding", trust=WEAKENS,
+        ),
+    )
+    max_observed_share: float = field(
+        default=OBSERVED_SHARE,
+        converter=values.share,
+        metadata=declared(
+            "Most groups of a block, in per cent of the records, that may publish one record's values for want of a "
+            "mean that satisfies the rules.",
+            LIMITS, metavar="P", read=number, commands="mask", page="how-to/limits",
+            trust=Trust(weakens=lambda share: share > OBSERVED_SHARE and share),
+        ),
+    )
+    register: Register | None = field(
+        default=None,
+        converter=optional(values.register),
+        metadata=declared(
+            "The register of releases, in which the original is looked up and this release entered.",
+            LIMITS, metavar="FILE", read=lambda text: {"path": text},
+            parts={"salt": ("FILE", "The secret of the register.", "REGISTER.salt")}, merge=values.joined_register,
+            commands="mask rerun", page="repeating", decides="nothing",
+            trust=Trust(named_only=True, files=_moved_register),
+        ),
+    )
+    memory: int | None = field(
+        default=None,
+        converter=optional(values.memory),
+        metadata=declared(
+            "Memory that all processes of the run may take, such as 4GB: what would take much of it is read into "
+            "files that are mapped to memory, and masked in units.",
+            LIMITS, metavar="SIZE", shown="half of what is free", commands="mask check assess", page="large-files",
+            local=True, decides="nothing",
+        ),
+    )
+    unit_records: int | None = field(
+        default=None,
+        converter=optional(values.units),
+        metadata=declared(
+            "Mask more records than that in units of near ones, each as a file of its own; at least 20k. 'whole': "
+            "cut nothing, whatever --memory says.",
+            LIMITS, metavar="N|whole", read=values.units_given,
+            shown="that of --secret MANIFEST, else as many as --memory holds",
+            commands="mask", page="large-files", decides="order",
+        ),
+    )
+    max_block_records: int | None = field(
+        default=None,
+        converter=optional(values.integer),
+        metadata=declared(
+            "Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
+            LIMITS, metavar="N", shown="never cut", read=integer, commands="mask", page="how-to/limits",
+        ),
+    )
+    rule_timeout: float = field(
+        default=RULE_SECONDS,
+        converter=values.seconds,
+        metadata=declared(
+            "What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
+            "run stops (exit code 6). To name the record takes up to about three times as long.",
+            LIMITS, metavar="SECONDS", read=number, commands=JUDGING, topic="judging", page="how-to/validating",
+            decides="nothing", tuned=True,
+        ),
+    )
+    found: str = field(default="", repr=False, eq=False)
+    spare_documents: frozenset[str] = field(default=frozenset(), repr=False, eq=False)
+    # fmt: on
 
-    def __post_init__(self) -> None:
-        self._plain_integers()
-        _integer("k", self.k)
-        _require(
-            self.k >= 2,
-            f"k must be at least 2, not {self.k}",
-            "a group of one record is not masked at all; 3 to 10 are usual",
-        )
-        if self.seed is not None:
-            _integer("seed", self.seed)
-            _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
-        if self.secret is not None:
-            named: object = self.secret
-            object.__setattr__(self, "secret", secret_from(named))
-            self._repeat_units(named)
-            _require(self.seed is None, "a seed and a secret are both given", "keep one of them: the secret")
-        _integer("group_size_vars", self.group_size_vars)
-        _require(self.group_size_vars >= 1, f"group_size_vars must be at least 1, not {self.group_size_vars}")
-        if self.workers is not None:
-            _integer("workers", self.workers)
-            _require(self.workers >= 1, f"workers must be at least 1, not {self.workers}")
-        _require(
-            _is_number(self.rule_timeout) and 0 < self.rule_timeout <= MOST_SECONDS,
-            f"rule_timeout must be a number of seconds above 0, at most {MOST_SECONDS:g}, not {self.rule_timeout!r}",
-        )
-        _require(
-            isinstance(self.keep_missing, bool), f"keep_missing must be true or false, not {self.keep_missing!r}"
-        )
-        for name in ("record", "format", "phase", "aggregator", "scheduler", "protect"):
-            value = getattr(self, name)
-            _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
-        _require(
-            self.metadata is None or isinstance(self.metadata, str | PathLike),
-            f"metadata must be the name of a file, not {self.metadata!r}",
-        )
-        if self.metadata is not None:
-            object.__setattr__(self, "metadata", Path(self.metadata))
-        for name, read in (("levels", levels_from), ("register", _register)):
-            object.__setattr__(self, name, read(getattr(self, name), ""))
-        _one_of("executor", self.executor, EXECUTORS)
+    def __attrs_post_init__(self) -> None:
+        secret: object = self.secret
+        if isinstance(secret, SecretOfRun):
+            # with another k, the size of units of the run that the secret is of may be none
+            if self.unit_records is None and (not secret.units or secret.units >= LEAST_UNIT * self.k):
+                self._set("unit_records", secret.units)
+            self._set("secret", bytes(secret))
+        _require(self.seed is None or secret is None, "a seed and a secret are both given", "keep one: the secret")
         _require(
             self.scheduler is None or self.executor == "dask",
             "a scheduler is given, and no executor that has one",
             "say --executor dask, too",
         )
-        _one_of("grouping", self.grouping, ("rules", "all"))
-        for name in ("invalid", "rare_units"):
-            _one_of(name, getattr(self, name), ("stop", "exclude"))
-        _one_of("order", self.order, ("auto", "random", "keep"))
-        _one_of("on_refusal", self.on_refusal, ("stop", "suggest"))
-        _limits(self.limits, "")
-        _require(
-            _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
-            f"max_observed_share must be a number from 0 to 100 (per cent), not {self.max_observed_share!r}",
-        )
         self._require_sizes()
-        _require(
-            isinstance(self.method, str) and bool(self.method),
-            f"method must be a name, not {self.method!r}",
-            SEE_METHODS,
-        )
-        object.__setattr__(self, "params", _params(self.params, ""))
-        object.__setattr__(self, "allow_unfired", _strings(self.allow_unfired, "", "allow_unfired"))
-        object.__setattr__(self, "recode", _recode(self.recode, ""))
-        object.__setattr__(self, "allow_lost", _strings(self.allow_lost, "", "allow_lost"))
-        texts = {rule: str(bound) for rule, bound in thresholds(self.max_failures).items()}
-        object.__setattr__(self, "max_failures", texts)
-        # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
-        for name, taken in (("nominal", _nominal), ("reweight", _reweight), ("numeric", _numeric)):
-            object.__setattr__(self, name, taken(getattr(self, name), ""))
-        object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
-        object.__setattr__(self, "quasi_identifiers", _quasi_identifiers(self.quasi_identifiers, ""))
+        for one, other, said in (
+            ({*self.nominal}, {*self.ordinal}, "as nominal and as ordinal"),
+            ({*self.numeric}, {*self.nominal, *self.ordinal}, "as numeric and as categories"),
+        ):
+            both = ", ".join(sorted(one & other))
+            _require(not both, f"{both}: declared {said}", "keep one of them")
+        self._take_keys()
         self._take_treated()
-        both = sorted(set(self.nominal).intersection(self.ordinal))
-        _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
-        both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
-        _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
 
-    def _take_members(self) -> None:
-        """Read what is said of the members of units."""
-        if self.member_order is not None:
-            object.__setattr__(self, "member_order", _member_order(self.member_order, ""))
+    def _set(self, name: str, value: object) -> None:
+        """Set a field of a new object: it takes one form of each setting only."""
+        object.__setattr__(self, name, value)
+
+    def _require_sizes(self) -> None:
+        """Refuse numbers of records that are too few for groups of k."""
+        for name, times, least, parts in (
+            ("max_block_records", 3, 3 * self.k, "blocks"),
+            ("unit_records", LEAST_UNIT, LEAST_UNIT * self.k, "units"),
+        ):
+            size = getattr(self, name)
+            _require(
+                size is None or size >= least or (name == "unit_records" and size == 0),
+                f"{name} must be at least {times}k = {least}, not {size}",
+                f"some ten thousand and more are usual: the smaller the {parts}, the higher the information loss",
+            )
+
+    def _take_keys(self) -> None:
+        """Take how keys are suppressed, with k at one place."""
+        keys = {**self.keys}
+        k = keys.pop("k", self.key_k)
+        _require(self.key_k in (None, k), f"key_k is {self.key_k}, and keys.k is {k}", "give one of them")
+        _require(
+            k is not None or not keys, f"keys.{next(iter(keys), '')} is given without k", "say how many: --key-k 3"
+        )
+        if k != self.key_k:
+            least = declared_in(Config)["key_k"]
+            _require(k is None or k >= least.least, f"key_k must be at least {least.least}, not {k}", least.why)
+        self._set("keys", keys)
+        self._set("key_k", k)
 
     def _take_treated(self) -> None:
         """Take fields that are treated for quasi-identifiers, unless they have another role that is written."""
-        self._take_keys()
-        self._take_members()
-        object.__setattr__(self, "pram", _pram(self.pram, ""))
-        object.__setattr__(self, "swap", _swap(self.swap, ""))
         regions = self.swap.get("regions", ())
         drawn = [name for names in self.pram for name in together(names)]
-        if again := next((name for name in drawn if drawn.count(name) > 1), ""):
-            raise UsageError(f"pram names the field {again} twice", hint="draw a field once, alone or with others")
-        if both := [name for name in regions if name in drawn]:
-            raise UsageError(f"{both[0]} is a region of swap and is drawn by pram", hint="keep one of them")
+        both = next((name for name in regions if name in drawn), "")
+        _require(not both, f"{both} is a region of swap and is drawn by pram", "keep one of them")
         for name, how in self.recode.items():
             weight = self.roles.get(name) is Role.WEIGHT
             _require(
@@ -528,18 +865,14 @@ class Config:
             self._require_written("swap", name, "swapped")
         added = {name: Role.QUASI_IDENTIFIER for name in (*self.recode, *drawn, *regions) if name not in self.roles}
         if added:
-            object.__setattr__(self, "roles", {**self.roles, **added})
+            self._set("roles", {**self.roles, **added})
 
     def _require_written(self, setting: str, name: str, done: str) -> None:
         """Refuse to treat a field that is masked, removed, the weight, or no category."""
         role, kind = self.roles.get(name), self.kind_of(name)
         masked = role is None and kind is not None
-        refused = (
-            Role.CONFIDENTIAL,
-            Role.WEIGHT,
-            Role.IDENTIFIER,
-            *((Role.RECORD_ID,) if setting != "recode" else ()),
-        )
+        refused = {Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER}
+        refused |= set() if setting == "recode" else {Role.RECORD_ID}
         _require(
             not masked and role not in refused,
             f"{setting}.{name}: the field is declared as {kind}, and so masked"
@@ -548,68 +881,6 @@ class Config:
             f"fields that are written as they are can be {done}: --role {name}=quasi-identifier; else leave out "
             f"how it is {done}",
         )
-
-    def _take_keys(self) -> None:
-        """Read how keys are suppressed, with k at one place."""
-        keys = _keys(self.keys, "")
-        k = keys.pop("k", self.key_k)
-        _require(self.key_k in (None, k), f"key_k is {self.key_k}, and keys.k is {k}", "give one of them")
-        object.__setattr__(self, "keys", keys)
-        object.__setattr__(self, "key_k", k)
-        if self.key_k is None:
-            _require(not keys, f"keys.{next(iter(keys), '')} is given without k", "say how many: --key-k 3")
-            return
-        _integer("key_k", self.key_k)
-        _require(
-            self.key_k >= 2,
-            f"key_k must be at least 2, not {self.key_k}",
-            "a record that is alone with its keys is found by them; 3 to 5 are usual",
-        )
-
-    def _plain_integers(self) -> None:
-        """Take integers of numpy as those of Python, and no units as units of 0 records."""
-        units: object = self.unit_records
-        if units == WHOLE:
-            object.__setattr__(self, "unit_records", 0)
-        for name in (
-            "k",
-            "seed",
-            "group_size_vars",
-            "workers",
-            "max_block_records",
-            "unit_records",
-            "memory",
-            "key_k",
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, int) and isinstance(value, Integral):
-                object.__setattr__(self, name, int(value))
-
-    def _repeat_units(self, secret: object) -> None:
-        """Take the size of units of the run that a secret is of; with another k, that may be none."""
-        if self.unit_records is None and isinstance(secret, str | PathLike):
-            size = former_units(secret)
-            if size is None or size == 0 or size >= LEAST_UNIT * self.k:
-                object.__setattr__(self, "unit_records", size)
-
-    def _require_sizes(self) -> None:
-        """Refuse numbers of records and of bytes that nothing can be done with."""
-        if self.max_block_records is not None:
-            _integer("max_block_records", self.max_block_records)
-            _require(
-                self.max_block_records >= 3 * self.k,
-                f"max_block_records must be at least 3k = {3 * self.k}, not {self.max_block_records}",
-                "some ten thousand are usual: the smaller the blocks, the higher the information loss",
-            )
-        if self.unit_records is not None:
-            _integer("unit_records", self.unit_records)
-            _require(
-                self.unit_records == 0 or self.unit_records >= LEAST_UNIT * self.k,
-                f"unit_records must be at least {LEAST_UNIT}k = {LEAST_UNIT * self.k}, not {self.unit_records}",
-                "some ten thousand and more are usual: the smaller the units, the higher the information loss",
-            )
-        if self.memory is not None:
-            object.__setattr__(self, "memory", memory_of(self.memory))
 
     @property
     def reading(self) -> ReadOptions:
@@ -649,179 +920,59 @@ class Config:
             return Kind.NUMBER
         return Kind.NOMINAL if name in self.nominal else None
 
-    def choosing(self, method: str | None, params: Mapping[str, Any]) -> Config:
+    def choosing(self, method: str | None, params: Mapping[str, Any]) -> Self:
         """Return a copy with a method, or the same one, and more parameters.
 
         Parameters stand for a method: where another one is chosen, those that stood beside the former go with it.
         """
         name = self.method if method is None else method
         kept = self.params if name == self.method else {}
-        return replace(self, method=name, params={**kept, **params})
+        return attrs.evolve(self, method=name, params={**kept, **params})
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings as plain data, without what is no setting."""
-        plain = asdict(self)
-        return {name: plain[name] for name in trust_of(Config)}
+        plain = attrs.asdict(self, recurse=False)
+        return {name: _plain(plain[name]) for name in declared_in(Config)}
 
-    def updated(self, **changes: Any) -> Config:
+    def updated(self, **changes: Any) -> Self:
         """Return a copy in which every argument that is not None replaces the setting."""
-        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+        return attrs.evolve(self, **{name: value for name, value in changes.items() if value is not None})
+
+    def with_options(self, given: Mapping[str, Any]) -> Self:
+        """Return a copy in which options add to tables, and replace or add to all else, as each setting declares.
+
+        Parameters
+        ----------
+        given : mapping
+            What options give, by the names of settings.
+        """
+        named = {kind: {*given.get(kind, ())} for kind in _KINDS}
+        before = {name: getattr(self, name) for name in (*given, *(_KINDS if any(named.values()) else ()))}
+        for kind in _KINDS if any(named.values()) else ():
+            others = set().union(*(names for one, names in named.items() if one != kind))
+            kept = [name for name in before[kind] if name not in others]
+            before[kind] = {name: self.ordinal[name] for name in kept} if kind == "ordinal" else tuple(kept)
+        if given.get("method", self.method) != self.method:
+            before["params"] = {}
+        declarations = declared_in(Config)
+        merged = {
+            name: declarations[name].merged(former, given[name]) if name in given else former
+            for name, former in before.items()
+        }
+        return attrs.evolve(
+            self, spare_documents=self.spare_documents.difference(given.get("documents", ())), **merged
+        )
 
 
-def memory_of(size: object) -> int:
-    """Read a number of bytes: an integer, or a text such as ``4GB``, ``512MB`` or ``1.5 GiB``.
-
-    Raises
-    ------
-    UsageError
-        It is none, or less than `LEAST_MEMORY`.
-    """
-    write = f"write it as 4GB or 512MB; the least is {LEAST_MEMORY // 10**6}MB"
-    found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
-    if found is not None:
-        number = int(Fraction(found[1]) * _UNITS[found[2].upper()])
-    else:
-        _require(not isinstance(size, str), f"memory must be a number of bytes with its unit, not {size!r}", write)
-        _integer("memory", size)
-        number = int(size) if isinstance(size, int) else 0
-    _require(number >= LEAST_MEMORY, f"memory must be at least {LEAST_MEMORY // 10**6} MB, not {size}", write)
-    return number
-
-
-def load_config(path: str | PathLike[str]) -> Config:
-    """Read a TOML file of settings.
-
-    Parameters
-    ----------
-    path : str or PathLike
-
-    Returns
-    -------
-    Config
-
-    Raises
-    ------
-    UsageError
-        The file is missing or malformed, or it holds an unknown key, role or a value of the wrong type.
-    """
-    _require(isinstance(path, str | PathLike), f"path must be the name of a file, not {path!r}")
-    return _config_in(read_toml(Path(path)), path)
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file as plain data.
-
-    Raises
-    ------
-    UsageError
-        The file is missing or malformed.
-    """
-    text = read_text(path, "configuration")
-    try:
-        return tomllib.loads(text)
-    except ValueError as error:
-        raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
-    except RecursionError as error:
-        raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
-
-
-def found_config(path: Path, *, judging: bool = False) -> Config:
-    """Read a TOML file of settings that the user did not name: see `masktron.trust`.
-
-    Parameters
-    ----------
-    path : Path
-    judging : bool
-        Whether the command judges somebody's work. Then the settings leave out what relaxes a judgement.
-
-    Raises
-    ------
-    UsageError
-        As for `load_config`; or the file says what only a file that the user named may say.
-    """
-    table = read_toml(path)
-    config = _config_in(table, path)
-    for setting in named_only_in(table, Config):
-        why, section = "a file that nobody named may not decide it", isinstance(table[setting[0]], Mapping)
-        raise untrusted(path, setting, why, "" if section else _option_of(setting), section=section)
-    require_beside(config, path)
-    weak = weakened_in(config)
-    if not weak:
-        return config
-    said = ", ".join(f"{name} ({_in_short(part)})" for name, part in weak.items())
-    if judging:
-        config = replace(config, **{name: _without(getattr(config, name), weak[name], name) for name in weak})
-        said = f"{path.name} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: "
-        return replace(config, found=f"{said}--config {path}")
-    return replace(config, found=f"{path.name} in this folder relaxes {said}, for commands that use these settings")
-
-
-def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> None:
-    """Refuse a file of settings that names files outside its folder.
-
-    Parameters
-    ----------
-    settings : Config, or another dataclass of settings
-    path : Path
-        The file.
-    within : tuple of str
-        The table of the file that has the settings.
-
-    Raises
-    ------
-    UsageError
-    """
-    for one in files_read(settings):
-        if not is_inside(one.path, path.parent):
-            why = f"a file outside this folder: {shortened(one.path)}"
-            raise untrusted(path, (*within, *one.setting), why, one.option)
-
-
-def untrusted(
-    path: Path, setting: tuple[str, ...], why: str, option: str = "", *, section: bool = False
-) -> UsageError:
-    """Return the error for a setting, or a section, that a file may have only where the user names the file."""
-    line = TomlText(read_text(path, "configuration").replace("\r\n", "\n")).line_of(setting)
-    instead = f"; or take line {line} out, and give {option}" if option else ""
-    if section and len(setting) == 1:
-        instead = f"; or take the section [{setting[0]}] out"
-    return UsageError(
-        f"{'.'.join(setting)}: {why}",
-        where=f"{path}:{line}",
-        hint=f"if you trust all of the file, name it: --config {path}{instead}",
-    )
-
-
-def _option_of(setting: tuple[str, ...]) -> str:
-    return f"--{setting[0]} in the command" if len(setting) == 1 else ""
-
-
-def _in_short(part: Any) -> str:
-    """Show a part of a setting on part of a line."""
-    listed = [str(one) for one in part] if isinstance(part, tuple | Mapping) else [str(part)]
-    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
-
-
-def _without(value: Any, part: Any, name: str) -> Any:
-    """Return a setting without the part of it that relaxes a judgement."""
+def _plain(value: Any) -> Any:
+    """Return a value of a setting whose classes are plain data, as `dataclasses.asdict` makes it."""
+    if attrs.has(type(value)) or is_dataclass(value):
+        names = [one.name for one in (attrs.fields(type(value)) if attrs.has(type(value)) else fields(value))]
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
-        return {key: one for key, one in value.items() if key not in part}
-    return getattr(Config(), name)
-
-
-def _config_in(table: Mapping[str, Any], path: str | PathLike[str]) -> Config:
-    """Build settings from what a file of settings says."""
-    _refuse_secrets(table, str(path))
-    _require(
-        table.get("swap") != {},
-        "swap is given without anything that it holds, and nothing would be swapped",
-        'name the fields that are swapped, from coarse to fine: regions = ["COUNTY"]; or leave the table out',
-        str(path),
-    )
-    # what tune is asked to try changes nothing for other commands
-    config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
-    return replace(config, spare_documents=frozenset(config.documents))
+        return {name: _plain(one) for name, one in value.items()}
+    return value
 
 
 def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | None = None) -> Config:
@@ -840,614 +991,23 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     UsageError
         As for `load_config`.
     """
-    known = [*trust_of(Config)]
-    settings: dict[str, Any] = {}
-    for name, value in table.items():
+    known = declared_in(Config)
+    for name in table:
         if name not in known:
             raise UsageError(f"unknown setting {name!r}", where=where, hint=did_you_mean(name, known))
-        convert = _CONVERTERS.get(name)
-        settings[name] = value if convert is None else convert(value, where)
-    base = base or Config()
-    if "k" in settings.get("keys", {}):
-        k = settings["keys"].pop("k")
-        _require(settings.get("key_k", k) == k, f"key_k is {settings.get('key_k')}, and keys.k is {k}", "", where)
-        settings["key_k"] = k
+    base, settings = base or Config(), dict(table)
     if "documents" in settings:
         settings["spare_documents"] = frozenset()
     if settings.get("method", base.method) != base.method:
         settings.setdefault("params", {})
+    if isinstance(settings.get("keys"), Mapping) and "k" in settings["keys"]:
+        settings.setdefault("key_k", None)  # which is said there
     try:
-        return replace(base, **settings)
+        return attrs.evolve(base, **settings)
     except UsageError as error:
-        raise UsageError(error.what, where=where, hint=error.hint) from error
+        raise UsageError(error.what, where=where or error.where, hint=error.hint) from error
 
 
-def _refuse_secrets(table: Mapping[str, Any], where: str) -> None:
-    """Refuse secrets in a file of settings."""
-    for name in ("seed", "secret"):
-        _require(
-            name not in table,
-            f"{name} has no place among settings: they travel with a release, and whoever knows the {name} undoes "
-            "what it protects",
-            "take the line out: `mask` makes a secret for each release, and --secret MANIFEST repeats one",
-            where,
-        )
-
-
-def parse_roles(assignments: Iterable[str]) -> dict[str, Role]:
-    """Read ``FIELD=ROLE`` options.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or the role is unknown.
-    """
-    roles: dict[str, Role] = {}
-    for assignment in assignments:
-        name, equals, role = assignment.rpartition("=")
-        if not equals or not name:
-            raise UsageError(
-                f"{assignment!r} is not of the form FIELD=ROLE", hint="for example: --role NAME=identifier"
-            )
-        roles[name] = _role(role, f"--role {assignment}")
-    return roles
-
-
-def limits_from(table: object) -> dict[str, float]:
-    """Read a table of limits, as `Config.limits` has it.
-
-    Raises
-    ------
-    UsageError
-        It is no table, a figure is unknown, or a bound is no number of at least 0.
-    """
-    return _limits(table, "")
-
-
-def parse_limits(assignments: Iterable[str]) -> dict[str, float]:
-    """Read ``NAME=NUMBER`` options.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or the limit is unknown.
-    """
-    limits: dict[str, Any] = {}
-    for assignment in assignments:
-        name, _, bound = assignment.partition("=")
-        try:
-            limits[name] = float(bound)
-        except ValueError:
-            raise UsageError(
-                f"{assignment!r} is not of the form NAME=NUMBER", hint="for example: --limit linkage=50"
-            ) from None
-    return _limits(limits, "--limit")
-
-
-def parse_renames(assignments: Iterable[str]) -> dict[str, str]:
-    """Read ``OLD=NEW`` options; the new name has no ``=`` in it.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or an old name comes twice.
-    """
-    found: dict[str, str] = {}
-    for assignment in assignments:
-        old, equals, new = assignment.rpartition("=")
-        if not equals or not old or not new:
-            raise UsageError(
-                f"{assignment!r} is not of the form OLD=NEW", hint="for example: --rename 'annual income=INCOME'"
-            )
-        if old in found:
-            raise UsageError(f"--rename gives {old!r} two names", hint="give it one")
-        found[old] = new
-    return found
-
-
-def parse_recodings(assignments: Iterable[str]) -> dict[str, str]:
-    """Read ``FIELD=HOW`` options.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, a field comes twice, or that is no way to recode.
-    """
-    found = _ways_by_field(
-        "--recode", assignments, f"AGE=width:5; HOW is {WAYS}", "both tails are one: bottom:16,top:90"
-    )
-    for name, how in found.items():
-        how_of(f"--recode {name}", how)
-    return found
-
-
-def parse_pram(assignments: Iterable[str]) -> dict[str, str]:
-    """Read ``FIELD=HOW`` options of PRAM.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, a field comes twice, or that is no way to draw values.
-    """
-    found = _ways_by_field("--pram", assignments, f"REGION=change:0.1; HOW is {PRAM_WAYS}", "keep one of them")
-    for name, how in found.items():
-        pram_settings(f"--pram {name}", how)
-    return found
-
-
-def _ways_by_field(option: str, assignments: Iterable[str], example: str, twice: str) -> dict[str, str]:
-    """Read ``FIELD=HOW`` options; refuse another form, and a field that comes twice."""
-    found: dict[str, str] = {}
-    for assignment in assignments:
-        name, equals, how = (part.strip() for part in assignment.partition("="))
-        _require(
-            bool(name and equals and how),
-            f"{option} {assignment!r} is not of the form FIELD=HOW",
-            f"for example {option} {example}",
-        )
-        _require(name not in found, f"{option} gives {name!r} twice", twice)
-        found[name] = how
-    return found
-
-
-def parse_params(assignments: Iterable[str]) -> dict[str, str]:
-    """Read ``NAME=VALUE`` options; the method reads the values.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or a name comes twice.
-    """
-    params: dict[str, str] = {}
-    for assignment in assignments:
-        name, equals, value = (part.strip() for part in assignment.partition("="))
-        _require(
-            bool(name and equals and value),
-            f"{assignment!r} is not of the form NAME=VALUE",
-            "for example: --param c=0.1",
-            "--param",
-        )
-        _require(name not in params, f"{name} is given twice", f"several values have commas: {name}=A,B", "--param")
-        params[name] = value
-    return params
-
-
-def parse_missing(codes: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Read ``CODE`` or ``FIELD=CODE`` options."""
-    found: dict[str, frozenset[str]] = {}
-    for code in codes:
-        name, _, lexeme = code.rpartition("=")
-        name = name or ALL_FIELDS
-        found[name] = found.get(name, frozenset()) | {lexeme}
-    return found
-
-
-def parse_documents(assignments: Iterable[str]) -> dict[str, Path]:
-    """Read ``NAME=FILE`` options; the name may hold ``=``, the file may not.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or a name is given twice.
-    """
-    documents: dict[str, Path] = {}
-    for assignment in assignments:
-        name, equals, path = assignment.rpartition("=")
-        _require(
-            bool(equals and name and path),
-            f"--document {assignment!r} is not of the form NAME=FILE",
-            "NAME is what stands in document('NAME'): --document nace.xml=codes/nace.xml",
-        )
-        _require(name not in documents, f"the document {name!r} is given twice", "keep one --document of this name")
-        documents[name] = Path(path)
-    return documents
-
-
-def parse_format_options(assignments: Iterable[str], option: str = "--format-option") -> dict[str, str]:
-    """Read ``NAME=VALUE`` options; the value may hold ``=``.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or a name is given twice.
-    """
-    found: dict[str, str] = {}
-    for assignment in assignments:
-        name, equals, value = assignment.partition("=")
-        _require(
-            bool(equals and name),
-            f"{option} {assignment!r} is not of the form NAME=VALUE",
-            f"for example {option} 'delimiter=;'",
-        )
-        _require(name not in found, f"the option {name!r} of the format is given twice", "keep one of them")
-        found[name] = value
-    return found
-
-
-def parse_orders(assignments: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Read ``FIELD`` (numbers in their order) or ``FIELD=LOW,MID,HIGH`` options.
-
-    Raises
-    ------
-    UsageError
-        An order has fewer than two values, or one of them twice or empty.
-    """
-    orders: dict[str, tuple[str, ...]] = {}
-    for assignment in assignments:
-        name, equals, values = assignment.partition("=")
-        _require(
-            bool(name),
-            f"{assignment!r} names no field",
-            "for example: --ordinal SIZE=small,medium,large",
-            "--ordinal",
-        )
-        orders[name] = _order(name, values.split(","), "--ordinal") if equals else ()
-    return orders
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint that names the closest of the known names, or lists them all."""
-    names = list(known)
-    same = [known for known in names if known.casefold() == name.casefold()]
-    close = same or difflib.get_close_matches(name, names, n=3)
-    if close:
-        return "did you mean " + " or ".join(close) + "?"
-    return "known: " + ", ".join(names) if names else ""
-
-
-def _role(text: Any, where: str) -> Role:
-    try:
-        return Role(text)
-    except ValueError:
-        raise UsageError(
-            f"unknown role {text!r}",
-            where=where,
-            hint="the roles are " + ", ".join(role.value for role in Role),
-        ) from None
-
-
-def _roles(value: Any, where: str) -> dict[str, Role]:
-    what = f"roles must be a table (in Python a dict) of a role for each field, not {value!r}"
-    _require(isinstance(value, Mapping), what, where=where)
-    prefix = f"{where}: " if where else ""
-    return {_name("roles", name, where): _role(role, f"{prefix}roles.{name}") for name, role in value.items()}
-
-
-def _missing(value: Any, where: str) -> dict[str, frozenset[str]]:
-    if isinstance(value, list | tuple | set | frozenset):
-        value = {ALL_FIELDS: value}
-    what = f"missing must be a list of codes, or a table (in Python a dict) of codes for each field, not {value!r}"
-    _require(isinstance(value, Mapping), what, where=where)
-    return {_name("missing", name, where): _codes(name, entry, where) for name, entry in value.items()}
-
-
-def _codes(name: str, entry: Any, where: str) -> frozenset[str]:
-    codes = entry if isinstance(entry, list | tuple | set | frozenset) else [entry]
-    return frozenset(_lexemes(f"missing.{name}", codes, where))
-
-
-def _lexemes(setting: str, values: Any, where: str) -> list[str]:
-    """Read a list of codes as the file shows them."""
-    _require(
-        isinstance(values, list | tuple | set | frozenset)
-        and all(isinstance(code, str | int | float) and not isinstance(code, bool) for code in values),
-        f"{setting} must be a list of codes, not {values!r}",
-        "a code is a text or an integer",
-        where,
-    )
-    for code in values:
-        _require(
-            not isinstance(code, float),
-            f"{setting}: a file may show the number {code!r} in more than one way",
-            f'put the code into quotes as the file has it, for example "{code}"',
-            where,
-        )
-    return [str(code).strip() for code in values]
-
-
-def _fields(setting: str, example: str, value: Any, where: str) -> tuple[str, ...]:
-    _require(
-        isinstance(value, list | tuple),
-        f"{setting} must be a list of fields, not {value!r}",
-        f'for example ["{example}"]',
-        where,
-    )
-    return tuple(dict.fromkeys(_name(setting, name, where) for name in value))
-
-
-_nominal = partial(_fields, "nominal", "REGION")
-_numeric = partial(_fields, "numeric", "CHILDREN")
-_reweight = partial(_fields, "reweight", "REGION")
-_named_order = partial(_fields, "member_order", "Role")
-
-
-def _member_order(value: Any, where: str) -> tuple[str, ...]:
-    found = _named_order([value] if isinstance(value, str) else value, where)
-    _require(bool(found), "member_order names no field", 'for the order of the file: member_order = "file"', where)
-    return found
-
-
-_quasi_identifiers = partial(_fields, "quasi_identifiers", "REGION")
-
-
-def _ordinal(value: Any, where: str) -> dict[str, tuple[str, ...]]:
-    if isinstance(value, list | tuple):
-        value = {_name("ordinal", name, where): () for name in value}
-    what = (
-        "ordinal must be a list of fields, or a table (in Python a dict) of values from low to high for each, "
-        f"not {value!r}"
-    )
-    _require(isinstance(value, Mapping), what, where=where)
-    return {_name("ordinal", name, where): _order(name, entry, where) for name, entry in value.items()}
-
-
-def _order(name: str, entry: Any, where: str) -> tuple[str, ...]:
-    setting = f"ordinal.{name}"
-    _require(isinstance(entry, list | tuple), f"{setting} must be a list of values, not {entry!r}", where=where)
-    values = _lexemes(setting, entry, where)
-    twice = sorted({value for value in values if values.count(value) > 1})
-    _require(not twice, f"{setting} holds {', '.join(map(repr, twice))} more than once", where=where)
-    _require(
-        not values or (len(values) > 1 and "" not in values),
-        f"{setting} must hold at least two values, from the lowest to the highest, and no empty one",
-        "for numbers in their own order give the field without values",
-        where,
-    )
-    return tuple(values)
-
-
-def _name(setting: str, name: object, where: str) -> str:
-    _require(isinstance(name, str), f"{setting}: {name!r} is not the name of a field", where=where)
-    return str(name)
-
-
-def _strings(value: Any, where: str, name: str = "allow") -> tuple[str, ...]:
-    _require(
-        isinstance(value, list | tuple) and all(isinstance(item, str) for item in value),
-        f"{name} must be a list of rule ids, not {value!r}",
-        'for example ["income-sum"]',
-        where,
-    )
-    return tuple(value)
-
-
-def _params(value: Any, where: str) -> dict[str, Param]:
-    _require(isinstance(value, Mapping), f"params must be a table NAME = value, not {value!r}", SEE_METHODS, where)
-    return {_param_name(name, where): _param(name, entry, where) for name, entry in value.items()}
-
-
-def _param_name(name: object, where: str) -> str:
-    _require(isinstance(name, str) and bool(name), f"params: {name!r} is not the name of a parameter", where=where)
-    return str(name)
-
-
-def _param(name: str, value: Any, where: str) -> Param:
-    if isinstance(value, list | tuple) and all(isinstance(v, str) or _is_number(v) for v in value):
-        return tuple(value)
-    _require(
-        value is None or isinstance(value, str | bool | int) or _is_number(value),
-        f"params.{name} must be a text, a number, true, false or a list of names or numbers, not {value!r}",
-        SEE_METHODS,
-        where,
-    )
-    checked: Param = value
-    return checked
-
-
-def _limits(value: Any, where: str) -> dict[str, float]:
-    _require(isinstance(value, Mapping), "limits must be a table NAME = number", where=where)
-    for name, bound in value.items():
-        if name not in NAMES:
-            raise UsageError(f"unknown limit {name!r}", where=where, hint=did_you_mean(name, NAMES))
-        _require(
-            _is_number(bound) and bound >= 0, f"the limit {name} must be a number >= 0, not {bound!r}", where=where
-        )
-    return {name: float(bound) for name, bound in value.items()}
-
-
-def _documents(value: Any, where: str) -> dict[str, Path]:
-    _require(isinstance(value, Mapping), f"documents must be a table NAME = file, not {value!r}", where=where)
-    for name, path in value.items():
-        _require(isinstance(name, str), f"documents: {name!r} is not what stands in document()", where=where)
-        _require(isinstance(path, str | PathLike), f"documents.{name} must be a path, not {path!r}", where=where)
-    # a path in a file of settings starts at its folder
-    return {name: Path(where).parent / path for name, path in value.items()}
-
-
-def _register(value: Any, where: str) -> Register | None:
-    if value is None or isinstance(value, Register):
-        return value
-    table = {"path": value} if isinstance(value, str | PathLike) else value
-    _require(
-        isinstance(table, Mapping) and "path" in table and {*table} <= {"path", "salt"},
-        "register must be a table with the path of a file, and where its salt lies elsewhere, with salt",
-        '[register] path = "releases.jsonl"',
-        where,
-    )
-    for name, path in table.items():
-        known = isinstance(path, str | PathLike) and str(path) != ""
-        _require(
-            known or (name == "salt" and path is None), f"register.{name} must be a path, not {path!r}", "", where
-        )
-    # a path in a file of settings starts at its folder
-    path = Path(where).parent / table["path"]
-    salt = table.get("salt")
-    return Register(path, path.with_name(f"{path.name}.salt") if salt is None else Path(where).parent / salt)
-
-
-def _format_options(value: Any, where: str) -> dict[str, str]:
-    _require(isinstance(value, Mapping), f"format_options must be a table NAME = value, not {value!r}", where=where)
-    found = {}
-    for name, said in value.items():
-        known = isinstance(said, str | int | float | bool)
-        _require(isinstance(name, str) and known, f"format_options.{name} must be a text, not {said!r}", where=where)
-        found[name] = str(said).lower() if isinstance(said, bool) else str(said)
-    return found
-
-
-def _recode(value: Any, where: str) -> dict[str, str]:
-    _require(
-        isinstance(value, Mapping),
-        f"recode must be a table FIELD = how, not {value!r}",
-        f"write {WAYS}",
-        where,
-    )
-    found = {}
-    for name, said in value.items():
-        setting = f"recode.{_name('recode', name, where)}"
-        _require(isinstance(said, str | PathLike), f"{setting} must be a text, not {said!r}", f"write {WAYS}", where)
-        try:
-            how_of(setting, str(said))
-        except UsageError as error:
-            raise UsageError(error.what, where=where, hint=error.hint) from None
-        # a path in a file of settings starts at its folder
-        found[name] = resolved(str(said), Path(where).parent) if where else str(said)
-    return found
-
-
-def _pram(value: Any, where: str) -> dict[str, str]:
-    hint = f"write {PRAM_WAYS}"
-    _require(isinstance(value, Mapping), f"pram must be a table FIELD = how, not {value!r}", hint, where)
-    found = {}
-    for name, said in value.items():
-        setting = f"pram.{_name('pram', name, where)}"
-        _require(all(together(name)), f"{setting}: a name is empty", "such as AGE, or AGE+STATUS", where)
-        _require(isinstance(said, str | PathLike), f"{setting} must be a text, not {said!r}", hint, where)
-        try:
-            pram_settings(setting, str(said))
-        except UsageError as error:
-            raise UsageError(error.what, where=where, hint=error.hint) from None
-        # a path in a file of settings starts at its folder
-        found[name] = located_pram(str(said), Path(where).parent) if where else str(said)
-    return found
-
-
-def _swap(value: Any, where: str) -> dict[str, Any]:
-    _require(
-        isinstance(value, Mapping),
-        f"swap must be a table, not {value!r}",
-        f"what it may hold: {', '.join(SWAP_NAMES)}",
-        where,
-    )
-    found: dict[str, Any] = {}
-    for name, said in value.items():
-        setting = f"swap.{name}"
-        _require(name in SWAP_NAMES, f"unknown setting {setting}", did_you_mean(str(name), SWAP_NAMES), where)
-        if name in ("regions", "keys", "similar"):
-            if name == "regions" and isinstance(said, list | tuple):
-                again = next((one for one in said if said.count(one) > 1), None)
-                _require(again is None, f"{setting} names the field {again} twice", "swap a region once", where)
-            found[name] = _fields(setting, "REGION", said, where)
-        elif name == "household":
-            found[name] = _name(setting, said, where)
-        elif name == "rate":
-            _require(_is_number(said) and 0 <= said <= 1, f"{setting} must be from 0 to 1, not {said!r}", "", where)
-            found[name] = float(said)
-        elif not (name == "required" and said is None):
-            least = {"k": 2, "required": 0, "least_regions": 1}[name]
-            whole = isinstance(said, int) and not isinstance(said, bool)
-            _require(
-                whole and said >= least, f"{setting} must be an integer of at least {least}, not {said!r}", "", where
-            )
-            found[name] = said
-    _require(
-        not found or bool(found.get("regions")),
-        f"swap.{next(iter(found), '')} is given without regions",
-        "name the fields that are swapped, from coarse to fine: --swap COUNTY,MUNICIPALITY",
-        where,
-    )
-    return found
-
-
-_OF_KEYS = ("k", "subsets", "importance", "missing_matches")
-_MOST_IMPORTANT = 1e6  # costs of cells are added up, so that a cell of 1 beside one of 1e300 would cost nothing
-
-
-def _keys(value: Any, where: str) -> dict[str, Any]:
-    _require(
-        isinstance(value, Mapping),
-        f"keys must be a table, not {value!r}",
-        f"what it may hold: {', '.join(_OF_KEYS)}",
-        where,
-    )
-    found: dict[str, Any] = {}
-    for name, said in value.items():
-        _require(name in _OF_KEYS, f"unknown setting keys.{name}", did_you_mean(str(name), _OF_KEYS), where)
-        if name == "missing_matches":
-            _require(isinstance(said, bool), f"keys.{name} must be true or false, not {said!r}", "", where)
-            found[name] = said
-        elif name == "importance":
-            found[name] = _importance(said, where)
-        else:
-            whole = isinstance(said, int) and not isinstance(said, bool)
-            _require(whole and said >= 1, f"keys.{name} must be an integer of at least 1, not {said!r}", "", where)
-            found[name] = said
-    return found
-
-
-def _importance(value: Any, where: str) -> dict[str, float]:
-    example = "importance = {AGE = 2}; the larger, the rarer it is suppressed"
-    _require(isinstance(value, Mapping), f"keys.importance must be a table, not {value!r}", example, where)
-    least, most = 1 / _MOST_IMPORTANT, _MOST_IMPORTANT
-    for name, cost in value.items():
-        _require(
-            isinstance(name, str) and _is_number(cost) and least <= cost <= most,
-            f"keys.importance.{name} must be a number from {least:g} to {most:g}, not {cost!r}",
-            example,
-            where,
-        )
-    return {name: float(cost) for name, cost in value.items()}
-
-
-_CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
-    "roles": _roles,
-    "missing": _missing,
-    "allow": _strings,
-    "limits": _limits,
-    "nominal": _nominal,
-    "numeric": _numeric,
-    "reweight": _reweight,
-    "ordinal": _ordinal,
-    "quasi_identifiers": _quasi_identifiers,
-    "params": _params,
-    "documents": _documents,
-    "levels": levels_from,
-    "format_options": _format_options,
-    "register": _register,
-    "recode": _recode,
-    "keys": _keys,
-    "pram": _pram,
-    "swap": _swap,
-    "allow_lost": lambda value, where: _strings(value, where, "allow_lost"),
-    "member_order": lambda value, where: None if value is None else _member_order(value, where),
-    # a path in a file of settings starts at its folder
-    "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,
-    "secret": lambda value, where: None if value is None else secret_from(value, where),
-}
-
-
-def _require(condition: bool, what: str, hint: str = "", where: str = "") -> None:
+def _require(condition: bool, what: str, hint: str = "") -> None:
     if not condition:
-        raise UsageError(what, where=where, hint=hint)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
-
-
-def _integer(name: str, value: object) -> None:
-    _require(
-        isinstance(value, int) and not isinstance(value, bool),
-        f"{name} must be an integer, not {value!r}",
-        _as_integer(name, value),
-    )
-
-
-def _as_integer(name: str, value: object) -> str:
-    """Say how to write a setting that is meant to be an integer."""
-    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
-    return f"write {name} = {int(value)}" if whole and isinstance(value, float | str) else ""
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    _require(value in allowed, f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        raise UsageError(what, hint=hint)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Literal
@@ -205,3 +206,13 @@ class ResourceError(MasktronError, RuntimeError):
     """An engine had not the time or the memory that it takes."""
 
     exit_code = Exit.RESOURCES
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the closest of the known names, or lists them all."""
+    names = list(known)
+    same = [known for known in names if known.casefold() == name.casefold()]
+    close = same or difflib.get_close_matches(name, names, n=3)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    return "known: " + ", ".join(names) if names else ""

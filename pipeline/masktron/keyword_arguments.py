@@ -8,88 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from enum import Enum
-from functools import wraps
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from itertools import groupby
-from types import MappingProxyType
-from typing import Any
 
-from masktron.errors import MasktronError
+from masktron.declared import Form
 
-_TOLD = ("notes", "losses", "problems", "not_checked", "obstacle")
-"""Attributes of results that are sentences, or one."""
-
-
-class _Form(Enum):
-    """How Python takes what an option says."""
-
-    VALUE = "value"
-    LIST = "list"
-    MAPPING = "mapping"
-    MAPPING_TO_LISTS = "mapping to lists"
-
-
-KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
-    {
-        **{name: (name.replace("-", "_"), _Form.VALUE) for name in (
-            "record", "format", "phase", "record-id", "secret", "metadata", "original", "manifest", "method",
-            "aggregator", "to", "seed", "grouping", "group-size-vars", "invalid", "max-observed-share",
-            "max-block-records", "workers", "rare-units", "protect", "unit-records", "memory", "executor",
-            "scheduler", "on-refusal", "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
-            "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
-            "rules-out", "key-k", "suppressed", "loss", "write",
-        )},
-        "class": ("class_field", _Form.VALUE),
-        "from": ("start", _Form.VALUE),
-        **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "methods", "seeds")},
-        **{name: (name.replace("-", "_"), _Form.LIST) for name in (
-            "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "member-order",
-            "reweight",
-        )},
-        "swap": ('swap["regions"]', _Form.LIST),
-        "quasi-identifier": ("quasi_identifiers", _Form.LIST),
-        "role": ("roles", _Form.MAPPING),
-        "document": ("documents", _Form.MAPPING),
-        "table": ("tables", _Form.MAPPING),
-        "original-table": ("original_tables", _Form.MAPPING),
-        "format-option": ("format_options", _Form.MAPPING),
-        "to-option": ("to_options", _Form.MAPPING),
-        "limit": ("limits", _Form.MAPPING),
-        "param": ("params", _Form.MAPPING),
-        "rename": ("rename", _Form.MAPPING),
-        "recode": ("recode", _Form.MAPPING),
-        "hierarchy": ("hierarchies", _Form.MAPPING),
-        "importance": ("importance", _Form.MAPPING),
-        "diversity": ("diversity", _Form.MAPPING),
-        "pram": ("pram", _Form.MAPPING),
-        "max-failures": ("max_failures", _Form.MAPPING),
-        "missing": ("missing", _Form.MAPPING_TO_LISTS),
-        "ordinal": ("ordinal", _Form.MAPPING_TO_LISTS),
-    }
-)  # fmt: skip
-"""Options with a value."""
-SWITCHES: Mapping[str, str] = MappingProxyType(
-    {
-        "shuffle": 'order="random"',
-        "keep-order": 'order="keep"',
-        **{
-            name: f"{name.replace('-', '_')}=True"
-            for name in (
-                "keep-missing",
-                "same-order",
-                "allow-empty",
-                "release-safe",
-                "replace",
-                "dry-run",
-                "header",
-                "resume",
-            )
-        },
-    }
-)
-"""Options without one."""
 _PROSE = (
     "and|are|as|below|for|gives?|has|if|in|is|it|means|(?<!aggregator )mean|names?|of|or|says?|shows?|tells?|that|to|"
     "with|would|writes?"
@@ -126,14 +51,15 @@ def _pieces(text: str) -> list[str]:
     at = 0
     while (one := _OPTION.search(text, at)) is not None:
         name = one["name"]
-        value = one["value"] if name in KEYWORDS else None
+        keyword = keywords().get(name)
+        value = one["value"] if keyword is not None and keyword[1] is not Form.SWITCH else None
         at = one.end() if value is not None else one.end("name")
-        if name in KEYWORDS or name in SWITCHES:
+        if keyword is not None:
             found.append((name, value, one.start(), at))
     pieces, at = [], 0
     for several in _runs(text, found):
         name, _, start, _ = several[0]
-        pieces += [text[at:start], SWITCHES.get(name) or _argument(name, [value for _, value, _, _ in several])]
+        pieces += [text[at:start], _argument(name, [value for _, value, _, _ in several])]
         at = several[-1][3]
     return [*pieces, text[at:]]
 
@@ -149,17 +75,19 @@ def _runs(text: str, found: list[tuple[str, str | None, int, int]]) -> list[list
 
 
 def _argument(name: str, given: list[str | None]) -> str:
-    keyword, form = KEYWORDS[name]
+    keyword, form = keywords()[name]
+    if form is Form.SWITCH:
+        return keyword
     values = [_unquoted(value) for value in given if value is not None]
     if not values:
         return f"{keyword}="
     pairs = [value.partition("=") for value in values]
-    mapping = form in (_Form.MAPPING, _Form.MAPPING_TO_LISTS) and all(equals for _, equals, _ in pairs)
-    if mapping and form is _Form.MAPPING:
+    mapping = form in (Form.TABLE, Form.LISTS) and all(equals for _, equals, _ in pairs)
+    if mapping and form is Form.TABLE:
         return f"{keyword}={{{', '.join(f'{_text(key)}: {_value(value)}' for key, _, value in pairs)}}}"
     if mapping:
         return f"{keyword}={{{', '.join(f'{_text(key)}: {_list(value.split(","))}' for key, _, value in pairs)}}}"
-    return f"{keyword}={_value(values[-1]) if form is _Form.VALUE else _list(values)}"
+    return f"{keyword}={_value(values[-1]) if form is Form.VALUE else _list(values)}"
 
 
 def _unquoted(value: str) -> str:
@@ -183,42 +111,9 @@ def _text(text: str) -> str:
     return f'"{text}"' if '"' not in text else repr(text)
 
 
-def told_in_python[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function speak of keyword arguments, in its errors and in the sentences of its result.
-
-    Parameters
-    ----------
-    function : callable
-        Of the interface; it returns a dataclass, such as `masktron.results.MaskResult`.
-    """
-
-    @wraps(function)
-    def telling(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            result = function(*args, **kwargs)
-        except MasktronError as error:
-            error.what, error.hint = in_python(error.what), in_python(error.hint)
-            error.args = (error.what,)
-            raise
-        return _told(result)
-
-    return telling
-
-
-def _sentence(said: Any) -> Any:
-    """Return a sentence, or what holds some, in the words of Python."""
-    if isinstance(said, str):
-        return in_python(said)
-    texts = {one.name: getattr(said, one.name) for one in fields(said) if one.name in ("what", "hint")}
-    return replace(said, **{name: in_python(text) for name, text in texts.items()})
-
-
-def _told[R](result: R) -> R:
-    if not is_dataclass(result) or isinstance(result, type):
-        return result
-    known: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result) if one.name in _TOLD}
-    changed = {
-        name: in_python(said) if isinstance(said, str) else said and tuple(map(_sentence, said))
-        for name, said in known.items()
-    }
-    return replace(result, **changed) if changed != known else result
+@cache
+def keywords() -> Mapping[str, tuple[str, Form]]:
+    """Return the keyword of each option, without its dashes, and the form in which it takes values."""
+    # commands stand above whoever words a result, and say what they take
+    found: Mapping[str, tuple[str, Form]] = import_module("masktron.commands.offered").keywords()
+    return found

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from os import PathLike
+from dataclasses import dataclass
+from dataclasses import field as part
 from pathlib import Path
-from typing import Any
+
+import attrs
+from attrs import field
+from attrs.converters import optional
 
 from masktron.addresses import is_address, path_of
+from masktron.declared import Trust, WrongValue, checked, declared, declared_in
 from masktron.errors import UsageError
-from masktron.trust import FORMAT_OPTIONS, HARMLESS, NAMED_ONLY, declared, one_file, trust_of
+from masktron.setting_values import format_options, place, switch, text
+from masktron.trust import FORMAT_OPTIONS, one_file
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _EXAMPLE = '[levels.Household] key = "HID" and [levels.Person] data = "persons.csv"'
@@ -19,7 +24,16 @@ _OF_TABLES = ("data", "out", "format", "format_options")
 """What is said of a table of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+def _columns(given: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
+    listed = () if given is None else (given,) if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple) or not all(isinstance(one, str) and one for one in listed):
+        raise WrongValue(f" must be a column, or a list of columns, not {given!r}")
+    if len(set(listed)) < len(listed):
+        raise WrongValue(" names a column twice")
+    return tuple(listed)
+
+
+@attrs.define(frozen=True, field_transformer=checked)
 class LevelSetting:
     """What is said of one level of nested records that stand in tables.
 
@@ -50,16 +64,36 @@ class LevelSetting:
     """
 
     name: str
-    key: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    parent: str = field(default="", metadata=HARMLESS)
-    parent_key: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    data: Path | None = field(default=None, metadata=declared(files=one_file, option="--table {}=FILE"))
-    out: Path | None = field(default=None, metadata=NAMED_ONLY)
-    same_table: bool = field(default=False, metadata=HARMLESS)
-    fields: tuple[str, ...] | None = field(default=None, metadata=HARMLESS)
-    format: str | None = field(default=None, metadata=HARMLESS)
-    format_options: Mapping[str, str] = field(default_factory=dict, metadata=FORMAT_OPTIONS)
-    numbered: tuple[str, ...] = ()
+    key: tuple[str, ...] = field(
+        default=(), converter=_columns, metadata=declared("Columns that tell records apart.")
+    )
+    parent: str = field(default="", converter=text, metadata=declared("The level above."))
+    parent_key: tuple[str, ...] = field(
+        default=(), converter=_columns, metadata=declared("Columns that hold the key of the record above.")
+    )
+    data: Path | None = field(
+        default=None,
+        converter=optional(place),
+        metadata=declared("Its table.", trust=Trust(files=one_file, instead="--table {}=FILE")),
+    )
+    out: Path | None = field(
+        default=None,
+        converter=optional(place),
+        metadata=declared("Where the table of a release goes.", trust=Trust(named_only=True, files=one_file)),
+    )
+    same_table: bool = field(
+        default=False, converter=switch, metadata=declared("Whether it stands in the table of the level above.")
+    )
+    fields: tuple[str, ...] | None = field(
+        default=None,
+        converter=optional(_columns),
+        metadata=declared("Columns of its own, where the level below has others."),
+    )
+    format: str | None = field(default=None, converter=optional(text), metadata=declared("The format of its table."))
+    format_options: Mapping[str, str] = field(
+        factory=dict, converter=format_options, metadata=declared("What the format is told.", trust=FORMAT_OPTIONS)
+    )
+    numbered: tuple[str, ...] = field(default=(), converter=_columns)
 
 
 type LevelSettings = Mapping[str, LevelSetting]
@@ -70,22 +104,20 @@ type LevelSettings = Mapping[str, LevelSetting]
 class GivenTables:
     """Tables that somebody names of a masked file and of its original, by level, where they lie elsewhere."""
 
-    masked: Mapping[str, Path] = field(default_factory=dict)
-    original: Mapping[str, Path] = field(default_factory=dict)
+    masked: Mapping[str, Path] = part(default_factory=dict)
+    original: Mapping[str, Path] = part(default_factory=dict)
 
 
 NO_TABLES = GivenTables()
 
 
-def levels_from(value: object, where: str) -> LevelSettings:
+def levels_from(value: object) -> LevelSettings:
     """Read the levels of the settings.
 
     Parameters
     ----------
     value : mapping of str to mapping
         By the name of a level, what is said of it; or levels as this function returns them.
-    where : str
-        The file of settings, in whose folder the files lie; empty where there is none.
 
     Raises
     ------
@@ -93,9 +125,9 @@ def levels_from(value: object, where: str) -> LevelSettings:
         They are not a table of tables, or say what does not go together.
     """
     if not isinstance(value, Mapping):
-        raise UsageError(f"levels must be a table of levels, not {value!r}", where=where, hint=f"such as {_EXAMPLE}")
-    found = {str(name): _level(name, said, where) for name, said in value.items()}
-    return _ordered(found, where) if found else {}
+        raise UsageError(f"levels must be a table of levels, not {value!r}", hint=f"such as {_EXAMPLE}")
+    found = {str(name): _level(name, said) for name, said in value.items()}
+    return _ordered(found) if found else {}
 
 
 def with_tables(
@@ -135,18 +167,18 @@ def with_tables(
 def _with_table(one: LevelSetting, table: Path, *, keep_format: bool) -> LevelSetting:
     alike = one.data is not None and table.suffix.lower() == one.data.suffix.lower()
     if keep_format and alike and not is_address(str(table)) and not is_address(str(one.data)):
-        return replace(one, data=table)
-    return replace(one, data=table, format=None, format_options={})
+        return attrs.evolve(one, data=table)
+    return attrs.evolve(one, data=table, format=None, format_options={})
 
 
-def parse_tables(assignments: Iterable[str], option: str = "--table") -> dict[str, Path]:
+def tables_given(option: str, texts: Iterable[str]) -> dict[str, Path]:
     """Read ``LEVEL=FILE`` options; an address may stand for the file.
 
     Parameters
     ----------
-    assignments : iterable of str
     option : str
         Its name, for messages.
+    texts : iterable of str
 
     Raises
     ------
@@ -154,16 +186,16 @@ def parse_tables(assignments: Iterable[str], option: str = "--table") -> dict[st
         An assignment is not of that form, or a level is given twice.
     """
     found: dict[str, Path] = {}
-    for assignment in assignments:
-        name, equals, place = assignment.partition("=")
-        if not (name and equals and place):
+    for assignment in texts:
+        level, equals, file = assignment.partition("=")
+        if not (level and equals and file):
             raise UsageError(
                 f"{option} {assignment!r} is not of the form LEVEL=FILE",
                 hint=f"for example {option} Person=persons.csv",
             )
-        if name in found:
-            raise UsageError(f"{option} gives {name!r} two tables", hint="keep one of them")
-        found[name] = path_of(place)
+        if level in found:
+            raise UsageError(f"{option} gives {level!r} two tables", hint="keep one of them")
+        found[level] = path_of(file)
     return found
 
 
@@ -211,75 +243,29 @@ def _released(one: LevelSetting, removed: frozenset[str], *, joins: bool) -> Lev
         None if one.fields is None else tuple(name for name in one.fields if name not in removed or name in one.key)
     )
     if joins:
-        return replace(one, numbered=tuple(dict.fromkeys((*one.numbered, *gone))), fields=kept)
-    return replace(one, key=tuple(name for name in one.key if name not in gone), fields=kept)
+        return attrs.evolve(one, numbered=tuple(dict.fromkeys((*one.numbered, *gone))), fields=kept)
+    return attrs.evolve(one, key=tuple(name for name in one.key if name not in gone), fields=kept)
 
 
-def _level(name: object, said: object, where: str) -> LevelSetting:
+def _level(name: object, said: object) -> LevelSetting:
     if isinstance(said, LevelSetting):
         return said
     setting = f"levels.{name}"
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(
-            f"levels: {name!r} cannot be the name of an element", where=where, hint=f"such as {_EXAMPLE}"
-        )
+        raise UsageError(f"levels: {name!r} cannot be the name of an element", hint=f"such as {_EXAMPLE}")
     if not isinstance(said, Mapping):
-        raise UsageError(f"{setting} must be a table, not {said!r}", where=where, hint=f"such as {_EXAMPLE}")
-    known = [*trust_of(LevelSetting)]
+        raise UsageError(f"{setting} must be a table, not {said!r}", hint=f"such as {_EXAMPLE}")
+    known = [*declared_in(LevelSetting)]
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
-        raise UsageError(f"{setting} has no setting {strange[0]!r}", where=where, hint=f"it has {', '.join(known)}")
-    same = said.get("same_table", False)
-    if not isinstance(same, bool):
-        raise UsageError(f"{setting}.same_table must be true or false, not {same!r}", where=where)
-    own = said.get("fields")
-    return LevelSetting(
-        name,
-        key=_columns(f"{setting}.key", said.get("key"), where),
-        parent=_text(f"{setting}.parent", said.get("parent"), where) or "",
-        parent_key=_columns(f"{setting}.parent_key", said.get("parent_key"), where),
-        data=_path(f"{setting}.data", said.get("data"), where),
-        out=_path(f"{setting}.out", said.get("out"), where),
-        same_table=same,
-        fields=None if own is None else _columns(f"{setting}.fields", own, where),
-        format=_text(f"{setting}.format", said.get("format"), where),
-        format_options=_options(f"{setting}.format_options", said.get("format_options"), where),
-        numbered=_columns(f"{setting}.numbered", said.get("numbered"), where),
-    )
+        raise UsageError(f"{setting} has no setting {strange[0]!r}", hint=f"it has {', '.join(known)}")
+    given = {key: one for key, one in said.items() if key != "name" and one is not None}
+    try:
+        return LevelSetting(name, **given)
+    except UsageError as error:
+        raise UsageError(f"{setting}.{error.what}", hint=error.hint) from None
 
 
-def _columns(setting: str, value: object, where: str) -> tuple[str, ...]:
-    given = [] if value is None else [value] if isinstance(value, str) else value
-    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and one for one in given):
-        raise UsageError(f"{setting} must be a column, or a list of columns, not {value!r}", where=where)
-    if len(set(given)) < len(given):
-        raise UsageError(f"{setting} names a column twice", where=where)
-    return tuple(given)
-
-
-def _text(setting: str, value: object, where: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"{setting} must be a name, not {value!r}", where=where)
-    return value or None
-
-
-def _path(setting: str, value: object, where: str) -> Path | None:
-    if value is None or isinstance(value, Path):
-        return value if value is None or is_address(str(value)) else Path(where).parent / value
-    if not isinstance(value, str | PathLike) or not str(value):
-        raise UsageError(f"{setting} must be a file, or the address of a table, not {value!r}", where=where)
-    text = str(value)
-    # a path in a file of settings starts at its folder
-    return path_of(text) if is_address(text) else Path(where).parent / path_of(text)
-
-
-def _options(setting: str, value: object, where: str) -> dict[str, str]:
-    given: Any = {} if value is None else value
-    if not isinstance(given, Mapping) or not all(isinstance(one, str | int | float) for one in given.values()):
-        raise UsageError(f"{setting} must be a table NAME = value, not {value!r}", where=where)
-    return {str(name): str(one).lower() if isinstance(one, bool) else str(one) for name, one in given.items()}
-
-
-def _ordered(given: Mapping[str, LevelSetting], where: str) -> LevelSettings:
+def _ordered(given: Mapping[str, LevelSetting]) -> LevelSettings:
     """Return levels with the parents that they leave out, the top first, each before those within it."""
     tops = [name for name, one in given.items() if not (one.parent or one.data is not None or one.same_table)]
     if len(tops) != 1:
@@ -287,7 +273,6 @@ def _ordered(given: Mapping[str, LevelSetting], where: str) -> LevelSettings:
         raise UsageError(
             f"levels: one level is that of the data, and {said} {'neither' if tops else 'a'} data, parent "
             f"{'nor' if tops else 'or'} same_table",
-            where=where,
             hint=f"such as {_EXAMPLE}",
         )
     named = {name: _with_parent(one, tops[0]) for name, one in given.items()}
@@ -297,31 +282,28 @@ def _ordered(given: Mapping[str, LevelSetting], where: str) -> LevelSettings:
         if not ready:
             raise UsageError(
                 f"levels.{waiting[0].name}: the parent {waiting[0].parent!r} is no level above it",
-                where=where,
                 hint=f"the levels are {', '.join(named)}",
             )
         for one in ready:
-            found[one.name] = _with_parent_key(one, found[one.parent], where)
+            found[one.name] = _with_parent_key(one, found[one.parent])
     if len(found) < 2:
         raise UsageError(
             "levels: a single level is no nested file",
-            where=where,
             hint=f"name the level within it, such as {_EXAMPLE}; or leave [levels] out",
         )
-    _require_sense(found, where)
+    _require_sense(found)
     return found
 
 
 def _with_parent(one: LevelSetting, top: str) -> LevelSetting:
-    return one if one.name == top or one.parent else replace(one, parent=top)
+    return one if one.name == top or one.parent else attrs.evolve(one, parent=top)
 
 
-def _with_parent_key(one: LevelSetting, parent: LevelSetting, where: str) -> LevelSetting:
+def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
     """Return a level with the columns that join it; they are called as in the level above where nobody says."""
     if not parent.key:
         raise UsageError(
             f"levels.{parent.name} has no key, and {one.name} stands in it",
-            where=where,
             hint=f'name the column that tells a {parent.name} from others: key = "HID"',
         )
     if one.same_table:
@@ -331,34 +313,29 @@ def _with_parent_key(one: LevelSetting, parent: LevelSetting, where: str) -> Lev
         raise UsageError(
             f"levels.{one.name}.parent_key has {len(columns)} columns for the {len(parent.key)} of the key of "
             f"{parent.name}",
-            where=where,
         )
-    return replace(one, parent_key=columns)
+    return attrs.evolve(one, parent_key=columns)
 
 
-def _require_sense(levels: LevelSettings, where: str) -> None:
+def _require_sense(levels: LevelSettings) -> None:
     """Refuse levels that have no table, or say of it what is not there."""
     within = [one.parent for one in levels.values() if one.same_table]
     for one in levels.values():
         setting = f"levels.{one.name}"
         if one.parent and (one.data is None) != one.same_table:
             what = "stands in the same table and has data" if one.same_table else "has neither data nor same_table"
-            raise UsageError(f"{setting} {what}", where=where, hint="name its file as data, or say same_table = true")
+            raise UsageError(f"{setting} {what}", hint="name its file as data, or say same_table = true")
         if one.same_table and one.parent_key:
             raise UsageError(
                 f"{setting} stands in the table of {one.parent} and has a parent_key",
-                where=where,
                 hint=f"leave it out: the key of {one.parent} says which rows belong together",
             )
         if one.data is None and (idle := [name for name in _OF_TABLES if getattr(one, name)]):
-            raise UsageError(f"{setting}.{idle[0]} is given, and it has no table of its own", where=where)
+            raise UsageError(f"{setting}.{idle[0]} is given, and it has no table of its own")
         if within.count(one.name) > 1:
-            raise UsageError(
-                f"{setting}: two levels are rows of its table", where=where, hint="a row holds one of each level"
-            )
+            raise UsageError(f"{setting}: two levels are rows of its table", hint="a row holds one of each level")
         if one.fields is not None and one.name not in within:
             raise UsageError(
                 f"{setting}.fields is given, and no level below stands in its table",
-                where=where,
                 hint="leave it out: all columns of its rows are its own",
             )

@@ -12,8 +12,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import ALL_FIELDS, Config, Kind, Role, did_you_mean
-from masktron.errors import DocumentError, UsageError
+from masktron.config import Config, Kind, Role
+from masktron.errors import DocumentError, UsageError, did_you_mean
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Column, Records, Status
 

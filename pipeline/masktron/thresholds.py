@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -73,20 +73,3 @@ def thresholds(table: object) -> dict[str, Threshold]:
     if not isinstance(table, Mapping) or not all(isinstance(rule, str) for rule in table):
         raise UsageError(f"max_failures must be a table RULE = bound, not {table!r}", hint=_HINT)
     return {rule: bound if isinstance(bound, Threshold) else threshold(bound, rule) for rule, bound in table.items()}
-
-
-def parse_thresholds(assignments: Iterable[str]) -> dict[str, Threshold]:
-    """Read ``RULE=N`` and ``RULE=P%`` options; of several for one rule the last counts.
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form.
-    """
-    found: dict[str, Threshold] = {}
-    for assignment in assignments:
-        rule, equals, bound = assignment.rpartition("=")
-        if not equals or not rule:
-            raise UsageError(f"{assignment!r} is not of the form RULE=N or RULE=P%", hint=_HINT)
-        found[rule] = threshold(bound, rule)
-    return found

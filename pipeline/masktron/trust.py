@@ -1,7 +1,7 @@
 """What files may do that the user did not name: settings found in the working folder, and manifests of others.
 
-Each setting declares it in the metadata of its dataclass field. A field without a declaration is no setting: no file
-and no keyword can set it. So a new setting has to say what a file that nobody named may do with it.
+Each setting declares it: see `masktron.declared.Declared`. A field without a declaration is no setting: no file and
+no keyword can set it.
 """
 
 from __future__ import annotations
@@ -9,48 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from masktron.addresses import AddressPath, is_address
+import attrs
 
-_TRUST = "trust"
+from masktron.addresses import AddressPath, is_address
+from masktron.declared import Trust, declared_in
+
 PARTS_OF_FILES = frozenset({"query", "range", "sheet", "table"})
 """Options of formats that choose what is read of a file: `TableFormat.choosing` of all formats."""
 _LONGEST = 200
 """Characters of a path that messages show."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """What a file that the user did not name may do with a setting.
-
-    Attributes
-    ----------
-    named_only : bool
-        Nothing. The setting decides where a run works, what it writes or which secret it reads.
-    files : callable or None
-        From a value and a function, the same value with other files. The function gets each file that the value names
-        and its place below the setting, such as ``codes.xml``. They have to lie in the folder of the file that names
-        them.
-    option : str
-        The option that names such a file instead, with ``{}`` for the place, or for the level that has the setting.
-    weakens : callable or None
-        From a value, the part that relaxes what a result is judged by; something false where no part does.
-    levels : type or None
-        Declares what each table in the value may hold.
-    named_parts : tuple of str
-        Entries of the value, a table, that are as `named_only`.
-    """
-
-    named_only: bool = False
-    files: Callable[[Any, Callable[[str, Path], Path]], Any] | None = None
-    option: str = ""
-    weakens: Callable[[Any], Any] | None = None
-    levels: type | None = None
-    named_parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +43,7 @@ class ReadFile:
     option: str
 
 
-def declared(**trust: Any) -> Mapping[str, Trust]:
-    """Return the metadata of a field that is a setting; the arguments are those of `Trust`."""
-    return {_TRUST: Trust(**trust)}
-
-
-HARMLESS = declared()
-"""A file that was found may set it, and nobody needs to know."""
-NAMED_ONLY = declared(named_only=True)
-FORMAT_OPTIONS = declared(
+FORMAT_OPTIONS = Trust(
     weakens=lambda options: {name: said for name, said in options.items() if name in PARTS_OF_FILES},
     named_parts=("query",),
 )
@@ -87,8 +51,8 @@ FORMAT_OPTIONS = declared(
 
 
 def trust_of(kind: type) -> dict[str, Trust]:
-    """Return what each setting of a dataclass declares."""
-    return {one.name: one.metadata[_TRUST] for one in fields(kind) if _TRUST in one.metadata}
+    """Return what a file that nobody named may do with each setting of a class."""
+    return {name: one.trust for name, one in declared_in(kind).items()}
 
 
 def named_only_in(table: Mapping[str, Any], kind: type) -> Iterator[tuple[str, ...]]:
@@ -140,12 +104,12 @@ def relocated[T](settings: T, moved: Callable[[ReadFile], Path], within: tuple[s
     held: Any = settings
     changes: dict[str, Any] = {}
     for name, trust in trust_of(type(held)).items():
-        value, way, option = getattr(held, name), (*within, name), trust.option
+        value, way, option = getattr(held, name), (*within, name), trust.instead
         if trust.files is not None:
             changes[name] = trust.files(value, partial(_moved, moved, way, option))
         if trust.levels is not None:
             changes[name] = {level: relocated(one, moved, (*way, level)) for level, one in value.items()}
-    changed: T = replace(held, **changes)
+    changed: T = attrs.evolve(held, **changes)
     return changed
 
 

@@ -18,8 +18,8 @@ import pytest
 
 import masktron.__main__
 from cli_runner import Runner
-from masktron.cli import main
-from masktron.cli.tune import _exit
+from masktron.commands.line import main
+from masktron.commands.tune import _exit
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.results import TuneCandidate, TuneResult
 from schema_files import conforms
@@ -185,7 +185,7 @@ def test_the_budget_counts_from_the_start_of_the_process(
         patch.setattr(masktron.__main__, "open_standard_streams", lambda: None)
         patch.setattr(masktron.__main__, "import_nothing_from_here", lambda: None)
         patch.setattr("masktron.__main__.time.monotonic", lambda: 5.0)
-        patch.setattr("masktron.cli.main", begun.append)
+        patch.setattr("masktron.commands.line.main", begun.append)
         masktron.__main__.start()
     assert begun == [5.0]
     monkeypatch.setattr("cli_runner.main", lambda: main(time.monotonic() - 100))

@@ -10,9 +10,11 @@ import pytest
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, write_data, write_rules
+from masktron.config import Config
+from masktron.declared import declared_in
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Finding
-from masktron.thresholds import Threshold, parse_thresholds, threshold
+from masktron.thresholds import Threshold, threshold, thresholds
 from report_files import write_pair
 
 REPORTS = ("svrl", "csv", "json", "sarif", "junit")
@@ -51,14 +53,19 @@ def test_what_is_no_threshold(value: object) -> None:
         threshold(value, "R1")
 
 
-def test_options_are_read_from_the_right(tmp_path: Path) -> None:
-    assert parse_thresholds(["a=b=3", "c=0.5%", "c=2"]) == {
+def given(*texts: str) -> object:
+    """Return what options give."""
+    return declared_in(Config)["max_failures"].collected("max_failures", texts)
+
+
+def test_options_are_read_from_the_right() -> None:
+    assert thresholds(given("a=b=3", "c=0.5%", "c=2")) == {
         "a=b": Threshold(Fraction(3), False, "3"),
         "c": Threshold(Fraction(2), False, "2"),
     }
     for wrong in ("R1", "=3", "3"):
         with pytest.raises(UsageError):
-            parse_thresholds([wrong])
+            thresholds(given(wrong))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import Outcome, Runner, numbers, write_data, write_rules
-from masktron.cli import main
+from masktron.commands.line import main
 from masktron.errors import Exit
 
 OF_A_RECORD = "48151623"
@@ -54,6 +54,6 @@ def test_the_traceback_is_shown_where_somebody_asks_for_it(
             main()
         assert stop.value.code == Exit.FAULT
         told = capsys.readouterr().err
-        assert "this is a fault of masktron: ValueError in masktron/cli/doctor.py:" in told
+        assert "this is a fault of masktron: ValueError in masktron/commands/doctor.py:" in told
         assert ("Traceback (most recent call last)" in told) is shown
         assert (OF_A_RECORD in told) is shown

@@ -9,8 +9,9 @@ import pytest
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
-from masktron.config import Config, found_config, load_config
+from masktron.config import Config
 from masktron.errors import UsageError
+from masktron.settings_file import found_config, load_config
 
 
 @pytest.fixture

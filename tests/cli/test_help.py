@@ -6,56 +6,50 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 from cli_runner import Runner
-from masktron import cli
-from masktron.cli.help_pages import ELSE, OF_COMMANDS, OF_OPTIONS, named_page, page_of_error, page_of_usage
-from masktron.cli.help_text import PANELS, PanelError, panel_of
+from masktron.commands import COMMANDS
+from masktron.commands.help_pages import ELSE, named_page, of_options, page_of_error, page_of_usage
+from masktron.commands.offered import Offered, offered
+from masktron.declared import PANELS
 from masktron.errors import UsageError
 from paths import DOCS
 
-NAMES = [command.__name__ for command, _ in cli.COMMANDS]
 
-
-def options_of(name: str) -> list[list[str]]:
-    """Return the spellings of the options of a command that are shown."""
-    parameters = get_command(cli.app).commands[name].params
-    return [one.opts for one in parameters if one.param_type_name == "option" and not one.hidden]
+def options_of(name: str) -> list[Offered]:
+    """Return the options of a command."""
+    return [one for one in offered(COMMANDS[name].kind) if one.spellings]
 
 
 @pytest.mark.few(5)
-@pytest.mark.parametrize("name", ["", *NAMES])
+@pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_help_fits_80_columns_and_names_no_types(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = Runner(capsys, whole=False)(*[name] * bool(name), "--help").out
     assert max(map(len, told.splitlines())) <= 80
     assert not re.search(r"<[A-Za-z]+>|\{[A-Z]+\}", told)
-    for spellings in options_of(name) if name else ():
-        assert all(spelling in told for spelling in spellings)
+    for one in options_of(name) if name else ():
+        assert all(spelling in told for spelling in one.spellings)
 
 
 @pytest.mark.few(5)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_options_stand_in_panels_from_common_to_rare(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = Runner(capsys, whole=False)(name, "--help").out
     titles = [title for title in re.findall(r"╭─ ([\w ]+) ─", told) if title != "Arguments"]
     assert titles == [panel for panel in PANELS if panel in titles]
     assert titles[-1] == "Output"
-    required = {one.opts[0] for one in get_command(cli.app).commands[name].params if one.required}
     for title in titles:
         body = told.split(f"╭─ {title} ─")[1].split("╰")[0]
         shown = re.findall(r"^│ (--?[a-z-]+)", body, re.MULTILINE)
-        needed = [one for one in shown if one in required]
-        places = [PANELS[title].index(one) for one in shown if one in PANELS[title] and one not in needed]
-        assert places == sorted(places)
+        own = [one for one in options_of(name) if one.panel == title]
+        needed = [one.spellings[0] for one in own if one.required]
         assert shown[: len(needed)] == needed
+        assert {*shown} - {"--help"} == {one.spellings[0] for one in own}
 
 
-def test_an_option_without_a_panel_is_an_error() -> None:
-    names = [option for options in PANELS.values() for option in options]
-    assert len(names) == len({*names})
-    with pytest.raises(PanelError):
-        panel_of("mask", ["--nowhere"])
+def test_every_option_has_a_panel() -> None:
+    for name in COMMANDS:
+        assert [one for one in options_of(name) if one.panel not in PANELS] == []
 
 
 def test_words_in_brackets_are_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,13 +59,14 @@ def test_words_in_brackets_are_not_lost(capsys: pytest.CaptureFixture[str]) -> N
     assert "[default: 5]" in told
 
 
-@pytest.mark.full
 def test_every_page_that_an_error_can_name_is_there() -> None:
-    assert {*OF_COMMANDS} <= {*NAMES}
-    known = {option for name in NAMES for spellings in options_of(name) for option in spellings}
-    assert {*OF_OPTIONS} <= known
-    for page in {ELSE, *OF_COMMANDS.values(), *OF_OPTIONS.values()}:
+    for page in pages():
         assert (DOCS / f"{page}.md").is_file(), page
+
+
+def pages() -> set[str]:
+    """Return the pages that errors name."""
+    return {ELSE, "installing", *(listed.page for listed in COMMANDS.values()), *of_options().values()}
 
 
 @pytest.mark.parametrize(
@@ -107,8 +102,7 @@ def said(page: str) -> str:
 
 
 def test_pages_are_named_by_the_titles_that_they_have() -> None:
-    pages = {ELSE, "installing", *OF_COMMANDS.values(), *OF_OPTIONS.values()}
-    for page in pages:
+    for page in pages():
         assert named_page(page) == said(page)
 
 
@@ -139,4 +133,4 @@ def test_an_error_that_names_a_page_gets_no_other_one() -> None:
 def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     done = Runner(capsys, whole=False)("completion", shell)
     assert done.code == 0
-    assert f"complete_{shell}" in done.out
+    assert "_masktron_completion" in done.out

@@ -29,7 +29,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """The program on the path, and nobody's own settings of shells."""
     program = tmp_path / "bin" / "masktron"
     program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom masktron.cli import main\nmain()\n")
+    program.write_text(f"#!{sys.executable}\nfrom masktron.commands.line import main\nmain()\n")
     program.chmod(0o700)
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     home = str(tmp_path)

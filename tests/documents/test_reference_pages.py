@@ -9,7 +9,7 @@ import pytest
 
 import masktron
 from masktron import errors
-from masktron.cli import COMMANDS
+from masktron.commands import COMMANDS
 from masktron.config import Config
 from masktron.figures import NAMES
 from masktron.methods import ALL
@@ -35,9 +35,8 @@ def made(maker: Any) -> dict[str, str]:
 
 def test_each_command_has_a_page_with_its_options(made: dict[str, str]) -> None:
     assert len(COMMANDS) > 20
-    for command, example in COMMANDS:
-        page = made[f"commands/{command.__name__.replace('_', '-')}"]
-        assert example in page
+    for name, listed in COMMANDS.items():
+        assert listed.example in made[f"commands/{name}"]
     assert "`--max-failures RULE=N|P%`\n: Failures that a rule may have" in made["commands/validate"]
     assert "`--out OUT.xml`, `-o OUT.xml`" in made["commands/mask"]
     assert "Default: 5." in made["commands/mask"]

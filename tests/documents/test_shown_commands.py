@@ -7,14 +7,16 @@ import shlex
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from masktron.cli import app
+from masktron.commands import COMMANDS
+from masktron.commands.offered import offered
 from pages_read import pages
 from paths import ROOT
 
-COMMANDS = vars(get_command(app))["commands"]
-OPTIONS = {name: {text for one in command.params for text in one.opts} for name, command in COMMANDS.items()}
+OPTIONS = {
+    name: {"--help", *(text for one in offered(listed.kind) for text in (*one.spellings, one.said.off))}
+    for name, listed in COMMANDS.items()
+}
 _FENCED = re.compile(r"^```([^\n]*)\n(.*?)^``` *$", flags=re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`(masktron\s[^`]+)`")
 _SHELLS = ("", "console", "bash", "sh")

@@ -213,7 +213,7 @@ def test_the_command_line_is_heard_while_saxon_is_not(tmp_path: Path) -> None:
     """Progress is drawn by another thread, which gets its turn when Saxon ends a chunk."""
     program = """
 import os, sys
-from masktron.cli import main
+from masktron.commands.line import main
 from masktron.engines.saxon_engine import silenced
 from masktron.standard_streams import open_standard_streams
 open_standard_streams()

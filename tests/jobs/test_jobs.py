@@ -17,7 +17,7 @@ import masktron
 from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from examples import FULL, examples, parts
-from masktron.config import Config, Role, load_config
+from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.mask import run_mask
@@ -28,6 +28,7 @@ from masktron.kernels.ready import kernels_kept
 from masktron.partitions.partitioner import Partitioner
 from masktron.report.rendering import tables_of
 from masktron.resources import resource
+from masktron.settings_file import load_config
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.wellformed import SMALLEST

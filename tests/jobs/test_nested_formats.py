@@ -99,7 +99,7 @@ def test_codes_that_a_file_declares_are_those_of_all_members(
     pyreadstat.write_sav(
         flat, str(tmp_path / "f.sav"), missing_ranges={"Wage": [99]}, variable_value_labels={"Wage": {99: "refused"}}
     )
-    said = levels_from({**ONE, "Household": {"key": "HID", "fields": ["Size", "Region", "Total"]}}, "")
+    said = levels_from({**ONE, "Household": {"key": "HID", "fields": ["Size", "Region", "Total"]}})
     wide = WideSource(open_source(tmp_path / "f.sav", reading=ReadOptions(levels=said)))
     codes = {one.name: dict(one.missing) for one in wide.own_variables}
     assert codes["Person.1.Wage"] == codes["Person.3.Wage"] == {"99": "refused"}

@@ -15,8 +15,9 @@ from lxml import etree
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.config import Config, load_config
+from masktron.config import Config
 from masktron.errors import DocumentError, Exit, InfeasibleError, UsageError
+from masktron.settings_file import load_config
 from plain_rows import read_rows, write_csv
 from schema_files import conforms
 

@@ -21,10 +21,12 @@ import pytest
 import masktron
 from attacks import KEY
 from cli_runner import Runner, numbers, write_data, write_rules
-from masktron.config import Config, Register, load_config
+from masktron.config import Config
 from masktron.errors import DocumentError, ReleasedBeforeError, UsageError
 from masktron.jobs import mask as mask_job
 from masktron.jobs import registered
+from masktron.setting_values import Register
+from masktron.settings_file import load_config
 from masktron.sources.opening import open_source
 from masktron.write.register_file import opened_register
 from schema_files import conforms

@@ -16,9 +16,9 @@ import pytest
 import masktron
 from cli_runner import numbers, write_rules
 from masktron.addresses import AddressPath, parse_address, path_of
-from masktron.config import Register
 from masktron.errors import DocumentError, ReleasedBeforeError
 from masktron.jobs.convert import run_convert
+from masktron.setting_values import Register
 from masktron.sources.tables import new_tables
 from masktron.sources.tables.postgresql import transaction
 from masktron.write.register_file import opened_register

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -150,7 +151,7 @@ def test_a_refusal_has_facts_and_says_what_helps(
     tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     case, raised = CASES[name], list[MasktronError]()
-    monkeypatch.setattr("masktron.cli.page_of_error", lambda error, _: raised.append(error))
+    monkeypatch.setattr("masktron.commands.line.page_of_error", lambda error, _: raised.append(error))
     data, rules = _files(tmp_path, case)
     before = {path.name for path in tmp_path.iterdir()}
     outcome = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", *shlex.split(case.options))
@@ -273,7 +274,7 @@ def test_what_helps_where_keys_are_refused() -> None:
     ]
     reads = remedies_for([RefusalFacts("keys", rules=("R1",))], RefusedRun(config))
     assert [one.settings for one in reads] == [{"allow": ["R1"]}]
-    tail = remedies_for([RefusalFacts("keys", records=3)], RefusedRun(replace(config, key_k=None, keys={})))
+    tail = remedies_for([RefusalFacts("keys", records=3)], RefusedRun(attrs.evolve(config, key_k=None, keys={})))
     assert [one.pasted for one in tail] == ["-k 3"]
     limits = remedies_for([RefusalFacts("limits", figures=("key_k",))], RefusedRun(Config(limits={"key_k": 4})))
     assert [one.pasted for one in limits] == ["--key-k 4"], "nothing that masking changes"

@@ -16,12 +16,12 @@ import pytest
 import masktron
 from attacks import KEY
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
-from masktron.config import Register
 from masktron.errors import ReleasedBeforeError, UsageError, ViolationError
 from masktron.jobs import changes, rerun
 from masktron.jobs.changes import KINDS
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.rerun import OPTIONS, ChangedInputError
+from masktron.setting_values import Register
 from masktron.versions import EFFECTS
 from masktron.write.register_file import opened_register
 from schema_files import conforms

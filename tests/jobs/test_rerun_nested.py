@@ -343,7 +343,7 @@ def test_a_table_of_the_last_release_stays(survey: Survey, tmp_path: Path) -> No
 
 def test_a_table_is_read_as_that_of_the_last_run(tmp_path: Path) -> None:
     told = {"key": "PID", "data": "persons.csv", "format": "csv", "format_options": {"delimiter": ";"}}
-    own = levels_from({"Household": {"key": "HID"}, "Person": told}, "")
+    own = levels_from({"Household": {"key": "HID"}, "Person": told})
     other = {"Person": tmp_path / "other.CSV"}
     assert with_tables(own, other, keep_format=True)["Person"].format_options == {"delimiter": ";"}
     assert with_tables(own, other)["Person"].format_options == {}

@@ -15,13 +15,14 @@ from lxml import html
 
 import masktron
 from cli_runner import write_data, write_rules
-from masktron.config import Config, config_from, load_config
+from masktron.config import Config, config_from
 from masktron.errors import Exit, InfeasibleError, OutsideLimitsError, UsageError
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.prepared import open_original
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.progress import no_progress
+from masktron.settings_file import load_config
 from masktron.shell_words import shell_word
 from plain_rows import read_rows as read
 from schema_files import conforms

@@ -14,9 +14,10 @@ from lxml import etree
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.config import Config, config_from, load_config
+from masktron.config import Config, config_from
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.jobs.key_treatments import run_keys
+from masktron.settings_file import load_config
 from plain_rows import read_rows, write_csv
 from schema_files import conforms
 

@@ -11,13 +11,15 @@ import pytest
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import methods
-from masktron.config import Config, config_from, load_config, parse_params
+from masktron.config import Config, config_from
+from masktron.declared import declared_in
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, K, Method, RecordContext
 from masktron.methods.chosen import chosen
 from masktron.methods.contracts import MethodContract, ModelDrawn, PartitionedSynthesis
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.parameters import Parameter
+from masktron.settings_file import load_config
 
 
 class Drawing(Method):
@@ -200,13 +202,18 @@ def test_parameters_go_with_their_method() -> None:
     assert config_from({"k": 3}, base=config).params == config.params
 
 
+def params(*texts: str) -> Any:
+    """Return what options give."""
+    return declared_in(Config)["params"].collected("params", texts)
+
+
 def test_options_have_a_name_and_a_value() -> None:
-    assert parse_params(["a=1", " b = x=y", "c=A,B"]) == {"a": "1", "b": "x=y", "c": "A,B"}
+    assert params("a=1", " b = x=y", "c=A,B") == {"a": "1", "b": "x=y", "c": "A,B"}
     for option in ("a", "=1", "a=", "", "="):
         with pytest.raises(UsageError, match="not of the form NAME=VALUE"):
-            parse_params([option])
-    with pytest.raises(UsageError, match="class is given twice"):
-        parse_params(["class=A", "class=B"])
+            params(option)
+    with pytest.raises(UsageError, match="gives 'class' twice"):
+        params("class=A", "class=B")
 
 
 # before anything is read

@@ -153,7 +153,7 @@ def test_unknown_methods_are_usage_errors(run: Runner) -> None:
 @pytest.mark.parametrize("arguments", spread([["methods"], ["methods", "mdav"], ["methods", "--json", "-"]], every=3))
 def test_listing_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
-        "import sys; from masktron.cli import main; sys.argv[0] = 'masktron'\n"
+        "import sys; from masktron.commands.line import main; sys.argv[0] = 'masktron'\n"
         "try: main()\n"
         "except SystemExit as stop: assert not stop.code\n"
         "heavy = ('scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'lxml', 'saxonche')\n"

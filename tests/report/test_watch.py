@@ -164,7 +164,7 @@ def test_commands_give_a_sign_of_life_before_they_load_anything_heavy() -> None:
 import sys
 from contextlib import contextmanager
 from masktron import cli
-from masktron.cli import running
+from masktron.commands import running
 
 @contextmanager
 def first():

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from lxml import etree
 
-from masktron.api import convert
+from masktron import convert
 from paths import SCHEMAS
 
 GOOD = [

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from masktron.cli import main
+from masktron.commands.line import main
 
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from masktron.config import Config, load_config
+from masktron.config import Config
+from masktron.settings_file import load_config
 from masktron.toml_text import TomlText
 from paths import SAMPLES
 

@@ -41,7 +41,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def server(chromium: Any, project: Project) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         put_before_masktron(project.folder.parents[1], patch)
-        patch.setattr("web_client.WEB", [sys.executable, "-P", "-c", "from masktron.cli import main; main()", "web"])
+        patch.setattr(
+            "web_client.WEB", [sys.executable, "-P", "-c", "from masktron.commands.line import main; main()", "web"]
+        )
         with served(project.folder.parent) as found:
             until(lambda: run_of(project, 2).state is RunState.RUNNING and bool(run_of(project, 2).stages))
             yield found

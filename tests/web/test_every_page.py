@@ -49,7 +49,9 @@ def busy(store: ProjectStore) -> Project:
 def server(chromium: Any, store: ProjectStore, busy: Project) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         put_before_masktron(store.root.parent, patch)
-        patch.setattr("web_client.WEB", [sys.executable, "-P", "-c", "from masktron.cli import main; main()", "web"])
+        patch.setattr(
+            "web_client.WEB", [sys.executable, "-P", "-c", "from masktron.commands.line import main; main()", "web"]
+        )
         with served(store.root) as found:
             yield found
             (busy.folder / "go").touch()

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.config import load_config
 from masktron.errors import UsageError
+from masktron.settings_file import load_config
 from masktron.toml_text import toml_text
 from masktron.web.runs import run_queue
 from masktron.web.runs.one_run import CommandRun, prepared_run, runs_of

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from masktron.cli.convert import convert
 from starlette.testclient import TestClient
 
-from masktron.cli.convert import convert
 from masktron.config import ReadOptions
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds

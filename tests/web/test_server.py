@@ -152,7 +152,7 @@ def test_runs_outlive_the_server_and_another_one_shows_them(tmp_path: Path, monk
     put_before_masktron(tmp_path, monkeypatch)
     # of the server itself, `python -m masktron` would be the quick command
     monkeypatch.setattr(
-        "web_client.WEB", [sys.executable, "-P", "-c", "from masktron.cli import main; main()", "web"]
+        "web_client.WEB", [sys.executable, "-P", "-c", "from masktron.commands.line import main; main()", "web"]
     )
     projects = tmp_path / "projects"
     project = ProjectStore(projects).make_sample()

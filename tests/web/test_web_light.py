@@ -29,7 +29,7 @@ def test_the_server_loads_nothing_heavy() -> None:
     code = (
         "from pathlib import Path\n"
         "import tempfile\n"
-        "import masktron.cli, masktron.web.server\n"
+        "import masktron.commands.line, masktron.web.server\n"
         "from masktron.web.store.projects import ProjectStore\n"
         "from masktron.web.templating import rendered\n"
         "project = ProjectStore(Path(tempfile.mkdtemp())).make_sample()\n"

@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 
 from examples import parts, spread
-from masktron.api import explain, validate
+from masktron import explain, validate
 from masktron.sources.opening import open_source
 from paths import ROOT
 from xslt_oracle import SCH, Engine, Outcome, evaluate

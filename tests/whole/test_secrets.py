@@ -131,7 +131,7 @@ def _child(folder: Path, commands: Mapping[str, list[str]]) -> dict[str, tuple[s
     program = """
 import json, os, sys
 from unittest.mock import patch
-from masktron.cli import main
+from masktron.commands.line import main
 for name, words in json.load(sys.stdin).items():
     for stream in (1, 2):
         os.write(stream, f"@@{name}@@".encode())

@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 
 from examples import parts
-from masktron.config import Register
 from masktron.errors import DocumentError
+from masktron.setting_values import Register
 from masktron.write import register_file
 from masktron.write.register_file import opened_register
 
 ADDING = """
 import sys
 from pathlib import Path
-from masktron.config import Register
+from masktron.setting_values import Register
 from masktron.write.register_file import opened_register
 register = Register(Path(sys.argv[1]), Path(sys.argv[1] + ".salt"))
 print("ready", flush=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.config import Config, Role, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import Config, Role
+from masktron.errors import UsageError, did_you_mean
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.common import file_notes

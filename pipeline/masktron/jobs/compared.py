@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Config, Kind, Role, did_you_mean
-from masktron.errors import DocumentError, UsageError
+from masktron.config import Config, Kind, Role
+from masktron.errors import DocumentError, UsageError, did_you_mean
 from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed

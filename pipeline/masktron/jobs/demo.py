@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from masktron.config import load_config
 from masktron.errors import UsageError
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
@@ -19,6 +18,7 @@ from masktron.report.rendering import show, summary_of, tables_of
 from masktron.report.text import plain
 from masktron.resources import resource
 from masktron.results import DemoResult, SampleResult
+from masktron.settings_file import load_config
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_json
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.codes import apart, unmet_codes
-from masktron.config import ALL_FIELDS, Config, Kind, Role
+from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
@@ -39,6 +39,7 @@ from masktron.results import (
     shown,
 )
 from masktron.roles import refuse_unknown_fields
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.level_tree import TOP

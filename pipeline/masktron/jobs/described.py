@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from masktron.config import ALL_FIELDS, Config
+from masktron.config import Config
 from masktron.results import FieldExplanation
 from masktron.roles import FieldFacts
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.source import Source
 from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Variable

@@ -11,8 +11,7 @@ from pathlib import Path, PurePosixPath
 from lxml import etree
 
 from masktron.addresses import AddressPath
-from masktron.config import did_you_mean
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError, UsageError, did_you_mean
 from masktron.files import file_hash, same_file
 from masktron.jobs.rulebooks import documents_of_all_phases
 from masktron.rulebook.document_calls import readers

@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.config import did_you_mean
-from masktron.errors import DocumentError, ResourceError, RulebookError, UsageError
+from masktron.errors import DocumentError, ResourceError, RulebookError, UsageError, did_you_mean
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.runner import SlowRuleError

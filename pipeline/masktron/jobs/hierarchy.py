@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from masktron.config import Config, did_you_mean
-from masktron.errors import DocumentError, UsageError
+from masktron.config import Config
+from masktron.errors import DocumentError, UsageError, did_you_mean
 from masktron.files import refuse_outputs
 from masktron.hierarchies import prefixes, widths, written
 from masktron.jobs.described import completed

@@ -9,10 +9,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import attrs
+
 import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
+from masktron.declared import names
 from masktron.errors import (
     DocumentError,
     InfeasibleError,
@@ -39,10 +42,7 @@ from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
 from masktron.write.atomic import parts_begun
 
-_NOT_IN_PARTS = frozenset(
-    {"workers", "executor", "scheduler", "memory", "secret", "seed", "rule_timeout", "limits", "register", "order"}
-    | {"on_refusal", "max_failures", "allow_unfired", "unit_records"}
-)
+_NOT_IN_PARTS = names(Config, lambda one: one.decides != "values" or one.confidential)
 """Settings that change nothing in a part, and the size of units, which has a line of its own."""
 
 
@@ -72,7 +72,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
             hint="run without --resume, or with the --unit-records N of the run that was ended",
         )
     if config.unit_records == 0:
-        config = replace(config, unit_records=None)
+        config = attrs.evolve(config, unit_records=None)
     elif resume:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
@@ -85,10 +85,10 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
             size = former.get("unit_records", "")
             if not size.isdecimal():
                 raise UsageError("the journal there is not that of a run in units", where=str(parts_folder(out)))
-            config = replace(config, unit_records=int(size))
+            config = attrs.evolve(config, unit_records=int(size))
     elif config.unit_records is None:
         most = _unit_records(original, config)
-        config = replace(config, unit_records=most)
+        config = attrs.evolve(config, unit_records=most)
         if most is not None and len(original.kept) > most:
             notes = (
                 *notes,
@@ -97,8 +97,8 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
                 f"to repeat this one, give its secret and --unit-records {most}",
             )
     if config.unit_records is not None and len(original.kept) <= config.unit_records:
-        config = replace(config, unit_records=None)
-    stated = replace(original.given, unit_records=config.unit_records)
+        config = attrs.evolve(config, unit_records=None)
+    stated = attrs.evolve(original.given, unit_records=config.unit_records)
     return replace(original, config=config, given=stated, notes=notes)
 
 

@@ -13,8 +13,8 @@ from typing import Unpack
 from masktron.classify import Edit, classify
 from masktron.classify.across_levels import LevelNames, crossing, without_other_levels
 from masktron.classify.nested_rules.across_edits import across_edits
-from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.errors import UsageError, did_you_mean
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.request import EvaluationRequest, Kept
 from masktron.evaluation.tally import Sink

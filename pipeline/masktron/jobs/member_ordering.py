@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from masktron.config import Config, Role, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import Config, Role
+from masktron.errors import UsageError, did_you_mean
 from masktron.jobs.job import Job
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.errors import UsageError, did_you_mean
 from masktron.files import refuse_outputs
 from masktron.progress import Progress, no_progress
 from masktron.results import MetadataResult

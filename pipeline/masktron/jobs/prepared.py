@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.codes import fields_of, likely_missing, looks_like_codes, unmet_in
-from masktron.config import Config, Role, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import Config, Role
+from masktron.errors import UsageError, did_you_mean
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import column_notes, read_columns
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes

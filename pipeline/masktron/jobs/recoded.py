@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import ALL_FIELDS, Config
+from masktron.config import Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.hierarchies import read_hierarchy
@@ -30,6 +30,7 @@ from masktron.recoding_settings import (
     how_of,
 )
 from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decimal_text, exact_number
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
-from masktron.config import Config, Register
+from masktron.config import Config
 from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.written import WrittenFile
+from masktron.setting_values import Register
 from masktron.sources.record_hashes import HashSample, RecordHashes
 from masktron.versions import versions
 from masktron.write.register_file import opened_register

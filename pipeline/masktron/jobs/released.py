@@ -13,8 +13,9 @@ import numpy as np
 
 from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
-from masktron.config import Role
+from masktron.config import Config, Role
 from masktron.counts import counted
+from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
@@ -40,11 +41,9 @@ from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
-_ELSEWHERE = frozenset(
-    {"workers", "executor", "scheduler", "memory", "rule_timeout", "secret", "documents", "on_refusal"}
-)
+_ELSEWHERE = names(Config, lambda one: one.local or one.apart)
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
-_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "secret", "seed", "on_refusal"})
+_OF_THE_RUN = names(Config, lambda one: one.local or one.confidential)
 """Settings that a later run does not take over: its random numbers are its own."""
 
 

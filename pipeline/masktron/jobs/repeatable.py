@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from masktron.config import ALL_FIELDS, Config, Kind, ReadOptions, Role
+from masktron.config import Config, Kind, ReadOptions, Role
 from masktron.jobs.fields_by_level import (
     HeldField,
     completed_by_level,
@@ -20,6 +20,7 @@ from masktron.jobs.prepared import NestedOriginal
 from masktron.results import BlockResult
 from masktron.roles import FieldFacts
 from masktron.rulebook.schema import Rulebook
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.opening import format_of
 from masktron.sources.records import Column, Records

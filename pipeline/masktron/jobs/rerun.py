@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from masktron.addresses import AddressPath
-from masktron.config import Config, Kind, Role, did_you_mean
+from masktron.config import Config, Kind, Role
 from masktron.counts import counted
-from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
+from masktron.declared import about, names
+from masktron.errors import DocumentError, UsageError, ViolationError, did_you_mean
 from masktron.figures import NAMES, figure_of
 from masktron.files import refuse_outputs
 from masktron.jobs.changes import KINDS, ComparedFile, SaidNow, changes_of
@@ -47,7 +49,7 @@ from masktron.results import (
 )
 from masktron.sources.level_tree import Tree
 from masktron.sources.output_names import manifest_beside
-from masktron.trust import files_read, is_inside, shortened, trust_of
+from masktron.trust import files_read, is_inside, shortened
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
 
@@ -65,19 +67,8 @@ _WAYS = (
     (frozenset({"register"}), "name the register, in its newest copy: --register FILE"),
 )
 """What can be done about changes that stand in the way, by their kinds."""
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
-OPTIONS = frozenset(
-    {
-        *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
-        *("quasi-identifier", "table"),
-        *("register", "salt", "again", "dry-run", "workers", "executor", "scheduler", "out", "manifest", "replace"),
-        *("recode", "pram", "json", "verbose", "show-values", "html", "html-public"),
-    }
-)
-"""What may be said otherwise than in the manifest, as the command line has it."""
-_OF_FIELDS = ("roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers")
-"""Settings that name fields."""
-_NAME_FILES = frozenset(name for name, trust in trust_of(Config).items() if trust.files or trust.levels)
+_OF_FIELDS = about(Config, "fields")
+_NAME_FILES = names(Config, lambda one: one.trust.levels or (one.trust.files and not one.trust.named_only))
 
 
 class ChangedInputError(DocumentError):
@@ -196,13 +187,8 @@ def run_rerun(
     named |= {**config.named_files, **files_of_recoding(config, None, out)}
     refuse_outputs({**outputs, **how.beside}, {**named, **inputs})
     paths = _Paths(former, data, rules, out, manifest, tables.named)
-    try:
-        with rules_within(config.rule_timeout), said_by_level() as rewording:
-            return _repeated_run(run, paths, config, how, rewording, progress)
-    except MasktronError as error:
-        if not OPTIONS.issuperset(_OPTION.findall(error.hint)):
-            error.hint += "; rerun takes such settings from the manifest: for others, run masktron mask"
-        raise
+    with rules_within(config.rule_timeout), said_by_level() as rewording:
+        return _repeated_run(run, paths, config, how, rewording, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +212,7 @@ def _repeated_run(
         config = named_as_fields(_settings(run, how, paths.data), job.source.tree, str(paths.data))
     config = _of_fields_there(run, config, job)
     changes = changes_of(run, _compared(job, config), _said(how))
-    config = replace(config, spare_documents=frozenset(config.documents))
+    config = attrs.evolve(config, spare_documents=frozenset(config.documents))
     same = job.source.digest == run.described.original
     del job  # a run reads the file itself, which takes the memory
     result = RerunResult(
@@ -247,7 +233,7 @@ def _repeated_run(
     if result.refused:
         raise ChangedInputError(result, where=str(paths.data))
     if same:  # as large units as then, or none: not what memory holds now
-        config = replace(config, secret=run.secret or config.secret, unit_records=config.unit_records or 0)
+        config = attrs.evolve(config, secret=run.secret or config.secret, unit_records=config.unit_records or 0)
     try:
         if how.dry_run:
             return _dry(result, paths, config, how, rewording, progress)
@@ -300,7 +286,7 @@ def _of_register(run: FormerRun, outputs: Iterable[Path]) -> dict[str, Path]:
 def _require_named(run: FormerRun, how: Repeating, former: Path) -> None:
     """Refuse to read a file that is not in the folder of the manifest, `former`, and that this run does not name."""
     stated = {name: value for name, value in how.settings.items() if name in _NAME_FILES}
-    named = {one.setting for one in files_read(replace(Config(), **stated))}
+    named = {one.setting for one in files_read(attrs.evolve(Config(), **stated))}
     named |= {("levels", name, "data") for name in how.tables}
     named |= {("documents", name) for name in run.described.as_original}  # the original of this run stands for it
     for one in run.elsewhere:
@@ -321,7 +307,7 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
     """
     base, given = run.config, dict(how.settings)
     levels = with_tables(base.levels, how.tables, keep_format=True)
-    given["levels"] = {name: replace(one, out=None) for name, one in levels.items()}
+    given["levels"] = {name: attrs.evolve(one, out=None) for name, one in levels.items()}
     for name, short in (("recode", short_how), ("pram", short_pram)):
         given[name] = _moved(name, getattr(base, name), given.get(name, {}), short)
     if "roles" in given:
@@ -348,7 +334,7 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
         )
         given["numeric"] = (*(name for name in base.numeric if name not in kinds), *given.get("numeric", ()))
         given["ordinal"] = {**{name: own for name, own in base.ordinal.items() if name not in kinds}, **orders}
-    return replace(base, **given)
+    return attrs.evolve(base, **given)
 
 
 def _moved(
@@ -385,7 +371,7 @@ def _opened(paths: _Paths, config: Config, progress: Progress) -> Job:
 def _by_level(how: Repeating, tree: Tree, paths: _Paths) -> Repeating:
     """Return what is said for this run with one name for each field of a nested file."""
     own = {name: value for name, value in how.settings.items() if name in _OF_FIELDS}
-    named = named_as_fields(replace(Config(), **own), tree, str(paths.data))
+    named = named_as_fields(attrs.evolve(Config(), **own), tree, str(paths.data))
     return replace(how, settings={**how.settings, **{name: getattr(named, name) for name in own}})
 
 
@@ -394,7 +380,7 @@ def _of_fields_there(run: FormerRun, config: Config, job: Job) -> Config:
     tree = job.source.tree
     there = {one.name for one in job.source.layout.fields} if tree is None else {*tree.names}
     gone = {name for name in run.fields if name not in there}
-    return replace(
+    return attrs.evolve(
         config,
         roles={name: role for name, role in config.roles.items() if name not in gone},
         missing={name: codes for name, codes in config.missing.items() if name not in gone},

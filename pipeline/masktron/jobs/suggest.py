@@ -13,9 +13,9 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.codes import set_aside
-from masktron.config import Config, did_you_mean
+from masktron.config import Config
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
-from masktron.errors import DocumentError, UsageError, ViolationError
+from masktron.errors import DocumentError, UsageError, ViolationError, did_you_mean
 from masktron.files import refuse_outputs
 from masktron.jobs.described import completed
 from masktron.jobs.job import Job

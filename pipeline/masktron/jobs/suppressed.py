@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Role, did_you_mean
+from masktron.config import Role
 from masktron.constraints import OpaqueEdit
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, RefusalFacts, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError, did_you_mean
 from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying

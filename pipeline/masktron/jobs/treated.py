@@ -13,11 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import attrs
 import numpy as np
 
 from masktron.addresses import AddressPath
 from masktron.classify import Edit
-from masktron.config import ALL_FIELDS, Config
+from masktron.config import Config
 from masktron.constraints import DomainEdit, InDomain
 from masktron.errors import CannotHoldError, InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
@@ -44,6 +45,7 @@ from masktron.perturbation_settings import together
 from masktron.progress import Progress, told_as
 from masktron.rulebook.document_calls import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
@@ -231,7 +233,7 @@ def _opened(
             where=str(original.job.source.path),
             hint="please report it with the rules and the settings; nothing was published",
         ) from error
-    config = replace(
+    config = attrs.evolve(
         opened.config,
         allow=given.allow,
         allow_unfired=given.allow_unfired,
@@ -244,9 +246,9 @@ def _opened(
 def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
     """Return settings that name no rule that is not asked any more; no record is left out any more."""
     if not done.rulebook:
-        return replace(given, invalid="stop")
+        return attrs.evolve(given, invalid="stop")
     asked = {rule.id for rule in done.rules if rule.test}
-    return replace(
+    return attrs.evolve(
         given,
         invalid="stop",
         phase=None,  # the translated rulebook has the rules of the phase alone
@@ -267,7 +269,7 @@ def _with_missing(config: Config, original: Opened, source: Source, done: Treate
         there = missing_codes_of(name, original.config).intersection(missing_texts_of(original.records.columns[name]))
         if there - declared:
             found[name] = known | there
-    return replace(config, missing=found)
+    return attrs.evolve(config, missing=found)
 
 
 def _require_known(original: Opened) -> None:

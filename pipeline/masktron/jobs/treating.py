@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 
 from masktron.classify import classify
-from masktron.config import Role, did_you_mean
-from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
+from masktron.config import Role
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError, did_you_mean
 from masktron.jobs.coded_fields import CodedField
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job

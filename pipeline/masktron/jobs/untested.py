@@ -11,9 +11,8 @@ import numpy as np
 
 from masktron.classify import Edit
 from masktron.classify.edit import MissingStep
-from masktron.config import did_you_mean
 from masktron.counts import counted
-from masktron.errors import MasktronError, RulebookError, ViolationError
+from masktron.errors import MasktronError, RulebookError, ViolationError, did_you_mean
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.job import Job
 from masktron.preflight.antecedent import escapes

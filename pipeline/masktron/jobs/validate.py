@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, ReadOptions, Role, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import AS_IT_SAYS, ReadOptions, Role
+from masktron.errors import UsageError, did_you_mean
 from masktron.evaluation.shown_fields import Shown, ShownLevel
 from masktron.executor.contract import Executor
 from masktron.jobs.common import (

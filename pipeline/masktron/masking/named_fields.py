@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from masktron.arrays import Labels
-from masktron.config import did_you_mean
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, RefusalFacts, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError, did_you_mean
 from masktron.grouping.members import codes_of_columns
 from masktron.masking.file_values import FileValues
 from masktron.methods.base import Method

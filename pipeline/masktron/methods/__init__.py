@@ -7,8 +7,7 @@ each. What methods compute is in `masktron.partitions` and `masktron.synthesis`.
 
 from __future__ import annotations
 
-from masktron.config import did_you_mean
-from masktron.errors import UsageError
+from masktron.errors import UsageError, did_you_mean
 from masktron.methods.base import Method
 from masktron.methods.camp_crest import CampCrestMethod
 from masktron.methods.cart import CartMethod

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from masktron.config import did_you_mean
-from masktron.errors import UsageError
+from masktron.errors import UsageError, did_you_mean
 from masktron.methods import method_named
 from masktron.methods.base import Method
 from masktron.methods.parameters import Parameter

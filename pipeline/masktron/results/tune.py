@@ -14,7 +14,8 @@ from masktron.serialised import Serialised
 if TYPE_CHECKING:
     import pandas as pd
 
-    from masktron.config import Grouping, Param
+    from masktron.config import Grouping
+from masktron.setting_values import Param
 
 _UNTREATED = KeyTreatment()
 type TuneState = Literal["measured", "sampled", "refused", "ended", "same", "unreached"]

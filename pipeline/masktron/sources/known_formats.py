@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masktron.addresses import AddressPath
-from masktron.config import did_you_mean
-from masktron.errors import UsageError
+from masktron.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from masktron.sources.tables.table_format import TableFormat

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
-from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.errors import UsageError, did_you_mean
 from masktron.memory import memory_of_run
 from masktron.progress import Progress
 from masktron.sources.frame_path import FRAME, FramePath

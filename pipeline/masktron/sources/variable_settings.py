@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 
-from masktron.config import ALL_FIELDS, Config, Kind, Role
+import attrs
+
+from masktron.config import Config, Kind, Role
+from masktron.setting_values import ALL_FIELDS
 from masktron.sources.variables import Variable
 
 _MASKED = (None, Role.CONFIDENTIAL)
@@ -45,7 +47,7 @@ def with_variables(
     weights = [variable.name for variable in told if variable.weight and variable.name not in roles]
     if len(weights) == 1 and not weighted:
         roles[weights[0]] = Role.WEIGHT
-    settled = replace(config, missing=missing, roles=roles)
+    settled = attrs.evolve(config, missing=missing, roles=roles)
     nominal, ordinal, numeric = list(config.nominal), dict(config.ordinal), list(config.numeric)
     nominal += [name for name in texts if config.kind_of(name) is None and roles.get(name) in _MASKED]
     for variable in _with_kinds(told, settled):
@@ -56,7 +58,7 @@ def with_variables(
             ordinal[name] = order
         else:
             nominal.append(name)
-    settled = replace(
+    settled = attrs.evolve(
         settled, nominal=tuple(dict.fromkeys(nominal)), ordinal=ordinal, numeric=tuple(dict.fromkeys(numeric))
     )
     return settled, tuple(_notes(config, settled))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from masktron.config import Config, Register, config_from
+from masktron.config import Config, config_from
 from masktron.errors import UsageError
+from masktron.setting_values import Register
 from masktron.trust import ReadFile, file_beside, relocated, without_named_only
 from masktron.write.manifest import DescribedRelease, described_release, manifest_content
 

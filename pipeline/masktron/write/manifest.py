@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
-from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, limits_from
+from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, config_from
 from masktron.constraints import Linear
 from masktron.errors import UsageError
 from masktron.files import read_text
@@ -382,7 +382,7 @@ def _limits(content: Mapping[str, Any]) -> dict[str, float]:
     if not isinstance(limits, Mapping):
         raise TypeError("'limits' is not a table")
     try:
-        return limits_from(limits)
+        return dict(config_from({"limits": limits}).limits)
     except UsageError as error:
         raise ValueError(error.what) from error
 
@@ -419,7 +419,7 @@ def _reading(content: Mapping[str, Any]) -> ReadOptions:
 def _levels(settings: Mapping[str, Any]) -> LevelSettings:
     """Return the levels of nested records in tables; former versions had none."""
     try:
-        return levels_from(settings.get("levels") or {}, "")
+        return levels_from(settings.get("levels") or {})
     except UsageError as error:
         raise ValueError(error.what) from error
 

@@ -24,9 +24,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from masktron.config import Register
 from masktron.errors import DocumentError, MasktronError, UsageError
 from masktron.files import read_text, refuse_special
+from masktron.setting_values import Register
 from masktron.write.atomic import atomic_path
 
 if sys.platform != "win32":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from masktron.config import Config, Register, Role, load_config
+from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.tune.asked import (
     TuneSettings,
@@ -22,6 +22,8 @@ from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of
 from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
 from masktron.methods import ALL
 from masktron.results import TuneCandidate
+from masktron.setting_values import Register
+from masktron.settings_file import load_config
 
 
 def made(

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
 from cli_runner import Runner, write_data, write_rules
-from masktron.config import Config, Role, load_config
+from masktron.config import Config, Role
 from masktron.errors import MasktronError
 from masktron.figures import FIGURES
 from masktron.jobs.assess import run_assess
@@ -28,6 +29,7 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import tune_page
 from masktron.results import TuneResult
 from masktron.results.tune import PROTECTION
+from masktron.settings_file import load_config
 from schema_files import conforms
 
 RNG = np.random.default_rng(5)
@@ -182,9 +184,9 @@ def test_a_second_run_masks_nothing_until_a_matrix_or_the_order_changes(
         return outcome(bench, attempt, progress)
 
     monkeypatch.setattr(Bench, "outcome", counted)
-    tuned(files, tmp_path / "t", replace(config, pram=dict(reversed(config.pram.items()))))
+    tuned(files, tmp_path / "t", attrs.evolve(config, pram=dict(reversed(config.pram.items()))))
     assert len(made) == 2, "in another order, others are drawn"
-    tuned(files, tmp_path / "t", replace(config, swap={**SWAP, "least_regions": 1}))
+    tuned(files, tmp_path / "t", attrs.evolve(config, swap={**SWAP, "least_regions": 1}))
     assert len(made) == 4
     matrix.write_text(HALF)
     assert tuned(files, tmp_path / "t", config)[0].protection != first[0].protection
@@ -310,7 +312,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     assert text.startswith("# mine\n") and 'SEX = "sex.csv"  # of the office\nJOB = "change:0.3"\n' in text
     assert "rate = 0.1" in text and 'JOB = "quasi-identifier"' in text
     config = load_config(settings)
-    same = run_mask(*files, tmp_path / "same.xml", config=replace(config, secret=secret_of_run(0)))
+    same = run_mask(*files, tmp_path / "same.xml", config=attrs.evolve(config, secret=secret_of_run(0)))
     spread = found[number]["spread"]
     figures = {one.name: one.value for one in same.figures if not math.isnan(one.value)}
     assert all(
@@ -318,7 +320,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     )
     assert figures["key_loss"] > 0
     # a release has a key of its own: figures come near, and what others can conclude is the same
-    other = run_mask(*files, tmp_path / "other.xml", config=replace(config, secret=bytes(range(32))))
+    other = run_mask(*files, tmp_path / "other.xml", config=attrs.evolve(config, secret=bytes(range(32))))
     near = {one.name: one.value for one in other.figures}
     assert near["key_loss"] == pytest.approx(found[number]["figures"]["key_loss"], rel=0.3)
     assert near["global_risk"] == pytest.approx(found[number]["figures"]["global_risk"], rel=0.3)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from examples import FULL
@@ -107,10 +108,12 @@ def test_what_is_shared_is_told_apart_by_what_groups_ask(tmp_path: Path) -> None
     data, rules = write_pair(tmp_path, 70, test="A &lt;= T")
     config = CONFIG.updated(roles={"T": Role.UNTOUCHED})
     recipes = [TuneRecipe("mdav", 3, "rules"), TuneRecipe("mdav", 3, "rules", "median")]
-    bench = bench_of(data, rules, replace(config, nominal=()))
+    bench = bench_of(data, rules, attrs.evolve(config, nominal=()))
     together = [bench.outcome(Attempt(0, recipe, 0, whole=True), no_progress) for recipe in recipes]
     alone = [
-        bench_of(data, rules, replace(config, nominal=())).outcome(Attempt(0, recipe, 0, whole=True), no_progress)
+        bench_of(data, rules, attrs.evolve(config, nominal=())).outcome(
+            Attempt(0, recipe, 0, whole=True), no_progress
+        )
         for recipe in recipes
     ]
     assert [one.refused for one in together] == ["", ""]

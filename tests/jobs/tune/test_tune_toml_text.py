@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from masktron.config import Config, config_from, load_config
+from masktron.config import Config, config_from
 from masktron.jobs.tune.recipes import settings_of
 from masktron.jobs.tune.settings_text import changed, write_settings
 from masktron.results import TuneCandidate
+from masktron.settings_file import load_config
 from masktron.toml_text import TomlText
 
 NASTY = ("", " k = 9", ' "', " '''", ' """', " [params]", " ]} = {[", " \\", " é\u2028\x85")

@@ -15,7 +15,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.config import Config, Role, load_config
+from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, UsageError
 from masktron.jobs.mask import run_mask
 from masktron.jobs.prepared import open_original
@@ -29,6 +29,7 @@ from masktron.progress import no_progress
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of, tune_page
 from masktron.results import TuneResult
+from masktron.settings_file import load_config
 from schema_files import conforms
 
 AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)

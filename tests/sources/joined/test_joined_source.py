@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from masktron.config import Config, ReadOptions, load_config
+from masktron.config import Config, ReadOptions
 from masktron.errors import DocumentError, MasktronError, UsageError
-from masktron.level_settings import LevelSettings, levels_from, parse_tables, with_tables
+from masktron.level_settings import LevelSettings, levels_from, tables_given, with_tables
+from masktron.settings_file import load_config, located
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.opening import open_source
 from masktron.sources.xml.xml_source import XmlSource
@@ -25,7 +26,7 @@ ONE = {"Household": {"key": "HID", "fields": ["Size"]}, "Person": {"same_table":
 def opened(folder: Path, data: str, persons: str, levels: Mapping[str, Any]) -> JoinedSource:
     (folder / "h.csv").write_text(data, encoding="utf-8")
     (folder / "p.csv").write_text(persons, encoding="utf-8")
-    said = levels_from(levels, str(folder / "masktron.toml"))
+    said = located(Config(levels=levels), folder / "masktron.toml").levels
     found = open_source(folder / "h.csv", reading=ReadOptions(levels=said))
     assert isinstance(found, JoinedSource)
     return found
@@ -159,14 +160,14 @@ def test_tables_lie_beside_the_settings_and_options_name_others(tmp_path: Path) 
     levels: LevelSettings = load_config(settings).levels
     assert levels["Person"].data == tmp_path / "p.csv"
     assert levels["Person"].parent_key == ("HID",)
-    found = with_tables(levels, parse_tables(["Person=other.csv"]))
+    found = with_tables(levels, tables_given("--table", ["Person=other.csv"]))
     assert found["Person"].data == Path("other.csv")
     with pytest.raises(UsageError, match="no level with a table of its own"):
-        with_tables(levels, parse_tables(["Household=other.csv"]))
+        with_tables(levels, tables_given("--table", ["Household=other.csv"]))
     with pytest.raises(UsageError, match="not of the form LEVEL=FILE"):
-        parse_tables(["Person"])
+        tables_given("--table", ["Person"])
     with pytest.raises(UsageError, match="two tables"):
-        parse_tables(["Person=a", "Person=b"])
+        tables_given("--table", ["Person=a", "Person=b"])
 
 
 @pytest.mark.parametrize(
@@ -178,6 +179,6 @@ def test_tables_lie_beside_the_settings_and_options_name_others(tmp_path: Path) 
     ],
 )
 def test_what_tables_cannot_be_is_refused(name: str, more: dict[str, Any], said: str, tmp_path: Path) -> None:
-    reading = ReadOptions(levels=levels_from(TWO, ""), **more)
+    reading = ReadOptions(levels=levels_from(TWO), **more)
     with pytest.raises(UsageError, match=said):
         open_source(tmp_path / name, reading=reading)

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from masktron.aggregators import ALL as AGGREGATORS
-from masktron.config import Config, Grouping, Param, did_you_mean, read_toml, require_beside
-from masktron.errors import UsageError
+import attrs
+from attrs import field
+from attrs.converters import optional
+
+from masktron.config import Config, Grouping
+from masktron.declared import HOW, Form, Trust, WrongValue, checked, declared, declared_in, integer, with_commas
+from masktron.errors import UsageError, did_you_mean
 from masktron.figures import NAMES, Group, figure_of
-from masktron.jobs.tune.axes import pram_ways, recode_ways, swap_rates
-from masktron.methods import method_named
+from masktron.jobs.tune.axes import Ways, pram_ways, recode_ways, swap_rates
 from masktron.perturbation_settings import located_pram, matrices_named, moved_matrices
 from masktron.recoding_settings import FromHierarchy, how_of, moved_hierarchies, resolved
-from masktron.trust import HARMLESS, declared, trust_of
+from masktron.setting_values import Param, require
+from masktron.setting_values import integer as whole
+from masktron.settings_file import read_toml, require_beside
 
 BUDGET = 600.0
 """Seconds that a run may take where nobody says otherwise."""
 SEEDS = 3
 """Runs of a candidate that draws."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_GROUPINGS = ("rules", "all")
-_AXES: Mapping[str, Callable[[object], object]] = {
-    "recode": recode_ways,
-    "pram": pram_ways,
-    "swap_rate": swap_rates,
-}
+type _Names = str | list[str] | tuple[str, ...]
+type _Sizes = str | int | list[int] | tuple[int, ...]
 
 
 def _hierarchies(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], Path]) -> dict[str, Any]:
@@ -40,7 +39,95 @@ def _matrices(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], 
     return {name: tuple(moved_matrices({name: how}, moved)[name] for how in own) for name, own in ways.items()}
 
 
-@dataclass(frozen=True, slots=True)
+def _listed(given: Any) -> tuple[Any, ...]:
+    """Return what a list, or a text with commas, has, each once."""
+    values = with_commas("", [given]) if isinstance(given, str) else given
+    require(isinstance(values, list | tuple), f" must be a list, not {given!r}")
+    return tuple(dict.fromkeys(values))
+
+
+def _names(given: _Names) -> tuple[str, ...]:
+    for one in _listed(given):
+        require(isinstance(one, str) and one, f" must be names, not {one!r}")
+    return _listed(given)
+
+
+def _methods(given: _Names) -> tuple[str, ...]:
+    from masktron.methods import method_named  # noqa: PLC0415 -- loads all methods
+
+    return tuple(method_named(name).name for name in _names(given))
+
+
+def _groupings(given: _Names) -> tuple[Grouping, ...]:
+    found: Any = _names(given)
+    for name in found:
+        _known("grouping", name, ("rules", "all"))
+    groupings: tuple[Grouping, ...] = found
+    return groupings
+
+
+def _aggregators(given: _Names) -> tuple[str, ...]:
+    from masktron.aggregators import ALL  # noqa: PLC0415 -- loads all aggregators
+
+    for name in _names(given):
+        _known("aggregator", name, [one.name for one in ALL])
+    return _names(given)
+
+
+def _sizes(given: _Sizes) -> tuple[int, ...]:
+    """Read sizes of groups: whole numbers from 2."""
+    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int) else given
+    try:
+        sizes = [int(one) if isinstance(one, str) else whole(one) for one in _listed(parts)]
+    except ValueError:
+        raise WrongValue(f" must be whole numbers with commas between, not {given!r}", "such as 3,5,10") from None
+    for one in sizes:
+        require(one >= 2, f" must be whole numbers of at least 2, not {one}")
+    return tuple(dict.fromkeys(sizes))
+
+
+def _grid(given: Any) -> dict[str, dict[str, tuple[Param, ...]]]:
+    from masktron.methods import method_named  # noqa: PLC0415 -- loads all methods
+
+    require(
+        isinstance(given, Mapping) and all(isinstance(own, Mapping) for own in given.values()),
+        " must be a table METHOD = { NAME = [values] }",
+        "for example [tune.params.noise] with c = [0.1, 0.3]",
+    )
+    return {
+        method_named(method).name: {
+            key: tuple(tuple(one) if isinstance(one, list) else one for one in own)
+            if isinstance(own, list | tuple)
+            else (own,)
+            for key, own in table.items()
+        }
+        for method, table in given.items()
+    }
+
+
+def _risk(given: str) -> str:
+    return _axis(given, "risk")
+
+
+def _utility(given: str) -> str:
+    return _axis(given, "utility")
+
+
+def seconds_of(text: str | float) -> float:
+    """Read a time: seconds, or a number with ``s``, ``m`` or ``h`` behind it.
+
+    Raises
+    ------
+    UsageError
+        It is none, or not above 0.
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", str(text).strip())
+    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    _require(seconds > 0, f"budget must be a time above 0, not {text!r}", "for example 90s, 10m or 1h")
+    return seconds
+
+
+@attrs.define(frozen=True, kw_only=True, field_transformer=checked)
 class TuneSettings:
     """What is to be tried, and how long.
 
@@ -84,59 +171,129 @@ class TuneSettings:
         Records of the sample on which a larger file is compared first; 0 for none.
     """
 
-    methods: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    k: tuple[int, ...] = field(default=(), metadata=HARMLESS)
+    # fmt: off
+    methods: tuple[str, ...] = field(
+        default=(),
+        converter=_methods,
+        metadata=declared(
+            "Methods to try, with commas between: see masktron methods.",
+            HOW, metavar="NAMES", shown="those that suit most files", page="methods",
+        ),
+    )
+    k: tuple[int, ...] = field(
+        default=(),
+        converter=_sizes,
+        metadata=declared(
+            "Smallest groups to try.", HOW, short="-k", metavar="N,N", shown="3,5,10,20", page="tuning"
+        ),
+    )
     least: int = 0
     wider: tuple[str, ...] = ()
-    groupings: tuple[Grouping, ...] = field(default=(), metadata=HARMLESS)
-    aggregators: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict, metadata=HARMLESS)
-    recode: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict, metadata=declared(files=_hierarchies, option="--recode {}=FILE:LEVEL")
+    groupings: tuple[Grouping, ...] = field(
+        default=(),
+        converter=_groupings,
+        metadata=declared(
+            "Groupings to try.", HOW, "--grouping", metavar="rules,all", shown="both", page="methods"
+        ),
     )
-    key_k: tuple[int, ...] = field(default=(), metadata=HARMLESS)
-    pram: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict, metadata=declared(files=_matrices, option="--pram {}=FILE")
+    aggregators: tuple[str, ...] = field(
+        default=(),
+        converter=_aggregators,
+        metadata=declared(
+            "Aggregators to ask for, beside the one that loses least.", HOW, "--aggregator", metavar="NAMES",
+            page="methods",
+        ),
     )
-    swap_rate: tuple[float, ...] = field(default=(), metadata=HARMLESS)
-    class_fields: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    risk: str | None = field(default=None, metadata=HARMLESS)
-    utility: str | None = field(default=None, metadata=HARMLESS)
-    budget: float = field(default=BUDGET, metadata=HARMLESS)
-    workers: int | None = field(default=None, metadata=HARMLESS)
-    seeds: int = field(default=SEEDS, metadata=HARMLESS)
-    sample: int | None = field(default=None, metadata=HARMLESS)
+    params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(
+        factory=dict, converter=_grid, metadata=declared("Values of parameters to try, by method.", option="")
+    )
+    recode: Ways = field(
+        factory=dict,
+        converter=recode_ways,
+        metadata=declared(
+            "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
+            "same field.",
+            HOW, metavar="FIELD=HOW", form=Form.LIST, page="recoding",
+            trust=Trust(files=_hierarchies, instead="--recode {}=FILE:LEVEL"),
+        ),
+    )
+    key_k: tuple[int, ...] = field(
+        default=(),
+        converter=_sizes,
+        metadata=declared(
+            "Try keys suppressed until N records share each combination, beside suppressing nothing.",
+            HOW, metavar="N,N", page="suppression",
+        ),
+    )
+    pram: Ways = field(
+        factory=dict,
+        converter=pram_ways,
+        metadata=declared(
+            "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
+            "drawn together; repeatable, also for the same field.",
+            HOW, metavar="FIELD=HOW", form=Form.LIST, page="pram",
+            trust=Trust(files=_matrices, instead="--pram {}=FILE"),
+        ),
+    )
+    swap_rate: tuple[float, ...] = field(
+        default=(),
+        converter=swap_rates,
+        metadata=declared(
+            "Try records swapped at these rates, from 0 to 1, as [swap] in settings says all else, beside not "
+            "swapping.",
+            HOW, metavar="N,N", page="swapping",
+        ),
+    )
+    class_fields: tuple[str, ...] = field(
+        default=(),
+        converter=_names,
+        metadata=declared(
+            "Fields with the class of each record, for methods that need one.", HOW, "--class", metavar="FIELDS"
+        ),
+    )
+    risk: str | None = field(
+        default=None,
+        converter=optional(_risk),
+        metadata=declared(
+            "The risk on the map.", HOW, metavar="FIGURE", shown="disclosure_risk", page="tuning"
+        ),
+    )
+    utility: str | None = field(
+        default=None,
+        converter=optional(_utility),
+        metadata=declared("The loss on the map.", HOW, metavar="FIGURE", shown="pil", page="tuning"),
+    )
+    budget: float = field(
+        default=BUDGET,
+        converter=seconds_of,
+        metadata=declared("What the run may take: 90s, 10m, 1h.", HOW, metavar="TIME", shown="10m", page="tuning"),
+    )
+    seeds: int = field(
+        default=SEEDS,
+        converter=whole,
+        metadata=declared(
+            "Runs of a candidate that draws.", HOW, metavar="N", read=integer, least=1, page="tuning"
+        ),
+    )
+    sample: int | None = field(
+        default=None,
+        converter=optional(whole),
+        metadata=declared(
+            "Compare larger files on so many records first; 0 for all.",
+            HOW, metavar="N", shown="21000, of more than 50000", read=integer, least=0, page="tuning",
+        ),
+    )
+    workers: int | None = field(
+        default=None,
+        converter=optional(whole),
+        metadata=declared(
+            "Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
+            HOW, metavar="N", shown="the number of cores, at most 4", read=integer, least=0, page="workers",
+        ),
+    )
+    # fmt: on
 
-    def __post_init__(self) -> None:
-        for name in self.methods:
-            method_named(name)
-        for k in self.k:
-            _whole("k", k, 2)
-        for key_k in self.key_k:
-            _whole("key_k", key_k, 2)
-        for name in self.groupings:
-            _known("grouping", name, _GROUPINGS)
-        for name in self.aggregators:
-            _known("aggregator", name, [one.name for one in AGGREGATORS])
-        for name in self.params:
-            method_named(name)
-        if self.risk is not None:
-            _axis(self.risk, "risk")
-        if self.utility is not None:
-            _axis(self.utility, "utility")
-        number = isinstance(self.budget, int | float) and not isinstance(self.budget, bool)
-        _require(
-            number and 0 < self.budget < math.inf,
-            f"budget must be a time above 0, not {self.budget!r}",
-            "for example 90s, 10m or 1h",
-        )
-        _whole("seeds", self.seeds, 1)
-        if self.workers is not None:
-            _whole("workers", self.workers, 0)
-        if self.sample is not None:
-            _whole("sample", self.sample, 0)
-
-    def read(self, wishes: Mapping[str, object]) -> TuneSettings:
+    def read(self, wishes: Mapping[str, object]) -> Self:
         """Return a copy in which options that are there replace what was asked for.
 
         Parameters
@@ -149,8 +306,8 @@ class TuneSettings:
         UsageError
             One of them is wrong.
         """
-        given = {name: value for name, value in wishes.items() if value is not None}
-        return replace(self, **{_field(name): _read(name, value) for name, value in given.items()})
+        given: dict[str, Any] = {_field(name): value for name, value in wishes.items() if value is not None}
+        return attrs.evolve(self, **given)
 
 
 def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
@@ -167,7 +324,7 @@ def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
     # a path in a file of settings starts at its folder
     ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
     pram = {name: tuple(located_pram(how, path.parent) for how in own) for name, own in asked.pram.items()}
-    found = replace(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
+    found = attrs.evolve(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
     if not named:
         require_beside(found, path, ("tune",))
     return found
@@ -205,29 +362,15 @@ def tune_settings_from(table: object, where: str = "") -> TuneSettings:
     """
     if not isinstance(table, Mapping):
         raise UsageError("tune must be a table NAME = value", where=where)
-    known = ["class" if name == _field("class") else name for name in trust_of(TuneSettings)]
+    known = ["class" if name == _field("class") else name for name in declared_in(TuneSettings)]
     settings: dict[str, Any] = {}
     try:
         for name, value in table.items():
             _known("setting of tune", name, known)
-            settings[_field(name)] = _read(name, value)
+            settings[_field(name)] = value
         return TuneSettings(**settings)
     except UsageError as error:
         raise UsageError(error.what, where=where, hint=error.hint) from error
-
-
-def seconds_of(text: str | float) -> float:
-    """Read a time: seconds, or a number with ``s``, ``m`` or ``h`` behind it.
-
-    Raises
-    ------
-    UsageError
-        It is none, or not above 0.
-    """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", str(text).strip())
-    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    _require(seconds > 0, f"budget must be a time above 0, not {text!r}", "for example 90s, 10m or 1h")
-    return seconds
 
 
 def _field(name: str) -> str:
@@ -235,64 +378,9 @@ def _field(name: str) -> str:
     return "class_fields" if name == "class" else name
 
 
-def _read(name: str, value: Any) -> Any:
-    """Read a value of the table, or the text of an option."""
-    if name == "budget":
-        return seconds_of(value)
-    if name in ("k", "key_k"):
-        return _sizes(name, value)
-    if name in _AXES:
-        return _AXES[name](value)
-    if name == "params":
-        return _grid(value)
-    if name in ("methods", "groupings", "aggregators", "class"):
-        names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-        for one in _sequence(name, names):
-            _require(isinstance(one, str) and bool(one), f"{name} must be names, not {one!r}")
-        return _sequence(name, names)
-    if name in ("risk", "utility"):
-        _require(isinstance(value, str), f"{name} must be the name of a figure, not {value!r}")
-    return value
-
-
-def _sizes(name: str, value: object) -> tuple[int, ...]:
-    if not isinstance(value, str):
-        return _sequence(name, [value] if isinstance(value, int) else value)
-    try:
-        return tuple(dict.fromkeys(int(part) for part in value.split(",")))
-    except ValueError:
-        option = "--" + name.replace("_", "-")
-        raise UsageError(
-            f"{name} must be whole numbers with commas between, not {value!r}", hint=f"for example {option} 3,5,10"
-        ) from None
-
-
-def _grid(value: object) -> dict[str, dict[str, tuple[Param, ...]]]:
-    _require(
-        isinstance(value, Mapping) and all(isinstance(own, Mapping) for own in value.values()),
-        "tune.params must be a table METHOD = { NAME = [values] }",
-        "for example [tune.params.noise] with c = [0.1, 0.3]",
-    )
-    assert isinstance(value, Mapping)  # noqa: S101 -- it is, and mypy is told so
-    return {
-        method: {
-            key: tuple(tuple(one) if isinstance(one, list) else one for one in own)
-            if isinstance(own, list | tuple)
-            else (own,)
-            for key, own in table.items()
-        }
-        for method, table in value.items()
-    }
-
-
-def _sequence(name: str, value: object) -> tuple[Any, ...]:
-    _require(isinstance(value, list | tuple), f"{name} must be a list, not {value!r}")
-    assert isinstance(value, Sequence)  # noqa: S101 -- it is
-    return tuple(dict.fromkeys(value))
-
-
-def _axis(name: object, group: Group) -> None:
+def _axis(name: str, group: Group) -> str:
     """Refuse what is no figure of this side of the map."""
+    require(isinstance(name, str), f" must be the name of a figure, not {name!r}")
     _known("figure", name, NAMES)
     figure = figure_of(str(name))
     own = [one for one in NAMES if figure_of(one).group == group]
@@ -307,11 +395,7 @@ def _axis(name: object, group: Group) -> None:
         f"{name} needs an earlier release, and only assess is told of one",
         "take another figure; masktron assess --against EARLIER shows this one",
     )
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    fine = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    _require(fine, f"{name} must be a whole number of at least {least}, not {value!r}")
+    return name
 
 
 def _known(what: str, name: object, names: Iterable[str]) -> None:

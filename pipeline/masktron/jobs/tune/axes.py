@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from masktron.config import parse_pram, parse_recodings
+from masktron.config import Config
+from masktron.declared import declared_in
 from masktron.errors import UsageError
 from masktron.perturbation_settings import PramSettings, located_pram, pram_settings
 from masktron.recoding_settings import how_of, resolved
@@ -22,7 +23,7 @@ def recode_ways(value: object) -> Ways:
     UsageError
         It is neither a table of lists nor a list of texts ``FIELD=HOW``, or one of them is no way to recode.
     """
-    found = _ways("recode", value, parse_recodings, 'AGE = ["width:5", "width:10"]', how_of)
+    found = _ways("recode", value, 'AGE = ["width:5", "width:10"]', how_of)
     return {name: tuple(dict.fromkeys(resolved(how, Path()) for how in own)) for name, own in found.items()}
 
 
@@ -34,7 +35,7 @@ def pram_ways(value: object) -> Ways:
     UsageError
         As for `recode_ways`.
     """
-    found = _ways("pram", value, parse_pram, 'REGION = ["change:0.1", "change:0.2"]', pram_settings)
+    found = _ways("pram", value, 'REGION = ["change:0.1", "change:0.2"]', pram_settings)
     return {name: unlike_pram(located_pram(how, Path()) for how in own) for name, own in found.items()}
 
 
@@ -71,12 +72,11 @@ def _rate(value: object) -> float:
 def _ways(
     name: str,
     value: object,
-    parse: Callable[[Sequence[str]], Mapping[str, str]],
     example: str,
     read: Callable[[str, str], object],
 ) -> Ways:
     """Read a table of lists, or options ``FIELD=HOW``; require that each is a way."""
-    found = _assigned(name, value, parse) if isinstance(value, list | tuple) else _tabled(name, value, example)
+    found = _assigned(name, value) if isinstance(value, list | tuple) else _tabled(name, value, example)
     for field, own in found.items():
         if not own or not all(isinstance(how, str) for how in own):
             raise UsageError(
@@ -88,12 +88,12 @@ def _ways(
     return found
 
 
-def _assigned(name: str, value: Sequence[object], parse: Callable[[Sequence[str]], Mapping[str, str]]) -> Ways:
+def _assigned(name: str, value: Sequence[object]) -> Ways:
     found: Ways = {}
     for assignment in value:
         if not isinstance(assignment, str):
             raise UsageError(f"{name} must be texts FIELD=HOW, not {assignment!r}")
-        for field, how in parse([assignment]).items():
+        for field, how in declared_in(Config)[name].collected(name, [assignment]).items():
             found[field] = (*found.get(field, ()), how)
     return found
 

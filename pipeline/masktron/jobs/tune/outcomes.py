@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.config import Config
+from masktron.declared import names
 from masktron.errors import DocumentError
 from masktron.files import file_hash
 from masktron.jobs.prepared import Opened
@@ -31,31 +32,7 @@ from masktron.versions import versions
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
 
-_SPARED = frozenset(
-    {
-        "aggregator",
-        "allow_unfired",
-        "documents",
-        "executor",
-        "grouping",
-        "k",
-        "key_k",
-        "limits",
-        "max_failures",
-        "metadata",
-        "method",
-        "on_refusal",
-        "params",
-        "pram",
-        "recode",
-        "rule_timeout",
-        "scheduler",
-        "secret",
-        "seed",
-        "swap",
-        "workers",
-    }
-)
+_SPARED = names(Config, lambda one: one.tuned)
 """Settings that decide no figure, or do so by what is hashed anyway: candidate, fields, rules, the original, and the
 file of metadata. How the file is read is none of them: its options say which table of a database is meant."""
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from masktron.config import Config, Grouping, Param
+import attrs
+
+from masktron.config import Config, Grouping
 from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.axes import unlike_pram
@@ -22,6 +24,7 @@ from masktron.recoding_settings import averages, how_of, resolved
 from masktron.results import TuneCandidate
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.results.tune import candidate_name
+from masktron.setting_values import Param
 
 NO_WAYS: Mapping[str, str] = MappingProxyType({})
 SIZES = (3, 5, 10, 20)
@@ -276,13 +279,13 @@ def with_keys(config: Config, recode: Mapping[str, str], pram: Mapping[str, str]
     UsageError
         Such a field is masked, or removed; or it is drawn anew alone and with others, or drawn and swapped.
     """
-    known = replace(config, recode={**config.recode, **recode}, pram={**config.pram, **pram})
-    return replace(config, roles=known.roles)
+    known = attrs.evolve(config, recode={**config.recode, **recode}, pram={**config.pram, **pram})
+    return attrs.evolve(config, roles=known.roles)
 
 
 def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config:
     """Return the settings with a candidate in them."""
-    return replace(
+    return attrs.evolve(
         config,
         method=candidate.method,
         k=candidate.k,

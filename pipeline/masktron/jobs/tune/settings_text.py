@@ -5,26 +5,28 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from masktron.addresses import AddressPath
-from masktron.config import Config, Register, Role, config_from
+from masktron.config import Config, Role, config_from
+from masktron.declared import about, declared_in, names
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.level_settings import LevelSetting
 from masktron.perturbation_settings import pram_relative_to
 from masktron.recoding_settings import relative_to, resolved
+from masktron.setting_values import Register
 from masktron.toml_text import TomlText, toml_text, toml_value
-from masktron.trust import trust_of
 from masktron.write.atomic import atomic_path
 
 CHANGED = ("k", "method", "grouping", "aggregator")
 """Settings of a candidate that are one line each; its parameters are a table."""
-_OF_KEYS = frozenset({"key_k", "keys", "pram", "recode", "roles", "swap"})
+_OF_KEYS = about(Config, "treating") - {"allow_lost"} | {"roles"}
 """Settings of treatments: what else is said in them is not changed."""
-_KEPT_OUT = frozenset({"secret", "seed"})
+_KEPT_OUT = names(Config, lambda one: one.confidential)
 """What has no place in a file of settings."""
 
 
@@ -70,7 +72,7 @@ def settings_text(config: Config, path: Path) -> str:
     usual = Config()
     own = {
         name: _said(config, name, path)
-        for name in trust_of(Config)
+        for name in declared_in(Config)
         if name not in _KEPT_OUT and (name in ("k", "method") or getattr(config, name) != getattr(usual, name))
     }
     made = toml_text(own)
@@ -180,9 +182,8 @@ def _apart(found: Config, config: Config, path: Path) -> list[str]:
     """Name the settings in which two differ; on how many processes compute nothing depends."""
     return [
         name
-        for name in trust_of(Config)
-        if name not in _KEPT_OUT | {"workers", "executor", "scheduler"}
-        and _said(found, name, path) != _said(config, name, path)
+        for name in declared_in(Config)
+        if name not in _KEPT_OUT | about(Config, "running") and _said(found, name, path) != _said(config, name, path)
     ]
 
 
@@ -203,7 +204,7 @@ def _said(config: Config, name: str, path: Path) -> Any:
 
 def _level(level: LevelSetting, path: Path) -> dict[str, Any]:
     """Return what a file says of a level of nested records; an address is no path."""
-    said = {one.name: getattr(level, one.name) for one in fields(level) if one.name != "name"}
+    said = {one.name: getattr(level, one.name) for one in attrs.fields(LevelSetting) if one.name != "name"}
     return {
         name: str(one) if isinstance(one, AddressPath) else _plain(one, path) for name, one in said.items() if one
     }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+import attrs
 
 from masktron.addresses import AddressPath
 from masktron.config import Config
@@ -134,7 +135,7 @@ def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
             where=str(source.path),
             hint=f"leave --grouping out, or protect members alone (--protect), which tells more of each {unit}",
         )
-    return replace(asked, groupings=("all",))
+    return attrs.evolve(asked, groupings=("all",))
 
 
 def _with_axes(config: Config, asked: TuneSettings) -> Config:

@@ -11,8 +11,8 @@ from xml.sax.saxutils import quoteattr
 from elementpath.xpath31 import XPath31Parser
 from lxml import etree
 
-from masktron.config import did_you_mean
 from masktron.engines.saxon import SaxonError, Stylesheet
+from masktron.errors import did_you_mean
 from masktron.rulebook.forbidden import screen, syntax_error
 from masktron.rulebook.functions import FUNCTIONS, how_to_declare, in_version, since
 from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf

@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 from lxml import etree
 
-from masktron.config import did_you_mean
-from masktron.errors import RulebookError
+from masktron.errors import RulebookError, did_you_mean
 from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, IncludedFiles
 from masktron.xpath.namespaces import XSL
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from masktron.config import did_you_mean
-from masktron.errors import UsageError
+from masktron.errors import UsageError, did_you_mean
 from masktron.level_settings import LevelSetting, LevelSettings
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.source import Source

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.config import did_you_mean
-from masktron.errors import UsageError
+from masktron.errors import UsageError, did_you_mean
 from masktron.sources.names import column_name
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of

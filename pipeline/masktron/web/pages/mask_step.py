@@ -8,13 +8,15 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from masktron.config import Config, Param, parse_params
+from masktron.config import Config
+from masktron.declared import declared_in
 from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
 from masktron.report.engine_opinion import engine_opinion
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
+from masktron.setting_values import Param
 from masktron.sources.known_formats import known_formats, suffixes_of
 from masktron.web.pages.choose_step import chosen_candidate
 from masktron.web.pages.form_values import at_fields, limits_from, whole_from
@@ -313,7 +315,8 @@ def _plain(value: Param) -> Any:
 
 def _params(text: str) -> dict[str, str]:
     try:
-        return parse_params([line for line in text.split("\n") if line.strip()])
+        lines = [line for line in text.split("\n") if line.strip()]
+        return dict(declared_in(Config)["params"].collected("params", lines))
     except UsageError as error:
         raise UsageError(f"params: {error.what}", hint="write one in a line, such as c = 0.3") from error
 

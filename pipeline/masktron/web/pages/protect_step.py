@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from masktron.config import Config, Role, did_you_mean
-from masktron.errors import UsageError
+from masktron.config import Config, Role
+from masktron.errors import UsageError, did_you_mean
 from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
 from masktron.recoding_settings import Breaks, FromHierarchy, Multiples, Widths, how_of
 from masktron.web.pages.data_step import shown_name

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from masktron.config import ALL_FIELDS, Config, Kind, Role
+from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import UsageError
+from masktron.setting_values import ALL_FIELDS
 from masktron.web.pages.data_step import RESULT, look_at, shown_name
 from masktron.web.pages.key_facts import keys_context, measure_keys
 from masktron.web.pages.paging import page_of_items

@@ -10,17 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.config import Config
-from masktron.trust import trust_of
+from masktron.declared import about, declared_in
 from masktron.web.runs.one_run import Argument, InRun
 from masktron.web.store.project_settings import NAME
 
-_READING = frozenset({"record", "format", "format_options", "metadata", "levels"})
-_FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers"})
-_JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "rule_timeout"})
-_TREATING = frozenset({"recode", "pram", "swap", "key_k", "keys", "allow_lost"})
-_ALL = frozenset(trust_of(Config))
+_READING, _FIELDS, _JUDGING, _TREATING = (
+    about(Config, topic) for topic in ("reading", "fields", "judging", "treating")
+)
+_ALL = frozenset(declared_in(Config))
 """All settings; ``tune`` is none, as it changes nothing for other commands."""
-_WAY = frozenset({"method", "k", "grouping", "aggregator", "params"})
+_WAY = about(Config, "way")
 """Settings that say which way to mask was taken: `tune` tries several."""
 
 

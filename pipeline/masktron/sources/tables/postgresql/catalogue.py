@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from masktron.addresses import Address
-from masktron.config import did_you_mean
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, did_you_mean
 from masktron.sources.tables.postgresql.server_types import PostgresColumn
 from masktron.sources.tables.sql_texts import quoted
 

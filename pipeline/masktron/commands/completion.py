@@ -1,0 +1,44 @@
+"""``masktron completion``."""
+
+from __future__ import annotations
+
+import attrs
+import click
+from attrs import field
+from click.shell_completion import get_completion_class
+
+from masktron.commands import PROGRAM
+from masktron.commands.base import Line, Plain
+from masktron.declared import checked, declared
+from masktron.errors import UsageError
+from masktron.progress import Progress, no_progress
+
+SHELLS = ("bash", "zsh", "fish")
+ASKED = "_MASKTRON_COMPLETE"
+"""Variable of the environment by which a shell asks what may stand next."""
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
+class Completion(Plain):
+    """Print what a shell needs to complete commands and options of masktron.
+
+    For bash: masktron completion bash > ~/.masktron-completion, and in ~/.bashrc: source ~/.masktron-completion
+
+    For zsh: masktron completion zsh > _masktron, in a folder of $fpath, before compinit runs.
+
+    For fish: masktron completion fish > ~/.config/fish/completions/masktron.fish
+    """
+
+    name = "completion"
+    line = Line
+    shows_progress = False
+
+    shell: str = field(metadata=declared("bash, zsh or fish.", metavar="SHELL"))
+
+    def run(self, progress: Progress = no_progress) -> None:
+        """Print the script."""
+        del progress
+        made = get_completion_class(self.shell) if self.shell in SHELLS else None
+        if made is None:
+            raise UsageError(f"there is no completion for {self.shell!r}", hint=f"name one of {', '.join(SHELLS)}")
+        click.echo(made(click.get_current_context().find_root().command, {}, PROGRAM, ASKED).source())

@@ -1,0 +1,97 @@
+"""``masktron convert``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from attrs import field
+from attrs.converters import optional
+
+from masktron.commands.base import OnData, mapping, place, typed_place
+from masktron.config import ReadOptions
+from masktron.declared import HOW, OUTPUT, Form, checked, declared
+from masktron.progress import Progress, no_progress
+from masktron.setting_values import format_options, switch, text
+
+if TYPE_CHECKING:
+    from masktron.results import ConvertResult
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
+class Convert(OnData):
+    """Write the records of a file or a data frame in another format, read them back, and compare every value.
+
+    --record names the record element, in XML. --metadata says what variables mean; --out has of it what it can hold.
+
+    Returns
+    -------
+    ConvertResult
+        ``losses`` says what the original says and the target cannot hold; a value is never among it.
+
+    Raises
+    ------
+    UsageError
+        The target cannot hold a value or a name; nothing is written.
+    DocumentError, ViolationError
+    """
+
+    name = "convert"
+    takes_file = False
+
+    out: Path = field(
+        converter=place,
+        metadata=declared(
+            "The file, whose name says the format, or table.", OUTPUT, short="-o", metavar="FILE", read=typed_place,
+            writes=True,
+        ),
+    )  # fmt: skip
+    rename: Mapping[str, str] = field(
+        factory=dict,
+        kw_only=True,
+        converter=mapping,
+        metadata=declared(
+            "Give a column another name, where the format of --out does not allow this one; repeatable.",
+            HOW, metavar="OLD=NEW", form=Form.TABLE, example="'annual income=INCOME'", right=True, page="formats",
+        ),
+    )  # fmt: skip
+    to: str | None = field(
+        default=None,
+        kw_only=True,
+        converter=optional(text),
+        metadata=declared("Format of --out, where its name does not say it.", HOW, metavar="NAME", page="formats"),
+    )
+    to_options: Mapping[str, str] = field(
+        factory=dict,
+        kw_only=True,
+        converter=format_options,
+        metadata=declared(
+            "How --out is to be written; repeatable.", HOW, "--to-option", metavar="NAME=VALUE", form=Form.TABLE,
+            example="'delimiter=;'", page="formats",
+        ),
+    )  # fmt: skip
+    replace: bool = field(
+        default=False,
+        kw_only=True,
+        converter=switch,
+        metadata=declared(
+            "Let the output replace a table of its name in a database; a file is always.", OUTPUT, form=Form.SWITCH
+        ),
+    )
+
+    def run(self, progress: Progress = no_progress) -> ConvertResult:
+        """Convert the file."""
+        from masktron.jobs.convert import run_convert
+
+        self.require_no_format(self.data)
+        return run_convert(
+            self.data,
+            self.out,
+            reading=self.reading,
+            writing=ReadOptions(self.record, self.to, self.to_options),
+            rename=self.rename,
+            replaces=self.replace,
+            progress=progress,
+        )

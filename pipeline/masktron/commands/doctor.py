@@ -1,0 +1,51 @@
+"""``masktron doctor``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+from attrs import field
+
+from masktron.commands.base import JsonLine, Line, Plain
+from masktron.declared import HOW, Form, checked, declared
+from masktron.errors import Exit, InstallationError
+from masktron.progress import Progress, no_progress
+
+if TYPE_CHECKING:
+    from masktron.results import DoctorResult
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class DoctorLine(JsonLine):
+    """Whether all works."""
+
+    def code(self, result: Any) -> Exit:
+        """Return whether all works."""
+        return Exit.COMPLIES if result.works else Exit.VIOLATION
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class Doctor(Plain):
+    """Say what this installation has."""
+
+    name = "doctor"
+    line: ClassVar[type[Line]] = DoctorLine
+
+    warm: bool = field(
+        default=False,
+        metadata=declared("Compile now what runs would have to compile; once per machine.", HOW, form=Form.SWITCH),
+    )
+
+    def run(self, progress: Progress = no_progress) -> DoctorResult:
+        """Look at the installation."""
+        from masktron.extras import broken_core
+
+        if broken := broken_core():
+            names = " ".join(one.package for one in broken)
+            said = "; ".join(f"{one.package} {one.why}" for one in broken)
+            hint = f"pip install --force-reinstall {names}"
+            raise InstallationError(f"masktron does not work here: {said}", hint=hint)
+        from masktron.jobs.doctor import run_doctor
+
+        return run_doctor(warm_up=self.warm, progress=progress)

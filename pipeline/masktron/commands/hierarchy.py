@@ -1,0 +1,79 @@
+"""``masktron hierarchy``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from attrs import field
+
+from masktron.commands.base import OnData
+from masktron.declared import HOW, IN, OUTPUT, checked, declared, integer
+from masktron.progress import Progress, no_progress
+
+if TYPE_CHECKING:
+    from masktron.results import HierarchyResult
+
+
+def _width(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"it must be a number, not {text!r}") from None
+
+
+def _digits(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"it must be integers with commas between, such as 3,2, not {text!r}") from None
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class Hierarchy(OnData):
+    """Make a hierarchy of the values of a field."""
+
+    name = "hierarchy"
+
+    of: str = field(metadata=declared("The field whose values get labels.", IN, "--field", metavar="FIELD"))
+    out: Path = field(
+        converter=Path, metadata=declared("The hierarchy, as CSV.", OUTPUT, short="-o", metavar="FILE", writes=True)
+    )
+    width: Fraction | None = field(
+        default=None,
+        metadata=declared(
+            "Numbers in intervals of this width, which doubles by level.", HOW, metavar="W", read=_width,
+            page="recoding",
+        ),
+    )  # fmt: skip
+    heights: int | None = field(
+        default=None,
+        metadata=declared(
+            "With --width: levels above the values, the last of them *.", HOW, "--levels", metavar="N", shown="4",
+            read=integer, page="recoding",
+        ),
+    )  # fmt: skip
+    digits: tuple[int, ...] | None = field(
+        default=None,
+        metadata=declared(
+            "Codes by their beginnings: letters and digits that they keep, level by level.", HOW, metavar="N,N",
+            read=_digits, page="recoding",
+        ),
+    )  # fmt: skip
+
+    def run(self, progress: Progress = no_progress) -> HierarchyResult:
+        """Make the hierarchy."""
+        from masktron.jobs.hierarchy import run_hierarchy
+
+        return run_hierarchy(
+            self.data,
+            self.out,
+            self.of,
+            width=self.width,
+            levels=self.heights,
+            digits=self.digits,
+            config=self.settled,
+            progress=progress,
+        )

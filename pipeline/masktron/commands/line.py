@@ -1,0 +1,329 @@
+"""The command line: commands as `click` parses them, and what stands around a run.
+
+What a command takes is declared by its fields (`masktron.commands.offered`). Its module is loaded when it is called,
+so that help is there at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn, override
+
+import attrs
+import click
+from rich.console import Console
+
+from masktron.commands import COMMANDS, PROGRAM, Listed, running
+from masktron.commands.base import Command, Plain, without_passwords
+from masktron.commands.help_pages import page_of_error, page_of_usage
+from masktron.commands.help_text import print_help
+from masktron.commands.offered import Offered, offered, own_fields
+from masktron.commands.told_errors import tell_error, tell_fault, tell_other, tell_usage
+from masktron.config import Config
+from masktron.declared import Form, declared_in
+from masktron.errors import Exit, MasktronError, UsageError
+from masktron.memory import lacks_memory
+from masktron.processes import rules_within
+from masktron.standard_streams import output_error
+from masktron.stopping import stoppable
+
+_COLLECTED = 50_000
+"""Objects that are made before the collector looks for cycles among the new ones."""
+_BY_SIGNAL = 128
+"""Exit codes from here on say which signal ended the run."""
+_SIGPIPE = 13
+"""Of a system that has it; `signal` of Python on Windows does not."""
+BEGUN = "masktron.begun"
+"""Where click keeps when the process began."""
+
+
+class _Reader(click.ParamType[Any]):
+    """Reads the text of an option as it declares."""
+
+    name = "value"
+
+    def __init__(self, one: Offered) -> None:
+        self.one = one
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        said = self.one.said
+        read = Path if said.read is str and (said.reads or said.writes) else said.read
+        try:
+            return read(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class CommandLine(click.Command):
+    """A command, with help in panels."""
+
+    def __init__(self, listed: Listed) -> None:
+        self.listed = listed
+        super().__init__(listed.name, callback=self._run)
+
+    @override
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        if not self.params:
+            self.params = [_parameter(one) for one in offered(self.listed.kind)]
+        return super().get_params(ctx)
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        self.get_params(ctx)
+        return super().parse_args(ctx, args)
+
+    @override
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        print_help(f"{PROGRAM} {self.listed.name}", self.listed, offered(self.listed.kind))
+
+    def _run(self, **given: Any) -> NoReturn:
+        sys.exit(execute(self.listed.kind, given))
+
+
+class Commands(click.Group):
+    """All commands, each made when it is called."""
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS]
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return CommandLine(COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+
+    @override
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        print_help(PROGRAM, None, [])
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"masktron {version('masktron')}")
+        ctx.exit()
+
+
+APP = Commands(
+    PROGRAM,
+    params=[click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version)],
+    no_args_is_help=True,
+)
+
+
+def _parameter(one: Offered) -> click.Parameter:
+    """Return what click parses."""
+    reader = click.STRING if one.said.form in (Form.TABLE, Form.LISTS) or one.part else _Reader(one)
+    if not one.spellings:
+        return click.Argument([one.key], type=reader, required=one.required, metavar=one.metavar)
+    if one.switch:
+        off = f"/{one.said.off}" if one.said.off else ""
+        return click.Option([one.key, f"{one.spellings[0]}{off}", *one.spellings[1:]], is_flag=True, default=None)
+    return click.Option(
+        [one.key, *one.spellings],
+        type=reader,
+        required=one.required,
+        multiple=one.several,
+        metavar=one.metavar,
+        envvar=one.said.variable or None,
+    )
+
+
+def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
+    """Run a command; return its exit code.
+
+    Parameters
+    ----------
+    kind : type of Plain
+    parsed : mapping
+        What click has read, by the keys of what the command takes.
+    """
+    given = _given(kind, parsed)
+    own, line = given["own"], kind.line(**given["line"])
+    said = {one.name: one.metadata["declared"] for one in own_fields(kind) if "declared" in one.metadata}
+    written = {
+        one.spelled(name): value
+        for name, one, value in (
+            *((name, one, getattr(line, name)) for name, one in declared_in(type(line)).items()),
+            *((name, one, own.get(name)) for name, one in said.items()),
+        )
+        if one.writes
+    }
+    settings = declared_in(Config)
+    inputs = dict(
+        one
+        for says, values in ((said, own), (settings, given["setting"]))
+        for name, value in values.items()
+        if name in says and says[name].reads
+        for one in _named(says[name].reads, value)
+    )
+    named, file = _files(kind, parsed)
+    line.refuse_outputs(written, {**inputs, "the settings": file}, own)
+    made: Plain
+    if issubclass(kind, Command):
+        config = _config(kind, named, file, given["setting"])
+        line.refuse_outputs(written, config.named_files, own, config)
+        values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
+        made = kind(**own, **values).came_from(given["setting"], (file, named is not None))
+    else:
+        config, made = Config(), kind(**own)
+    try:
+        signs = running.progress_shown() if kind.shows_progress else running.no_signs()
+        with signs as progress, rules_within(config.rule_timeout):
+            result = line.carry_out(made, progress)
+    except MasktronError as error:
+        line.tell_refusal(made, error)
+        raise
+    line.tell(made, result)
+    return line.code(result)
+
+
+def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what was given, by the owner and the name of the field."""
+    found: dict[str, dict[str, Any]] = {"own": {}, "line": {}, "setting": {}}
+    for one in offered(kind):
+        value = parsed.get(one.key)
+        if one.owner == "file" or value in (None, ()) or (value is False and not one.said.off):
+            continue
+        if one.several:
+            value = one.said.collected(one.name, value)
+        table = found.setdefault(one.owner, {})
+        if one.value:
+            if one.name in table:
+                raise UsageError(f"{one.spellings[0]} and another order are both given", hint="keep one of them")
+            table[one.name] = one.value
+        elif one.part:
+            table[one.name] = {**table.get(one.name, {}), one.part: value}
+        else:
+            table[one.name] = value
+    for owner in found.keys() - {"own", "line", "setting"}:
+        found["own"][owner] = found[owner]
+    return found
+
+
+def _files(kind: type[Plain], parsed: Mapping[str, Any]) -> tuple[Path | None, Path | None]:
+    """Return the file of settings that was named, and the one that is read."""
+    if not (issubclass(kind, Command) and kind.takes_file):
+        return None, None
+    named, default = parsed.get("file__config"), Path("masktron.toml")
+    path = None if named is None else Path(named)
+    return path, path or (default if default.is_file() else None)
+
+
+def _config(kind: type[Command], named: Path | None, file: Path | None, given: Mapping[str, Any]) -> Config:
+    """Return the settings of a file and of options."""
+    config = Config()
+    if file is not None:
+        from masktron.settings_file import found_config, load_config
+
+        if named is None:
+            Console(stderr=True, highlight=False, emoji=False).print(f"settings from {file}")
+        config = found_config(file, judging=kind.judging) if named is None else load_config(file)
+    return config.with_options(given)
+
+
+def _named(what: str, value: Any) -> Iterator[tuple[str, Path | None]]:
+    """Yield inputs by what messages call them; of several, with a name or a number."""
+    if isinstance(value, Mapping):
+        yield from ((f"{what} of {name}", Path(one)) for name, one in value.items())
+    elif isinstance(value, list):
+        yield from ((f"{what}, number {at}" if len(value) > 1 else what, one) for at, one in enumerate(value, 1))
+    else:
+        yield what, None if value is None else Path(value)
+
+
+def main(begun: float | None = None) -> None:
+    """Run the command line; every error of masktron ends in one message and its exit code.
+
+    Parameters
+    ----------
+    begun : float, optional
+        When the process began, by `time.monotonic`: a budget counts from there, else from the call of the command.
+    """
+    # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
+    gc.set_threshold(_COLLECTED)
+    with stoppable():
+        _run(begun)
+
+
+def _run(begun: float | None) -> None:
+    try:
+        with without_passwords(sys.argv[1:]) as arguments:
+            sys.exit(APP.main(arguments, PROGRAM, standalone_mode=False, obj=begun))
+    except click.UsageError as error:
+        said = error.format_message()
+        path = " ".join([PROGRAM, *[one for one in sys.argv[1:2] if one in COMMANDS]])
+        _complain(f"{said}\n  -> {path} --help shows what there is\n  {page_of_usage(said, sys.argv[1:])}")
+        tell_usage(said)
+        sys.exit(Exit.USAGE)
+    except SystemExit as ended:
+        _require_output(ended)
+        raise
+    except MasktronError as error:
+        page = page_of_error(error, sys.argv[1:])
+        _complain(f"{error}\n  {page}" if page else str(error))
+        tell_error(error)
+        sys.exit(error.exit_code)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, it is told, and with its own exit code
+        if lacks_memory(error):
+            what, hint = "out of memory", "give the run more, or fewer records at a time"
+            _complain(f"{what}\n  -> {hint}")
+            tell_other(what, hint=hint, code=Exit.RESOURCES)
+            sys.exit(Exit.RESOURCES)
+        if not isinstance(error, OSError):
+            _end_by_fault(error)
+        what = f"{error.filename or 'a file'}: {error.strerror or error}"
+        _complain(what)
+        tell_other(what, code=Exit.DOCUMENT)
+        sys.exit(Exit.DOCUMENT)
+
+
+def _end_by_fault(error: Exception) -> NoReturn:
+    """Tell an exception that nobody expected as what it is; an exit code of its own keeps it apart from a verdict."""
+    from masktron.commands.faults import fault_told, traceback_shown
+
+    what, hint = fault_told(error)
+    sys.stderr.write(traceback_shown(error))
+    _complain(f"{what}\n  -> {hint}")
+    tell_fault(what, hint)
+    sys.exit(Exit.FAULT)
+
+
+def _require_output(ended: SystemExit) -> None:
+    """End with an exit code of its own where what was printed has not arrived.
+
+    A reader such as ``head`` may end first: that is the code of SIGPIPE, without a word. Otherwise the outputs that
+    are in their places are named.
+
+    Raises
+    ------
+    SystemExit
+    """
+    if (error := output_error()) is None:
+        return
+    if isinstance(error, BrokenPipeError):
+        raise SystemExit(_BY_SIGNAL + _SIGPIPE) from ended
+    code = ended.code or Exit.COMPLIES
+    if code not in (Exit.COMPLIES, Exit.VIOLATION):  # an error, which has been told
+        return
+    from masktron.write.atomic import publishing
+
+    with publishing() as published:  # the notes of the whole run
+        names = ", ".join(published.names) or "no file"
+    what = f"standard output cannot be written: {error.strerror or error}; written before that: {names}"
+    hint = f"send it to a terminal, or to a file that has room; without this error, the exit code would be {code}"
+    _complain(f"{what}\n  -> {hint}")
+    tell_other(what, hint=hint, code=Exit.DOCUMENT)
+    raise SystemExit(Exit.DOCUMENT) from ended
+
+
+def _complain(message: str) -> None:
+    from rich.markup import escape
+
+    from masktron.report.text import printable
+
+    console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+    console.print(f"[red]error:[/] {escape(printable(message))}")

@@ -1,0 +1,161 @@
+"""What a command takes on the command line: made of what fields declare, for the parser, help, pages and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import attrs
+
+from masktron.commands import COMMANDS
+from masktron.commands.base import Command, Plain
+from masktron.config import Config
+from masktron.declared import IN, PANELS, Declared, Form, declared_in
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """An argument or an option of a command.
+
+    Attributes
+    ----------
+    owner : str
+        Whose field it is: ``own``, ``line``, ``setting``, or the name of the field that takes a table of options.
+    name : str
+        Of the field.
+    said : Declared
+    spellings : tuple of str
+        Long ones first; empty for an argument.
+    metavar, help, shown : str
+        What stands for the value, what it does, and what it is where it is not given.
+    required : bool
+    value : str
+        Of an option that stands for a value.
+    part : str
+        Of an option for an entry of a table.
+    """
+
+    owner: str
+    name: str
+    said: Declared
+    spellings: tuple[str, ...]
+    metavar: str
+    help: str
+    shown: str = ""
+    required: bool = False
+    value: str = ""
+    part: str = ""
+
+    @property
+    def key(self) -> str:
+        """A name of its own among all of a command."""
+        return "__".join(part for part in (self.owner, self.name, self.value, self.part) if part)
+
+    @property
+    def switch(self) -> bool:
+        """Whether it takes no value."""
+        return bool(self.value) or self.said.form is Form.SWITCH
+
+    @property
+    def several(self) -> bool:
+        """Whether it may be given again."""
+        return self.said.form in (Form.LIST, Form.TABLE, Form.LISTS) and not self.part
+
+    @property
+    def panel(self) -> str:
+        """Where the help has it."""
+        return self.said.panel
+
+
+def offered(kind: type[Plain]) -> list[Offered]:
+    """Return what a command takes, arguments first, in the order in which it is declared."""
+    own = [*_own(kind)]
+    taken = {spelling for one in own for spelling in one.spellings}
+    settings = [one for one in _settings(kind) if taken.isdisjoint(one.spellings)]
+    return sorted([*own, *settings], key=lambda one: bool(one.spellings))
+
+
+def in_panels(options: list[Offered]) -> dict[str, list[Offered]]:
+    """Return options by panel, each from those that are needed to those that are rare."""
+    found = {panel: [one for one in options if one.spellings and one.panel == panel] for panel in PANELS}
+    return {panel: sorted(some, key=lambda one: not one.required) for panel, some in found.items() if some}
+
+
+def settings_of(kind: type[Plain]) -> dict[str, Declared]:
+    """Return the settings that a command takes on the command line, by name."""
+    if not issubclass(kind, Config):
+        return {}
+    hidden: tuple[str, ...] = getattr(kind, "hides", ())
+    return {
+        name: said
+        for name, said in declared_in(Config).items()
+        if kind.name in said.commands.split() and name not in hidden
+    }
+
+
+def keywords() -> dict[str, tuple[str, Form]]:
+    """Return the keyword of each option that a function takes, without its dashes, and the form of its values."""
+    found: dict[str, tuple[str, Form]] = {}
+    for one in (one for listed in COMMANDS.values() if listed.in_python for one in offered(listed.kind)):
+        name, form = one.name, one.said.form
+        if one.owner in ("line", "file") or one.part or one.name == "levels":
+            continue
+        if one.owner not in ("own", "setting"):
+            name = f'{one.owner}["{"class" if name == "class_fields" else name}"]'
+        if name == "swap":
+            name, form = 'swap["regions"]', Form.LIST
+        said = f'{name}="{one.value}"' if one.value else f"{name}=True" if form is Form.SWITCH else name
+        for spelling in one.spellings:
+            found.setdefault(spelling.removeprefix("--"), (said, Form.SWITCH if one.value else form))
+    return found
+
+
+def own_fields(kind: type) -> list[attrs.Attribute[Any]]:
+    """Return the fields of a command that are no settings."""
+    settings = {one.name for one in attrs.fields(Config)}
+    return [one for one in attrs.fields(kind) if one.name not in settings and one.name != "config"]
+
+
+def _own(kind: type[Plain]) -> Iterator[Offered]:
+    for owner, fields in (("own", own_fields(kind)), ("line", own_fields(kind.line))):
+        for one in fields:
+            if "declared" not in one.metadata:
+                continue
+            said: Declared = one.metadata["declared"]
+            if said.options is not None:
+                yield from _table(one.name, said.options)
+            else:
+                yield _option(owner, one, said)
+    if issubclass(kind, Command) and kind.takes_file:
+        file = Declared("Settings; else masktron.toml in this folder, which may do less.", IN, metavar="FILE")
+        yield Offered("file", "config", file, ("--config",), "FILE", file.help)
+
+
+def _table(owner: str, kind: type) -> Iterator[Offered]:
+    said = declared_in(kind)
+    for one in attrs.fields(kind):
+        if one.name in said and said[one.name].option != "":
+            yield _option(owner, one, said[one.name])
+
+
+def _settings(kind: type[Plain]) -> Iterator[Offered]:
+    defaults = {one.name: one for one in attrs.fields(Config)}
+    for name, said in settings_of(kind).items():
+        for value, (option, told) in said.flags.items():
+            yield Offered("setting", name, said, (option,), "", told, value=value)
+        if not said.flags and said.option != "":
+            yield _option("setting", defaults[name], said)
+        for part, (metavar, told, shown) in said.parts.items():
+            yield Offered("setting", name, said, (f"--{part}",), metavar, told, shown, part=part)
+
+
+def _option(owner: str, one: attrs.Attribute[Any], said: Declared) -> Offered:
+    needed = said.needed or one.default is attrs.NOTHING
+    argument = not said.panel
+    spellings = () if argument else tuple(filter(None, (said.spelled(one.name), said.short)))
+    plain = isinstance(one.default, str | int | float) and not isinstance(one.default, bool) and one.default != ""
+    shown = said.shown or (
+        f"{one.default:g}" if isinstance(one.default, float) else f"{one.default}" if plain else ""
+    )
+    return Offered(owner, one.name, said, spellings, said.metavar, said.help, shown, required=needed)

@@ -1,0 +1,180 @@
+"""Commands as functions of Python: keywords are the fields of a command, and messages name them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import wraps
+from typing import Any, Protocol
+
+import attrs
+
+from masktron.commands import COMMANDS
+from masktron.commands.base import Command, Plain
+from masktron.commands.offered import own_fields
+from masktron.config import Config, config_from
+from masktron.declared import declared_in
+from masktron.errors import MasktronError, UsageError, did_you_mean
+from masktron.keyword_arguments import in_python
+from masktron.processes import rules_within
+
+_TOLD = ("notes", "losses", "problems", "not_checked", "obstacle")
+"""Attributes of results that are sentences, or one."""
+
+
+class _Runs[R](Protocol):
+    def run(self) -> R: ...
+
+
+def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
+    """Make a function of a command: it takes its fields and settings, and returns its result.
+
+    Parameters
+    ----------
+    command : type of Plain
+    """
+    kind: Any = command
+    own, settings = own_fields(kind), keywords_of(kind)
+
+    @wraps(kind.__init__)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            result: R = _told(_made(kind, args, kwargs, settings).run())
+        except MasktronError as error:
+            error.what, error.hint = in_python(error.what), in_python(error.hint)
+            error.args = (error.what,)
+            raise
+        return result
+
+    listed = COMMANDS[kind.name]
+    shown: Any = called
+    shown.__name__ = shown.__qualname__ = "write_report" if kind.name == "report" else kind.name
+    shown.__module__ = "masktron"
+    shown.__doc__ = _documented(kind, listed.summary, own, settings)
+    shown.__signature__ = inspect.Signature(
+        [
+            *(
+                inspect.Parameter(
+                    one.name,
+                    inspect.Parameter.KEYWORD_ONLY if one.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=_default_of(one),
+                    annotation=one.type,
+                )
+                for one in sorted(own, key=lambda one: bool(one.kw_only))
+                if one.init
+            ),
+            *(
+                inspect.Parameter(
+                    one.name, inspect.Parameter.KEYWORD_ONLY, default=_default_of(one), annotation=one.type
+                )
+                for one in settings
+            ),
+        ]
+    )
+    return called
+
+
+def keywords_of(kind: type[Plain]) -> list[attrs.Attribute[Any]]:
+    """Return what a function takes beside the fields of its command: settings, and where they come from."""
+    if not issubclass(kind, Command):
+        return []
+    said = declared_in(Config)
+    taken = {name for name, one in said.items() if kind.takes_all or kind.name in one.commands.split()}
+    given = ["config"] if kind.takes_file else []
+    return [one for one in attrs.fields(kind) if one.name in taken or one.name in given]
+
+
+def _default_of(one: attrs.Attribute[Any]) -> Any:
+    if one.default is attrs.NOTHING:
+        return inspect.Parameter.empty
+    default: Any = one.default
+    return default.factory() if isinstance(default, attrs.Factory) else default  # type: ignore[arg-type]
+
+
+def _made(
+    kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: list[attrs.Attribute[Any]]
+) -> _Runs[Any]:
+    """Return the command that a call means.
+
+    Raises
+    ------
+    UsageError
+        It has no such keyword, or a setting is wrong.
+    """
+    own = {one.name for one in own_fields(kind)}
+    known = {one.name for one in settings}
+    if issubclass(kind, Command) and kind.takes_file:
+        known |= declared_in(Config).keys()  # the settings of a run may be given as they are
+    if unknown := [name for name in kwargs if name not in own | known]:
+        what = f"{kind.name} takes no setting {unknown[0]!r}: all others are those of the manifest"
+        if kind.name != "rerun":
+            what = f"unknown setting {unknown[0]!r}"
+        raise UsageError(what, hint=did_you_mean(unknown[0], sorted(own | known)))
+    parts = {name: value for name, value in kwargs.items() if name in own}
+    if not issubclass(kind, Command):
+        made: _Runs[Any] = kind(*args, **parts)
+        return made
+    base = kwargs.get("config")
+    if base is not None and not isinstance(base, Config):
+        raise UsageError(
+            f"config must be a Config, not of type {type(base).__name__}",
+            hint=f"config=masktron.load_config({str(base)!r})"
+            if isinstance(base, str)
+            else "use masktron.Config(k=5), masktron.load_config(path), or give settings by name: k=5",
+        )
+    given = {name: value for name, value in kwargs.items() if name in known - {"config"}}
+    config = config_from(given, base=base)
+    values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
+    command = kind(*args, **parts, **values, config=base).came_from(given)
+    return _Within(command)
+
+
+class _Within:
+    """A command under the time limit of its rules."""
+
+    def __init__(self, command: Any) -> None:
+        self.command = command
+
+    def run(self) -> Any:
+        with rules_within(self.command.rule_timeout):
+            return self.command.run()
+
+
+def _documented(
+    kind: type[Plain], summary: str, own: list[attrs.Attribute[Any]], settings: list[attrs.Attribute[Any]]
+) -> str:
+    """Return a docstring in numpydoc's form: what a command does and takes, and what its class says of the rest."""
+    text = inspect.cleandoc(kind.__doc__ or "")
+    body = re.split(r"^(?=\w+\n-{3,}$)", text.partition("\n\n")[2], maxsplit=1, flags=re.MULTILINE)
+    sections = [("Parameters", own), ("Other Parameters", settings)]
+    parts = [summary, body[0].strip()]
+    for title, taken in sections:
+        lines = [f"{one.name} : {one.type}\n    {_help_of(one)}" for one in taken if one.init]
+        parts += ["\n".join([title, "-" * len(title), *lines])] if lines else []
+    return "\n\n".join(part for part in [*parts, *body[1:]] if part)
+
+
+def _help_of(one: attrs.Attribute[Any]) -> str:
+    said = one.metadata.get("declared")
+    return said.help if said is not None else "Settings that those given by name override."
+
+
+def _sentence(said: Any) -> Any:
+    """Return a sentence, or what holds some, in the words of Python."""
+    if isinstance(said, str):
+        return in_python(said)
+    texts = {one.name: getattr(said, one.name) for one in fields(said) if one.name in ("what", "hint")}
+    return replace(said, **{name: in_python(text) for name, text in texts.items()})
+
+
+def _told[R](result: R) -> R:
+    if not is_dataclass(result) or isinstance(result, type):
+        return result
+    known: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result) if one.name in _TOLD}
+    changed = {
+        name: in_python(said) if isinstance(said, str) else said and tuple(map(_sentence, said))
+        for name, said in known.items()
+    }
+    return replace(result, **changed) if changed != known else result

@@ -1,0 +1,117 @@
+"""``masktron recode``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+from attrs import field
+from attrs.converters import optional
+
+from masktron.commands.base import UnderRules, files, mapping, path
+from masktron.declared import HOW, IN, LIMITS, OUTPUT, Form, checked, declared, integer, number
+from masktron.progress import Progress, no_progress
+from masktron.setting_values import switch
+
+if TYPE_CHECKING:
+    from masktron.results import RecodeResult
+
+_K = 3
+"""Records that share a combination of keys where nobody says otherwise."""
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
+class Recode(UnderRules):
+    """Find the recodings of keys that lose least and reach k, and say what they make of rules and of risk.
+
+    Keys are the fields with a hierarchy and all others that are named as quasi-identifiers and are not masked;
+    --key-k says how many records share a combination, 3 by default.
+
+    Returns
+    -------
+    RecodeResult
+        ``recode`` is what ``mask(recode=...)`` takes.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, InvalidOriginalError, InfeasibleError
+    """
+
+    name = "recode"
+    takes_all = True
+    hides = ("recode",)
+
+    hierarchies: Mapping[str, Path] = field(
+        converter=files,
+        metadata=declared(
+            "The hierarchy of a key: CSV with a value and its labels in each row, as ARX has it; repeatable.",
+            IN, "--hierarchy", metavar="FIELD=FILE", form=Form.TABLE, example="AGE=age.csv", page="recoding",
+            reads="the hierarchy",
+        ),
+    )  # fmt: skip
+    suppressed: int | str = field(
+        default=0,
+        kw_only=True,
+        metadata=declared(
+            "Records that may have fewer, and are left to local suppression.", HOW, metavar="N|P%", page="recoding"
+        ),
+    )
+    loss: str = field(
+        default="entropy",
+        kw_only=True,
+        metadata=declared(
+            "Measure of loss: entropy, precision or discernibility.", HOW, metavar="NAME", page="recoding"
+        ),
+    )
+    importance: Mapping[str, float] = field(
+        factory=dict,
+        kw_only=True,
+        converter=mapping,
+        metadata=declared(
+            "How much a loss in a key counts beside others; 1 by default; repeatable.",
+            HOW, metavar="FIELD=NUMBER", form=Form.TABLE, read=number, example="AGE=2", page="recoding",
+        ),
+    )  # fmt: skip
+    diversity: Mapping[str, int] = field(
+        factory=dict,
+        kw_only=True,
+        converter=mapping,
+        metadata=declared(
+            "Different values of a masked field beside each combination, at least; repeatable.",
+            LIMITS, metavar="FIELD=L", form=Form.TABLE, read=integer, example="INCOME=2", page="suppression",
+        ),
+    )  # fmt: skip
+    header: bool = field(
+        default=False,
+        kw_only=True,
+        converter=switch,
+        metadata=declared("The first row of the hierarchies has names.", IN, form=Form.SWITCH, page="recoding"),
+    )
+    write: Path | None = field(
+        default=None,
+        kw_only=True,
+        converter=optional(path),
+        metadata=declared(
+            "Write the recommended recoding as settings to this new file.", OUTPUT, metavar="FILE", writes=True
+        ),
+    )
+
+    def run(self, progress: Progress = no_progress) -> RecodeResult:
+        """Search recodings."""
+        from masktron.jobs.recode import RecodeWishes, run_recode, suppressed_records
+
+        self.require_no_format(self.data)
+        wishes = RecodeWishes(
+            k=_K if self.key_k is None else self.key_k,
+            suppressed=suppressed_records(str(self.suppressed)),
+            loss=self.loss,
+            importance=self.importance,
+            diversity=self.diversity,
+            allow_lost=self.allow_lost,
+            header=self.header,
+        )
+        return run_recode(
+            self.data, self.rules, self.hierarchies, wishes, config=self.settled, write=self.write, progress=progress
+        )

@@ -1,0 +1,272 @@
+"""``masktron tune``."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import attrs
+import click
+from attrs import field
+from attrs.converters import optional
+
+from masktron.commands import running
+from masktron.commands.base import Line, PageLine, UnderRules
+from masktron.commands.base import path as taken_path
+from masktron.config import Config
+from masktron.declared import OUTPUT, checked, declared, integer
+from masktron.errors import Exit, UsageError
+from masktron.jobs.tune.asked import (
+    TuneSettings,
+    hierarchies_in,
+    matrices_in,
+    tune_settings_from,
+    tune_settings_in,
+    wider_limits,
+)
+from masktron.progress import Progress, no_progress
+
+if TYPE_CHECKING:
+    from masktron.jobs.tune.recipes import TuneRecipe
+    from masktron.results import TuneResult
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class TuneLine(PageLine):
+    """The map, and the settings of a candidate."""
+
+    write: Path | None = field(
+        default=None,
+        metadata=declared(
+            "Write the settings of a candidate to this file, such as masktron.toml, for masktron mask.",
+            OUTPUT, metavar="FILE", read=Path, page="tuning",
+        ),
+    )  # fmt: skip
+    candidate: int | None = field(
+        default=None,
+        metadata=declared(
+            "The candidate of --write, by its number.", OUTPUT, metavar="N", shown="the recommended one",
+            read=integer, page="tuning",
+        ),
+    )  # fmt: skip
+    map: Path | None = field(
+        default=None,
+        metadata=declared(
+            "Draw the map of risk and loss, anew as candidates come in; DIR/tune.json grows with it.",
+            OUTPUT, metavar="FILE.svg", read=Path, writes=True, page="tuning",
+        ),
+    )  # fmt: skip
+
+    @override
+    def refuse_outputs(
+        self,
+        written: Mapping[str, Path | None],
+        inputs: Mapping[str, Path | None],
+        own: Mapping[str, Any],
+        config: Config | None = None,
+    ) -> None:
+        out = own["out"]
+        running.check_outputs(written, inputs, out)
+        # the settings may be written where they stand
+        outputs = {**written, "--write": self.write}
+        running.check_outputs(outputs, {name: one for name, one in inputs.items() if name != "the settings"}, out)
+        _require_apart(outputs, out)
+        if config is None:
+            return
+        _require_writable(self.write, self.candidate, config)
+        asked = tune_settings_from({}).read(own.get("ask", {}))
+        files = {f"the hierarchy {how.path.name} of {name}": how.path for name, how in hierarchies_in(config, asked)}
+        files |= {f"the matrix {one.name} of {name}": one for name, one in matrices_in(config, asked)}
+        running.check_outputs(outputs, files, out)
+
+    @override
+    def carry_out(self, command: Any, progress: Progress) -> Any:
+        wanted = _seen(self.candidate, command.out, command.data)
+        # the start of the process, where it is known: what is loaded before this is a part of the budget
+        context = click.get_current_context(silent=True)
+        begun = context.obj if context is not None and isinstance(context.obj, float) else time.monotonic()
+        with _going_on_told() as kept:
+            result = command.run(
+                progress,
+                candidate=wanted,
+                begun=begun,
+                kept=kept,
+                so_far=None if self.map is None else functools.partial(_draw, path=self.map),
+            )
+        return result, wanted
+
+    @override
+    def tell(self, command: Any, result: Any) -> None:
+        found, wanted = result
+        if self.map is not None:
+            _draw(found, self.map)
+        running.report(found, self.json, self.html, found=command.found)
+        if self.write is not None:
+            running.show(_written(found, self.write, wanted, command.settled), self.json)
+
+    @override
+    def code(self, result: Any) -> Exit:
+        return _exit(result[0]) if self.candidate is None else Exit.COMPLIES
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
+class Tune(UnderRules):
+    """Mask records in several ways, in memory, compare risk and utility, and recommend one way.
+
+    Each candidate has its own method, parameters, aggregator, k and grouping, and treatment of keys where that is
+    asked for; all else is the same for all. In Python, ``ask`` is what the table ``[tune]`` of a file of settings
+    says:
+    ``{"methods": ["mdav", "noise"], "k": [3, 10], "recode": {"AGE": ["width:5"]}, "key_k": 3, "budget": "5m"}``.
+
+    Returns
+    -------
+    TuneResult
+        ``candidates`` has all of them, ``recommended`` the position of the one to take and ``why`` the reason;
+        ``to_frame()`` has them as a data frame.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, ViolationError, ResourceError
+    """
+
+    name = "tune"
+    line: ClassVar[type[Line]] = TuneLine
+    takes_all = True
+
+    out: Path | None = field(
+        default=None,
+        converter=optional(taken_path),
+        metadata=declared(
+            "Folder of tune.json, and of what a run that was interrupted goes on from; confidential.",
+            OUTPUT, short="-o", metavar="DIR", read=Path, needed=True,
+        ),
+    )  # fmt: skip
+    ask: Mapping[str, object] | None = field(
+        default=None, kw_only=True, metadata=declared("What is tried.", options=TuneSettings)
+    )
+
+    def run(self, progress: Progress = no_progress, **more: Any) -> TuneResult:
+        """Try the ways; `more` is for `run_tune`."""
+        from masktron.jobs.tune.tuning import run_tune
+
+        self.require_no_format(self.data)
+        return run_tune(
+            self.data, self.rules, self.out, config=self.settled, asked=self._asked(), progress=progress, **more
+        )
+
+    def _asked(self) -> TuneSettings:
+        """Return what is tried: as the file of settings says, and as options or `ask` say otherwise."""
+        file, named = self.file
+        if file is not None:
+            from masktron.settings_file import load_config
+
+            asked = tune_settings_in(file, named=named).read(self.ask or {})
+            return attrs.evolve(asked, wider=wider_limits(load_config(file).limits, self.limits))
+        asked = tune_settings_from({} if self.ask is None else self.ask, "ask")
+        limits = {} if self.config is None else self.config.limits
+        least = self.k if self.config is not None or "k" in self.given else 0
+        return attrs.evolve(asked, least=least, wider=wider_limits(limits, self.limits))
+
+
+def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:
+    """Refuse an output in the place of the result, or among what is kept for the next run."""
+    from masktron.files import same_file
+    from masktron.jobs.tune import FOLDER, RESULT
+
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        if same_file(path, out / RESULT):
+            raise UsageError(f"{name} would overwrite the result", where=str(path), hint="give another file name")
+        if path.resolve().is_relative_to((out / FOLDER).resolve()):
+            raise UsageError(
+                f"{name} is in the folder of what is kept for the next run",
+                where=str(path),
+                hint="name another folder",
+            )
+
+
+def _require_writable(write: Path | None, candidate: int | None, settings: Config) -> None:
+    """Refuse, before anything is tried, settings that could not be written."""
+    if candidate is not None and write is None:
+        raise UsageError("--candidate says whose settings --write writes", hint="give both: --write masktron.toml")
+    if candidate is not None and candidate < 0:
+        raise UsageError(f"there is no candidate {candidate}", hint="they are counted from 0")
+    if write is not None:
+        from masktron.jobs.tune.settings_text import text_with
+
+        text_with(settings, write)
+
+
+def _seen(candidate: int | None, out: Path, data: Path) -> int | TuneRecipe | None:
+    """Return the candidate that the user has seen under a number: in the last result, if there is one."""
+    if candidate is None:
+        return None
+    from masktron.jobs.tune.outcomes import earlier_candidate
+
+    return earlier_candidate(out, candidate, data) or candidate
+
+
+def _draw(result: TuneResult, path: Path) -> None:
+    """Draw the map, as far as candidates have figures."""
+    from masktron.report.pages.plain_reader import PlainData
+    from masktron.report.pages.tune_page import plane_of
+    from masktron.report.pictures.picture_files import write_picture
+
+    plane = plane_of(PlainData(result.as_dict()))
+    if plane is not None:
+        write_picture(path, plane, "risk-utility-map")
+
+
+@contextmanager
+def _going_on_told() -> Iterator[Callable[[], object]]:
+    """Say, where a run is interrupted, what another one goes on from; yield what counts a result that is kept."""
+    kept = itertools.count()
+    try:
+        yield kept.__next__
+    except (KeyboardInterrupt, SystemExit):
+        if results := next(kept):
+            said = "1 result of this run is" if results == 1 else f"{results} results of this run are"
+            click.echo(f"{said} kept: the same command goes on from there", err=True)
+        raise
+
+
+def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None, settings: Config) -> Iterator[str]:
+    """Write the settings of a candidate, and say of which."""
+    from masktron.jobs.tune.recipes import position_of, settings_of, with_keys
+    from masktron.jobs.tune.settings_text import write_settings
+    from masktron.report.text import plain
+
+    position = result.recommended if candidate is None else position_of(candidate, result.candidates)
+    if position is None:
+        return  # the table says why, and so does the exit code
+    chosen = result.candidates[position]
+    if chosen.state in ("refused", "ended", "unreached"):
+        raise UsageError(
+            f"candidate {position} has no figures, so its settings are not written: {'; '.join(chosen.reasons)}",
+            hint="name another one with --candidate",
+        )
+    recode, pram = (
+        {name: how for one in result.candidates for name, how in getattr(one, axis).items()}
+        for axis in ("recode", "pram")
+    )
+    known = with_keys(settings, recode, pram)
+    write_settings(path, settings_of(chosen, known))
+    yield f"settings of {plain(chosen.name)} written: {plain(path.as_posix())}"
+    if settings.limits:
+        bounds = ", ".join(f"{name} {bound:g}" for name, bound in settings.limits.items())
+        yield f"the limits that it was chosen under stand there as well: {bounds}"
+
+
+def _exit(result: TuneResult) -> Exit:
+    if result.recommended is not None:
+        return Exit.COMPLIES
+    states = {one.state for one in result.candidates}
+    if states & {"measured", "sampled", "unreached"}:
+        return Exit.VIOLATION
+    return Exit.RESOURCES if "ended" in states else Exit.INFEASIBLE

@@ -1,0 +1,462 @@
+"""Values of settings, as a file, an option or Python gives them, in the one form that the program has for them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+from masktron.addresses import AddressPath, path_of
+from masktron.declared import WrongValue
+from masktron.errors import UsageError, did_you_mean
+from masktron.figures import NAMES
+from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
+from masktron.perturbation_settings import WAYS as PRAM_WAYS
+from masktron.processes import MOST_SECONDS
+from masktron.recoding_settings import WAYS, how_of
+from masktron.release_secret import former_units, secret_from
+from masktron.thresholds import thresholds
+
+type Codes = str | int | Collection[str | int]
+"""Values that mean 'missing', as the file shows them."""
+type Fields = list[str] | tuple[str, ...]
+type File = str | PathLike[str]
+type Param = str | int | float | bool | tuple[str | int | float, ...] | None
+"""Value of a parameter of a method; None stands for ``auto``."""
+
+ALL_FIELDS = "*"
+WHOLE = "whole"
+"""In the place of the size of units: none are cut."""
+LEAST_MEMORY = 400_000_000
+"""Bytes: what masktron takes with little data, and some."""
+SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` their parameters"
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
+_OF_KEYS = ("k", "subsets", "importance", "missing_matches")
+_MOST_IMPORTANT = 1e6  # costs of cells are added up, so that a cell of 1 beside one of 1e300 would cost nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """The register of releases: which originals have been released.
+
+    Attributes
+    ----------
+    path : Path
+        A file to which every release adds a line; it is made where it is not there.
+    salt : Path
+        The secret without which the register tells nothing of a record: ``PATH.salt`` unless somebody says otherwise.
+    """
+
+    path: Path
+    salt: Path
+
+    @property
+    def count(self) -> Path:
+        """The file ``PATH.count``: how many lines the register has, and the hash of the last one."""
+        return self.path.with_name(f"{self.path.name}.count")
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """All of them by the names that messages have for them: no output may overwrite them."""
+        return {
+            "the register of releases": self.path,
+            "the salt of the register": self.salt,
+            "the count of the register": self.count,
+        }
+
+    def moved(self, moved: Callable[[str, Path], Path]) -> Register:
+        """Return the register with other files."""
+        return Register(moved("path", self.path), moved("salt", self.salt))
+
+
+class SecretOfRun(bytes):
+    """A secret that a file holds, and the size of units of the run whose manifest that is; None for another file."""
+
+    units: int | None = None
+
+
+def require(condition: object, what: str, hint: str = "") -> None:
+    """Refuse a value; see `WrongValue`.
+
+    Raises
+    ------
+    WrongValue
+    """
+    if not condition:
+        raise WrongValue(what, hint)
+
+
+def integer(given: SupportsIndex) -> int:
+    """Read an integer, also one of numpy."""
+    value: Any = given
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        return int(value)
+    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
+    write = f"write {{name}} = {int(value)}" if whole and isinstance(value, float | str) else ""
+    raise WrongValue(f" must be an integer, not {given!r}", write)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+def share(given: float) -> float:
+    """Read a number from 0 to 100, in per cent."""
+    fine = is_number(given) and 0 <= given <= 100
+    require(fine, f" must be a number from 0 to 100 (per cent), not {given!r}")
+    return given
+
+
+def seconds(given: float) -> float:
+    """Read a time that an engine may take."""
+    fine = is_number(given) and 0 < given <= MOST_SECONDS
+    require(fine, f" must be a number of seconds above 0, at most {MOST_SECONDS:g}, not {given!r}")
+    return given
+
+
+def switch(given: bool) -> bool:
+    """Read true or false."""
+    require(isinstance(given, bool), f" must be true or false, not {given!r}")
+    return given
+
+
+def text(given: str) -> str:
+    """Read a name."""
+    require(isinstance(given, str), f" must be a name, not {given!r}")
+    return given
+
+
+def method(given: str) -> str:
+    """Read the name of a method; `mask` knows which there are."""
+    require(isinstance(given, str) and given, f" must be a name, not {given!r}", SEE_METHODS)
+    return given
+
+
+def file(given: File) -> Path:
+    """Read the name of a file."""
+    require(isinstance(given, str | PathLike) and str(given), f" must be the name of a file, not {given!r}")
+    return Path(given)
+
+
+def place(given: File) -> Path:
+    """Read the name of a file, or the address of a table in a database."""
+    named = isinstance(given, str) and given
+    require(named or isinstance(given, PathLike), f" must be a file, or the address of a table, not {given!r}")
+    return given if isinstance(given, AddressPath) else path_of(given) if isinstance(given, str) else Path(given)
+
+
+def memory(size: int | str) -> int:
+    """Read a number of bytes: an integer, or a text such as ``4GB``, ``512MB`` or ``1.5 GiB``."""
+    write = f"write it as 4GB or 512MB; the least is {LEAST_MEMORY // 10**6}MB"
+    if isinstance(size, str):
+        found = _SIZE.fullmatch(size.strip())
+        if found is None:
+            raise WrongValue(f" must be a number of bytes with its unit, not {size!r}", write)
+        bytes_ = int(Fraction(found[1]) * _UNITS[found[2].upper()])
+    else:
+        bytes_ = integer(size)
+    require(bytes_ >= LEAST_MEMORY, f" must be at least {LEAST_MEMORY // 10**6} MB, not {size}", write)
+    return bytes_
+
+
+def units(given: int | str) -> int:
+    """Read a number of records, or ``whole`` for 0."""
+    return 0 if given == WHOLE else integer(given)  # type: ignore[arg-type]  # which refuses other texts
+
+
+def units_given(text: str) -> int | str:
+    """Read a text that is a number of records, or ``whole``."""
+    try:
+        return text if text == WHOLE else int(text)
+    except ValueError:
+        raise ValueError(f"it must be an integer or 'whole', not {text!r}") from None
+
+
+def secret(given: bytes | File) -> bytes:
+    """Read a secret: its bytes, or the file that holds it."""
+    found = SecretOfRun(secret_from(given))
+    if isinstance(given, str | PathLike):
+        found.units = former_units(given)
+    return found
+
+
+def _field(given: object) -> str:
+    require(isinstance(given, str), f": {given!r} is not the name of a field")
+    return str(given)
+
+
+def _table(given: Any, of: str, hint: str = "") -> Mapping[Any, Any]:
+    """Return a table; refuse anything else, and say what it should be of."""
+    require(isinstance(given, Mapping), f" must be a table {of}, not {given!r}", hint)
+    checked: Mapping[Any, Any] = given
+    return checked
+
+
+def _at[**P, R](key: object, read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Read a part of a table; an error names it."""
+    try:
+        return read(*args, **kwargs)
+    except WrongValue as wrong:
+        raise WrongValue(f".{key}{wrong.what}", wrong.hint) from None
+
+
+def fields(given: Fields) -> tuple[str, ...]:
+    """Read names of fields, each once."""
+    require(isinstance(given, list | tuple), f" must be a list of fields, not {given!r}", 'for example ["REGION"]')
+    return tuple(dict.fromkeys(map(_field, given)))
+
+
+def member_order(given: Fields | str) -> tuple[str, ...]:
+    """Read the fields by which members are ordered."""
+    found = fields([given] if isinstance(given, str) else given)
+    require(found, " names no field", 'for the order of the file: {name} = "file"')
+    return found
+
+
+def rules(given: Fields) -> tuple[str, ...]:
+    """Read ids of rules."""
+    fine = isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)
+    require(fine, f" must be a list of rule ids, not {given!r}", 'for example ["income-sum"]')
+    return tuple(given)
+
+
+def _codes(values: Any) -> list[str]:
+    """Read a list of codes as the file shows them."""
+    listed = isinstance(values, list | tuple | set | frozenset)
+    require(
+        listed and all(isinstance(code, str | int | float) and not isinstance(code, bool) for code in values),
+        f" must be a list of codes, not {values!r}",
+        "a code is a text or an integer",
+    )
+    for code in values:
+        require(
+            not isinstance(code, float),
+            f": a file may show the number {code!r} in more than one way",
+            f'put the code into quotes as the file has it, for example "{code}"',
+        )
+    return [str(code).strip() for code in values]
+
+
+def missing(given: Mapping[str, Codes] | Collection[str | int]) -> dict[str, frozenset[str]]:
+    """Read codes for missing values, of each field or of all."""
+    several = (list, tuple, set, frozenset)
+    table = _table(
+        {ALL_FIELDS: given} if isinstance(given, several) else given, "of codes for each field, or a list of codes"
+    )
+    return {
+        _field(one): frozenset(_at(one, _codes, said if isinstance(said, several) else [said]))
+        for one, said in table.items()
+    }
+
+
+def orders(given: Mapping[str, Collection[str | int]] | Fields) -> dict[str, tuple[str, ...]]:
+    """Read the values of ordered fields, from low to high."""
+    table = dict.fromkeys(map(_field, given), ()) if isinstance(given, list | tuple) else given
+    said = _table(table, "of values from low to high for each field, or a list of fields")
+    return {_field(one): _at(one, _order, values) for one, values in said.items()}
+
+
+def _order(given: Any) -> tuple[str, ...]:
+    require(isinstance(given, list | tuple), f" must be a list of values, not {given!r}")
+    values = _codes(given)
+    twice = sorted({value for value in values if values.count(value) > 1})
+    require(not twice, f" holds {', '.join(map(repr, twice))} more than once")
+    require(
+        not values or (len(values) > 1 and "" not in values),
+        " must hold at least two values, from the lowest to the highest, and no empty one",
+        "for numbers in their own order give the field without values",
+    )
+    return tuple(values)
+
+
+def params(given: Mapping[str, Param | list[str | int | float]]) -> dict[str, Param]:
+    """Read parameters of a method."""
+    for key in _table(given, "NAME = value", SEE_METHODS):
+        require(isinstance(key, str) and key, f": {key!r} is not the name of a parameter")
+    return {key: _at(key, _param, value) for key, value in given.items()}
+
+
+def _param(value: Any) -> Param:
+    if isinstance(value, list | tuple) and all(isinstance(v, str) or is_number(v) for v in value):
+        return tuple(value)
+    require(
+        value is None or isinstance(value, str | bool | int) or is_number(value),
+        f" must be a text, a number, true, false or a list of names or numbers, not {value!r}",
+        SEE_METHODS,
+    )
+    checked: Param = value
+    return checked
+
+
+def limits(given: Mapping[str, float]) -> dict[str, float]:
+    """Read bounds of figures."""
+    for key, bound in _table(given, "NAME = number").items():
+        require(key in NAMES, f": unknown limit {key!r}", did_you_mean(str(key), NAMES))
+        require(is_number(bound) and bound >= 0, f".{key} must be a number >= 0, not {bound!r}")
+    return {key: float(bound) for key, bound in given.items()}
+
+
+def failures(given: Mapping[str, int | str]) -> dict[str, str]:
+    """Read how many failures rules may have."""
+    return {rule: str(bound) for rule, bound in thresholds(given).items()}
+
+
+def documents(given: Mapping[str, File]) -> dict[str, Path]:
+    """Read the files of documents that rules read."""
+    for key in _table(given, "NAME = file"):
+        require(isinstance(key, str), f": {key!r} is not what stands in document()")
+    return {key: _at(key, file, path) for key, path in given.items()}
+
+
+def register(given: Register | Mapping[str, File] | File) -> Register:
+    """Read where the register of releases lies."""
+    if isinstance(given, Register):
+        return given
+    table = {"path": given} if isinstance(given, str | PathLike) else given
+    require(
+        isinstance(table, Mapping) and "path" in table and {*table} <= {"path", "salt"},
+        " must be a table with the path of a file, and where its salt lies elsewhere, with salt",
+        '[{name}] path = "releases.jsonl"',
+    )
+    path = _at("path", file, table["path"])
+    salt = table.get("salt")
+    return Register(path, path.with_name(f"{path.name}.salt") if salt is None else _at("salt", file, salt))
+
+
+def joined_register(former: Register | None, given: Mapping[str, File]) -> Mapping[str, File]:
+    """Return the register that options name, where settings have named one before."""
+    if "path" not in given and former is None:
+        raise UsageError("--salt is given, and no register", hint="name it, too: --register FILE")
+    if former is None or Path(given.get("path", former.path)) != former.path:
+        return given
+    return {"path": former.path, "salt": former.salt, **given}
+
+
+def format_options(given: Mapping[str, Any]) -> dict[str, str]:
+    """Read what a format is told."""
+    found = {}
+    for key, said in _table(given, "NAME = value").items():
+        known = isinstance(key, str) and isinstance(said, str | int | float | bool)
+        require(known, f".{key} must be a text, not {said!r}")
+        found[key] = str(said).lower() if isinstance(said, bool) else str(said)
+    return found
+
+
+def _ways(given: Any, ways: str, read: Callable[[str, str], object], setting: str) -> dict[str, str]:
+    """Read a table FIELD = how, given what reads how."""
+    found = {}
+    for key, said in _table(given, "FIELD = how", f"write {ways}").items():
+        text = isinstance(said, str | PathLike)
+        require(text, f".{_field(key)} must be a text, not {said!r}", f"write {ways}")
+        read(f"{setting}.{_field(key)}", str(said))
+        found[key] = str(said)
+    return found
+
+
+def recode(given: Mapping[str, File]) -> dict[str, str]:
+    """Read how fields are recoded."""
+    return _ways(given, WAYS, how_of, "recode")
+
+
+def pram(given: Mapping[str, File]) -> dict[str, str]:
+    """Read how fields are drawn anew, each once."""
+    found = _ways(given, PRAM_WAYS, pram_settings, "pram")
+    drawn = [one for key in found for one in together(key)]
+    for key in found:
+        require(all(together(key)), f".{key}: a name is empty", "such as AGE, or AGE+STATUS")
+    again = next((one for one in drawn if drawn.count(one) > 1), "")
+    require(not again, f" names the field {again} twice", "draw a field once, alone or with others")
+    return found
+
+
+def swap(given: Mapping[str, Fields | str | float | None]) -> dict[str, Any]:
+    """Read how records are swapped."""
+    found: dict[str, Any] = {}
+    for key, said in _table(given, "of settings", f"what it may hold: {', '.join(SWAP_NAMES)}").items():
+        require(key in SWAP_NAMES, f": unknown setting swap.{key}", did_you_mean(str(key), SWAP_NAMES))
+        if key in ("regions", "keys", "similar"):
+            again = (
+                next((one for one in said if said.count(one) > 1), None) if isinstance(said, list | tuple) else None
+            )
+            twice = key == "regions" and again is not None
+            require(not twice, f".{key} names the field {again} twice", "swap a region once")
+            found[key] = _at(key, fields, said)
+        elif key == "household":
+            found[key] = _at(key, _field, said)
+        elif key == "rate":
+            require(is_number(said) and 0 <= said <= 1, f".{key} must be from 0 to 1, not {said!r}")
+            found[key] = float(said)
+        elif not (key == "required" and said is None):
+            found[key] = _at(key, _at_least, said, {"k": 2, "required": 0, "least_regions": 1}[key])
+    require(
+        not found or found.get("regions"),
+        f".{next(iter(found), '')} is given without regions",
+        "name the fields that are swapped, from coarse to fine: --swap COUNTY,MUNICIPALITY",
+    )
+    return found
+
+
+def _at_least(said: Any, least: int) -> int:
+    whole = isinstance(said, int) and not isinstance(said, bool) and said >= least
+    require(whole, f" must be an integer of at least {least}, not {said!r}")
+    return int(said)
+
+
+def keys(given: Mapping[str, int | bool | Mapping[str, float]]) -> dict[str, Any]:
+    """Read how keys are suppressed."""
+    found: dict[str, Any] = {}
+    for key, said in _table(given, "of settings", f"what it may hold: {', '.join(_OF_KEYS)}").items():
+        require(key in _OF_KEYS, f": unknown setting keys.{key}", did_you_mean(str(key), _OF_KEYS))
+        read: Callable[[Any], Any] = partial(_at_least, least=1)
+        read = switch if key == "missing_matches" else _importance if key == "importance" else read
+        found[key] = _at(key, read, said)
+    return found
+
+
+def _importance(value: Any) -> dict[str, float]:
+    example = "importance = {AGE = 2}; the larger, the rarer it is suppressed"
+    least, most = 1 / _MOST_IMPORTANT, _MOST_IMPORTANT
+    for key, cost in _table(value, "FIELD = number", example).items():
+        fine = isinstance(key, str) and is_number(cost) and least <= cost <= most
+        require(fine, f".{key} must be a number from {least:g} to {most:g}, not {cost!r}", example)
+    return {key: float(cost) for key, cost in value.items()}
+
+
+def missing_given(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
+    """Read ``CODE`` or ``FIELD=CODE`` options."""
+    del option
+    found: dict[str, list[str]] = {}
+    for one in texts:
+        field, _, code = one.rpartition("=")
+        found.setdefault(field or ALL_FIELDS, []).append(code)
+    return found
+
+
+def orders_given(option: str, texts: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Read ``FIELD`` (numbers in their order) or ``FIELD=LOW,MID,HIGH`` options."""
+    found: dict[str, Sequence[str]] = {}
+    for one in texts:
+        field, equals, values = one.partition("=")
+        if not field:
+            raise UsageError(
+                f"{option} {one!r} names no field", hint="for example: --ordinal SIZE=small,medium,large"
+            )
+        found[field] = values.split(",") if equals else ()
+    return found
+
+
+def joined_codes(
+    former: Mapping[str, frozenset[str]], given: Mapping[str, Iterable[str]]
+) -> dict[str, frozenset[str]]:
+    """Return codes for missing values of settings and of options together."""
+    return {key: former.get(key, frozenset()).union(given.get(key, ())) for key in (*former, *given)}

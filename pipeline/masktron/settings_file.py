@@ -1,0 +1,180 @@
+"""Files of settings: those that somebody names, and the one that lies in the folder."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from masktron.addresses import AddressPath
+from masktron.config import Config, config_from
+from masktron.declared import names
+from masktron.errors import UsageError
+from masktron.files import read_text
+from masktron.toml_text import TomlText
+from masktron.trust import (
+    ReadFile,
+    files_read,
+    is_inside,
+    named_only_in,
+    relocated,
+    shortened,
+    weakened_in,
+)
+
+
+def load_config(path: str | PathLike[str]) -> Config:
+    """Read a TOML file of settings.
+
+    Parameters
+    ----------
+    path : str or PathLike
+
+    Returns
+    -------
+    Config
+
+    Raises
+    ------
+    UsageError
+        The file is missing or malformed, or it holds an unknown key, role or a value of the wrong type.
+    """
+    if not isinstance(path, str | PathLike):
+        raise UsageError(f"path must be the name of a file, not {path!r}")
+    return _config_in(read_toml(Path(path)), Path(path))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file as plain data.
+
+    Raises
+    ------
+    UsageError
+        The file is missing or malformed.
+    """
+    text = read_text(path, "configuration")
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
+    except RecursionError as error:
+        raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
+
+
+def found_config(path: Path, *, judging: bool = False) -> Config:
+    """Read a TOML file of settings that the user did not name: see `masktron.trust`.
+
+    Parameters
+    ----------
+    path : Path
+    judging : bool
+        Whether the command judges somebody's work. Then the settings leave out what relaxes a judgement.
+
+    Raises
+    ------
+    UsageError
+        As for `load_config`; or the file says what only a file that the user named may say.
+    """
+    table = read_toml(path)
+    config = _config_in(table, path)
+    for setting in named_only_in(table, Config):
+        why, section = "a file that nobody named may not decide it", isinstance(table[setting[0]], Mapping)
+        raise untrusted(path, setting, why, "" if section else _option_of(setting), section=section)
+    require_beside(config, path)
+    weak = weakened_in(config)
+    if not weak:
+        return config
+    said = ", ".join(f"{name} ({_in_short(part)})" for name, part in weak.items())
+    if judging:
+        config = attrs.evolve(config, **{name: _without(getattr(config, name), weak[name], name) for name in weak})
+        said = f"{path.name} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: "
+        return attrs.evolve(config, found=f"{said}--config {path}")
+    return attrs.evolve(
+        config, found=f"{path.name} in this folder relaxes {said}, for commands that use these settings"
+    )
+
+
+def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> None:
+    """Refuse a file of settings that names files outside its folder.
+
+    Parameters
+    ----------
+    settings : Config, or another dataclass of settings
+    path : Path
+        The file.
+    within : tuple of str
+        The table of the file that has the settings.
+
+    Raises
+    ------
+    UsageError
+    """
+    for one in files_read(settings):
+        if not is_inside(one.path, path.parent):
+            why = f"a file outside this folder: {shortened(one.path)}"
+            raise untrusted(path, (*within, *one.setting), why, one.option)
+
+
+def untrusted(
+    path: Path, setting: tuple[str, ...], why: str, option: str = "", *, section: bool = False
+) -> UsageError:
+    """Return the error for a setting, or a section, that a file may have only where the user names the file."""
+    line = TomlText(read_text(path, "configuration").replace("\r\n", "\n")).line_of(setting)
+    instead = f"; or take line {line} out, and give {option}" if option else ""
+    if section and len(setting) == 1:
+        instead = f"; or take the section [{setting[0]}] out"
+    return UsageError(
+        f"{'.'.join(setting)}: {why}",
+        where=f"{path}:{line}",
+        hint=f"if you trust all of the file, name it: --config {path}{instead}",
+    )
+
+
+def _option_of(setting: tuple[str, ...]) -> str:
+    return f"--{setting[0]} in the command" if len(setting) == 1 else ""
+
+
+def _in_short(part: Any) -> str:
+    """Show a part of a setting on part of a line."""
+    listed = [str(one) for one in part] if isinstance(part, tuple | Mapping) else [str(part)]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+
+
+def _without(value: Any, part: Any, name: str) -> Any:
+    """Return a setting without the part of it that relaxes a judgement."""
+    if isinstance(value, Mapping):
+        return {key: one for key, one in value.items() if key not in part}
+    return getattr(Config(), name)
+
+
+def _config_in(table: Mapping[str, Any], path: Path) -> Config:
+    """Build settings from what a file of settings says; the files that it names start at its folder."""
+    for name in names(Config, lambda one: one.confidential).intersection(table):
+        raise UsageError(
+            f"{name} has no place among settings: they travel with a release, and whoever knows the {name} undoes "
+            "what it protects",
+            where=str(path),
+            hint="take the line out: `mask` makes a secret for each release, and --secret MANIFEST repeats one",
+        )
+    if table.get("swap") == {}:
+        raise UsageError(
+            "swap is given without anything that it holds, and nothing would be swapped",
+            where=str(path),
+            hint='name the fields that are swapped, from coarse to fine: regions = ["COUNTY"]; or take it out',
+        )
+    # what tune is asked to try changes nothing for other commands
+    config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
+    return located(attrs.evolve(config, spare_documents=frozenset(config.documents)), path)
+
+
+def located[T](settings: T, path: Path) -> T:
+    """Return settings whose files start at the folder of the file that names them; addresses are no paths."""
+
+    def place(one: ReadFile) -> Path:
+        return one.path if isinstance(one.path, AddressPath) else path.parent / one.path
+
+    return relocated(settings, place)
