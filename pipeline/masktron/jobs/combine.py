@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from masktron.errors import UsageError
 from masktron.files import RepeatedNameError, parse_json, read_text
