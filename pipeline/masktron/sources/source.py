@@ -60,6 +60,10 @@ class Reading:
     told: Told
     storage: Path | None
 
+    def codes(self, name: str) -> frozenset[str]:
+        """Return the missing codes of a field."""
+        return self.missing.get(name, frozenset()) | self.missing.get("*", frozenset())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:

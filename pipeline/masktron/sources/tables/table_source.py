@@ -74,7 +74,6 @@ _OF_WRONG_BYTES = (
     pa.ArrowException,
 )
 """What libraries raise where bytes are not what they have to be."""
-_NO_CODES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,15 +353,12 @@ class TableSource(Source):
             return self._stored(self._stream, asked)
         self._document  # noqa: B018 -- both readings agree
         columns = {}
-        missing, only = asked.missing, asked.only
-        everywhere = missing.get("*", _NO_CODES)
         variables = {variable.name: variable for variable in self.variables}
         for field in self.layout.fields:
-            if only is not None and field.name not in only:
+            if asked.only is not None and field.name not in asked.only:
                 continue
-            codes = missing.get(field.name, _NO_CODES) | everywhere
             cells, typed = self.table.cells[field.name], variables[field.name].typed
-            columns[field.name] = column_of(field, cells, codes, typed, compiled=self.table.large)
+            columns[field.name] = column_of(field, cells, asked.codes(field.name), typed, compiled=self.table.large)
         size = len(self.table)
         asked.told(size, size)
         return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
@@ -372,11 +368,8 @@ class TableSource(Source):
         from masktron.sources.xml.table import columns_of_batches  # noqa: PLC0415 -- loads numba
 
         typed = {variable.name: variable.typed for variable in self.variables}
-        everywhere = asked.missing.get("*", _NO_CODES)
         codes = {
-            field.name: codes_of_field(
-                asked.missing.get(field.name, _NO_CODES) | everywhere, text=typed[field.name].text
-            )
+            field.name: codes_of_field(asked.codes(field.name), text=typed[field.name].text)
             for field in self.layout.fields
         }
         store = None if asked.storage is None else FolderStore(asked.storage)

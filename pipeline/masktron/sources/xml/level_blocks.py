@@ -150,8 +150,8 @@ class LevelScan:
             self.cell_stops,
             self.status,
         )
-        at, line, reason, level, *name = found
-        return Found(int(self.counts[0]), at, line, reason, *name, level)
+        at, line, reason, level, start, stop, is_attribute = found
+        return Found(int(self.counts[0]), at, line, reason, start, stop, is_attribute, level)
 
     def level(self, at: int) -> BatchRows:
         """Return the records of a level that were found; absent and odd cells have offsets that mean nothing."""
