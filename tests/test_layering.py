@@ -22,7 +22,6 @@ ORDER = [
         "arrays",
         "counts",
         "files",
-        "former_names",
         "figures",
         "heap",
         "memory",
@@ -33,6 +32,7 @@ ORDER = [
         "serialised",
     }
     | {"shell_words", "standard_streams", "streams", "thresholds", "toml_text", "versions"},
+    {"former_names"},
     {
         "extras",
         "perturbation_settings",

@@ -20,7 +20,50 @@ from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Method
 
 
-class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ArrayMasker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """What transformers of arrays share: a masked record depends on the others that were masked with it.
+
+    Attributes
+    ----------
+    masked_ : ndarray of float64, shape (n, p)
+        The masked records.
+    """
+
+    masked_: NDArray[np.float64]
+    _fitted_to: NDArray[np.float64]
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Mask records."""
+        raise NotImplementedError
+
+    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Mask records and return them, shape (n, p)."""
+        del params
+        return self.fit(X, y).masked_.copy()
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
+        """Return the masked records, shape (n, p): those of `fit` for its array, else they are masked anew.
+
+        Raises
+        ------
+        UsageError
+            The method needs a class, and these are other records.
+        """
+        check_is_fitted(self, "masked_")
+        values: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        if values.shape == self._fitted_to.shape and np.array_equal(values, self._fitted_to):
+            return self.masked_.copy()
+        return self._masked(values)
+
+    def _masked(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _generator(self) -> np.random.Generator:
+        state = check_random_state(getattr(self, "random_state", None))
+        return np.random.default_rng(state.randint(np.iinfo(np.int32).max, size=4))
+
+
+class Masker(ArrayMasker):
     """What all of them share; beside a method, which has the constructor.
 
     Attributes
@@ -51,7 +94,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         InfeasibleError
             There are too few records, or the method cannot keep its promise.
         """
-        values = self._values(X, reset=True)
+        values = validate_data(self, X, dtype=np.float64, reset=True)
         drawn = self._drawn(values, self._classes(y, len(values)))
         self.masked_ = drawn.values
         self.labels_ = drawn.labels
@@ -59,28 +102,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._fitted_to = values
         return self
 
-    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Mask records and return them, shape (n, p)."""
-        del params
-        return self.fit(X, y).masked_.copy()
-
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
-        """Return the masked records, shape (n, p): those of `fit` for its array, else they are masked anew.
-
-        Raises
-        ------
-        UsageError
-            The method needs a class, and these are other records.
-        """
-        check_is_fitted(self, "masked_")
-        values = self._values(X, reset=False)
-        if values.shape == self._fitted_to.shape and np.array_equal(values, self._fitted_to):
-            return self.masked_.copy()
+    def _masked(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._drawn(values, self._classes(None, len(values))).values
-
-    def _values(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float64]:  # noqa: N803
-        checked: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=reset)
-        return checked
 
     def _classes(self, y: ArrayLike | None, n: int) -> NDArray[np.intp] | None:
         if not self._method.needs_class:
@@ -99,9 +122,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(np.intp)
 
     def _drawn(self, values: NDArray[np.float64], classes: NDArray[np.intp] | None) -> Drawn:
-        state = check_random_state(getattr(self, "random_state", None))
-        generator = np.random.default_rng(state.randint(np.iinfo(np.int32).max, size=4))
-        return self._method.check().mask(values, generator, classes=classes)
+        return self._method.check().mask(values, self._generator(), classes=classes)
 
     @property
     def _method(self) -> Method:

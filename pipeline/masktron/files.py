@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import stat
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError, UsageError
@@ -86,6 +88,32 @@ def read_text(path: Path, what: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error
+
+
+class RepeatedNameError(ValueError):
+    """A name stands twice in a JSON object."""
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON whose objects have each name once: where it stands twice, one of its values would be lost.
+
+    Raises
+    ------
+    RepeatedNameError
+        An object has a name twice.
+    ValueError, RecursionError
+        The text is not JSON, or is nested too deeply.
+    """
+    return json.loads(text, object_pairs_hook=_with_names_once)
+
+
+def _with_names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in table:
+            raise RepeatedNameError(f"{name!r} is there twice")
+        table[name] = value
+    return table
 
 
 def refuse_leading_out(output: Path) -> None:

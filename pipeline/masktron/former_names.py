@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, MutableMapping
 from typing import Any
+
+from masktron.files import parse_json
 
 _FIELDS = (("plan", "fields"), ("repeat", "fields"))
 """Tables of a manifest that say the role of each field."""
@@ -20,7 +21,7 @@ def manifest_from(text: str) -> Any:
     ValueError, RecursionError
         The text is not JSON, is nested too deeply, or says a name twice.
     """
-    content = json.loads(text, object_pairs_hook=_once)
+    content = parse_json(text)
     if not isinstance(content, dict):
         return content
     if "key" in content:
@@ -31,15 +32,6 @@ def manifest_from(text: str) -> Any:
         if table.get(name) == "key":
             table[name] = "record-id"
     return content
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that stands twice: a reader may see the one, and masktron take the other."""
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
-    return table
 
 
 def _places_of_roles(content: dict[str, Any]) -> Iterator[tuple[MutableMapping[str, Any], str]]:

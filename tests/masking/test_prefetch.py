@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 
+from masktron.large_arrays import arrays_in_files, new_array
 from masktron.masking.run import Prefetch
 
 
@@ -44,3 +46,9 @@ def test_threads_do_not_keep_the_process() -> None:
     """After Ctrl-C nobody waits for groups that are being formed."""
     ahead = Prefetch([threading.current_thread], 2)
     assert ahead.take(0).daemon
+
+
+def test_large_arrays_of_tasks_are_where_those_of_their_run_are() -> None:
+    """A run that has little memory forms its groups in threads, and their arrays take as much there."""
+    with arrays_in_files(wanted=True):
+        assert not Prefetch([lambda: new_array(1 << 20, np.uint8)], 2).take(0).flags.owndata

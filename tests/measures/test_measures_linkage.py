@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from examples import examples
 from masktron.figures import FIGURES
+from masktron.kernels.compiling import told_of_compiling
 from masktron.measures import linkage
 from masktron.measures.linkage import TREE_FROM, _credit, credit_through_tree, linkage_points
 from masktron.methods.noise import NoiseMethod
@@ -119,6 +121,14 @@ def test_many_records_go_through_the_tree_and_few_do_not_load_the_compiler() -> 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
+
+
+def test_a_run_is_told_of_the_search_that_its_threads_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.kernels.compiling.is_compiled", lambda _: False)
+    told, points = set[threading.Thread](), np.random.default_rng(1).normal(size=(50, 2))
+    with told_of_compiling(lambda stage, done: told.add(threading.current_thread())):
+        credit_through_tree(*linkage_points(points, points + 0.1), workers=2)
+    assert told - {threading.current_thread()}
 
 
 def test_linkage_is_no_bound_and_nobody_says_so() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from contextvars import copy_context
 from dataclasses import replace
 from itertools import pairwise
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 import masktron.kernels.mdav as mdav_kernel
 import masktron.partitions.partitioner as module
 from masktron.errors import UsageError
+from masktron.kernels.compiling import told_of_compiling
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import univariate
 from masktron.partitions.kdcut import Cuts, kd_cut
@@ -82,6 +84,16 @@ def test_threads_change_nothing() -> None:
         found.append((Partitioner(200, workers, cuts)(points, 3).tolist(), cuts.largest()))
     assert all(one == other for one, other in pairwise(found))
     assert found[0][0] == Partitioner(200)(points, 3).tolist()
+
+
+def test_a_run_is_told_of_what_its_threads_compile_and_of_no_other_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.kernels.compiling.is_compiled", lambda _: False)
+    points, told, other_run = cloud(1000, 3), set[threading.Thread](), copy_context()
+    with told_of_compiling(lambda stage, done: told.add(threading.current_thread())):
+        other_run.run(Partitioner(200, 2, of=1_000_000), points, 3)
+        assert not told
+        Partitioner(200, 2, of=1_000_000)(points, 3)
+    assert told - {threading.current_thread()}
 
 
 def slow_within(points: NDArray[np.float64], labels: NDArray[np.intp]) -> float:

@@ -108,7 +108,10 @@ def _require_the_same_of_the_shown_commands(project: Project, copy: Path) -> Non
         key = f" --secret runs/{run.name}/masked.manifest.json" if run.step == "mask" else ""
         script = f"{run.shown_command}{key}".replace("masktron", f"{sys.executable} -P -m masktron", 1)
         environment = {**os.environ, "COLUMNS": "118"}
-        subprocess.run(["sh", "-c", script], cwd=copy, check=True, capture_output=True, env=environment)
+        ended = subprocess.run(
+            ["sh", "-c", script], check=False, cwd=copy, capture_output=True, env=environment, text=True
+        )
+        assert ended.returncode == 0, ended.stderr + ended.stdout
         for one in run.outputs:
             assert (copy / "runs" / run.name / one.name).exists(), one.name
             if one.name in SHOWN:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
 
 from masktron.evaluation.arithmetic import FUNCTIONS, RealNumber, Unclear, computed, size
+from masktron.evaluation.xpath1_conversions import RELATIONS
 from masktron.sources.lexical import XML_SPACE
 from masktron.xpath.ir import (
     And,
@@ -37,14 +36,6 @@ NEAR = 1e-9
 """Relative distance beyond which two numbers that are read have the same order exactly and in doubles."""
 _PLAIN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _NUMERIC_CASTS = frozenset({"decimal", "double", "integer", "float"})
-_ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 class UntypedText(str):
@@ -130,12 +121,12 @@ class TreeEvaluation:
     def _pair(self, test: Comparison, left: TreeItem, right: TreeItem, plain: bool) -> bool | None:
         texts = isinstance(left, str) and isinstance(right, str)
         if texts and not (self.old and test.operator not in ("=", "!=")):
-            return _ORDERS[test.operator](str(left), str(right))
+            return RELATIONS[test.operator](str(left), str(right))
         if not self.old and not all(_comparable(item, test.general) for item in (left, right)):
             return None  # a type error, or a comparison as texts
         one, other = self.number(left), self.number(right)
         self.doubtful |= not plain or size(one - other) <= NEAR * max(size(one), size(other))
-        return _ORDERS[test.operator](one, other)
+        return RELATIONS[test.operator](one, other)
 
     # values
 

@@ -29,7 +29,7 @@ _string_of = etree.XPath("string()")
 _is_plain = etree.XPath(
     "not(descendant-or-self::*/@* or */* or */node()[2] or .//comment() or .//processing-instruction())"
 )
-_RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
+RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {
         "=": operator.eq,
         "!=": operator.ne,
@@ -75,7 +75,7 @@ def _sum(_context: Any, nodes: Any) -> float:
 
 def _compare(_context: Any, symbol: str, left: Any, right: Any) -> bool:
     """Compare as section 3.4 says."""
-    relation = _RELATIONS[symbol]
+    relation = RELATIONS[symbol]
     equality = symbol in ("=", "!=")
     if isinstance(left, bool) or isinstance(right, bool):
         one, other = _truth(left), _truth(right)

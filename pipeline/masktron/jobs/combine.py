@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from masktron.errors import UsageError
-from masktron.files import read_text
+from masktron.files import RepeatedNameError, parse_json, read_text
 from masktron.measures.combining import combine
 from masktron.results import CombineResult
 
@@ -85,7 +83,7 @@ def _from_csv(text: str, path: Path) -> Estimates:
 def _from_json(text: str, path: Path) -> Estimates:
     form = '{"name": {"estimates": [..], "variances": [..]}, ..}'
     try:
-        content = json.loads(text, object_pairs_hook=_once)
+        content = parse_json(text)
         return {
             name: (_numbers(one["estimates"], f"{path}: {name}"), _numbers(one["variances"], f"{path}: {name}"))
             for name, one in content.items()
@@ -93,18 +91,11 @@ def _from_json(text: str, path: Path) -> Estimates:
     except UsageError as error:
         error.where = error.where or str(path)
         raise
+    except RepeatedNameError as error:
+        hint = "give each quantity once, with the values of all releases"
+        raise UsageError(str(error), where=str(path), hint=hint) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError("this is not the JSON of estimates", where=str(path), hint=form) from error
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that stands twice: one of its values would be lost."""
-    names = [name for name, _ in pairs]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise UsageError(
-            f"{twice[0]!r} is there twice", hint="give each quantity once, with the values of all releases"
-        )
-    return dict(pairs)
 
 
 def _numbers(values: object, where: str) -> list[float]:

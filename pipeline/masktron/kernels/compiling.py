@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import RLock
 from typing import Any
 
@@ -15,8 +16,8 @@ from masktron.extras import load
 from masktron.progress import Progress
 
 _LOCK = RLock()
-_LISTENING: list[Progress] = []
-"""Who is told that the compiler works, the latest last."""
+_PROGRESS: ContextVar[Progress | None] = ContextVar("progress", default=None)
+"""Who is told that the compiler works.  A thread that calls kernels runs in a copy of its starter's context."""
 
 
 class _Kernel:
@@ -34,8 +35,9 @@ class _Kernel:
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         compiled = self._compiled or self._made()
-        if _LISTENING and self._cached and not is_compiled(compiled):
-            _LISTENING[-1](said_of_compiling(kept=is_kept(compiled)), 0)
+        progress = _PROGRESS.get()
+        if progress is not None and self._cached and not is_compiled(compiled):
+            progress(said_of_compiling(kept=is_kept(compiled)), 0)
         return compiled(*values, **named)
 
     def __getattr__(self, name: str) -> Any:
@@ -64,11 +66,11 @@ class _Kernel:
 @contextmanager
 def told_of_compiling(progress: Progress) -> Generator[None]:
     """Tell who waits for a run, where a kernel that it calls has to be compiled first: that takes seconds."""
-    _LISTENING.append(progress)
+    token = _PROGRESS.set(progress)
     try:
         yield
     finally:
-        _LISTENING.remove(progress)
+        _PROGRESS.reset(token)
 
 
 def kernel[**P, R](function: Callable[P, R]) -> Callable[P, R]:

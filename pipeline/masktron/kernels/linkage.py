@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -110,8 +111,9 @@ def credits_of_links(
         credit_links(places, tree, people, own[which], points, prototype[which], places_of, depth, found)
         credit[which] = found
 
+    context = copy_context()
     with ThreadPoolExecutor(max_workers=workers) as threads:
-        for _ in threads.map(search, pairwise(ends)):
+        for _ in threads.map(lambda piece: context.copy().run(search, piece), pairwise(ends)):
             # what fails in a thread fails here
             pass
     return credit

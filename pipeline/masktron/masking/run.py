@@ -15,6 +15,7 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -400,6 +401,7 @@ class Prefetch[T]:
     """Carries out tasks in threads, in their order, a few of them before the first is asked for.
 
     What a task returns or raises comes out where it is asked for, so that nobody can tell whether it ran before.
+    A task sees the context variables of whoever starts it: who is told of compiling, whether arrays go into files.
     The threads end with the process, whatever they are at: nobody has to wait for them after Ctrl-C.
     """
 
@@ -428,8 +430,8 @@ class Prefetch[T]:
     def _start_before(self, end: int) -> None:
         while self._next < min(end, len(self._tasks)):
             future = self._started[self._next] = Future()
-            args = (self._tasks[self._next], future)
-            threading.Thread(target=_carry_out, args=args, name="masktron-groups", daemon=True).start()
+            args = (_carry_out, self._tasks[self._next], future)
+            threading.Thread(target=copy_context().run, args=args, name="masktron-groups", daemon=True).start()
             self._next += 1
 
 

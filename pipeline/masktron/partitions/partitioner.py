@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from itertools import batched
 
@@ -119,11 +120,12 @@ class Partitioner:
         labels = np.empty(len(points), dtype=np.intp)
         groups = 0
         of = max(self.of, len(points))
+        context = copy_context()
         with ThreadPoolExecutor(self.workers) as pool:
             run = map if self.workers == 1 else pool.map
             # no block waits in the pool: after Ctrl-C, all that are there would be partitioned first
             for together in batched(blocks, self.workers):
-                parts = run(lambda block: partition_whole(points[block], k, of=of), together)
+                parts = run(lambda block: context.copy().run(partition_whole, points[block], k, of=of), together)
                 for block, part in zip(together, parts, strict=True):
                     labels[block] = groups + part
                     groups += int(part.max()) + 1

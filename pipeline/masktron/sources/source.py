@@ -20,7 +20,7 @@ from masktron.progress import Told, untold
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import LevelPath, Tree
+from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.unit_batches import UnitRecords
@@ -49,6 +49,34 @@ class EngineDocument:
     flat: FlatRecords | None
     write: Callable[[], Path] | None = None
     nested: UnitRecords | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What is asked of a source whose records are read; the attributes are the arguments of `Source.records`."""
+
+    missing: Mapping[str, frozenset[str]]
+    only: Collection[str] | None
+    told: Told
+    storage: Path | None
+
+    def codes(self, name: str) -> frozenset[str]:
+        """Return the missing codes of a field."""
+        return self.missing.get(name, frozenset()) | self.missing.get("*", frozenset())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """How a written file differs from its original; the attributes are the arguments of `Source.write_levels`.
+
+    Fields of a flat file are those of the top level.
+    """
+
+    replacements: Mapping[LevelPath, Mapping[str, Coded]]
+    removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({})
+    keep: NDArray[np.bool_] | None = None
+    order: NDArray[np.intp] | None = None
+    told: Told = untold
 
 
 class Source(ABC):
@@ -172,7 +200,6 @@ class Source(ABC):
         DocumentError
         """
 
-    @abstractmethod
     def records(
         self,
         *,
@@ -200,6 +227,11 @@ class Source(ABC):
         DocumentError
             The file cannot be read, or a record is not flat; or there is no room in the folder.
         """
+        return self.read(Reading(missing, only, told, storage))
+
+    @abstractmethod
+    def read(self, asked: Reading) -> Records:
+        """Read the records as columns, as `records` is asked to."""
 
     def level_tables(
         self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
@@ -290,7 +322,6 @@ class Source(ABC):
         del forms
         return self
 
-    @abstractmethod
     def write(
         self,
         target: Path,
@@ -323,6 +354,11 @@ class Source(ABC):
         DocumentError, UsageError
             The file is not flat or has changed, or a value cannot be written.
         """
+        return self.rewrite(target, Changes({TOP: replacements}, {TOP: removed}, keep, order, told))
+
+    @abstractmethod
+    def rewrite(self, target: Path, changes: Changes) -> int:
+        """Write a file like this one, as `write` is asked to."""
 
     def write_levels(
         self,
@@ -353,7 +389,11 @@ class Source(ABC):
         DocumentError, UsageError
             The file is not nested or has changed, or a value cannot be written.
         """
-        del target, replacements, removed, keep, order, told
+        return self.rewrite_levels(target, Changes(replacements, removed, keep, order, told))
+
+    def rewrite_levels(self, target: Path, changes: Changes) -> int:
+        """Write a nested file like this one, as `write_levels` is asked to."""
+        del target, changes
         raise _one_level(self.path)
 
     @abstractmethod

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from masktron.estimators import ArrayMasker
 from masktron.treatments.pram import pram_law, randomised
 from masktron.treatments.record_swapping import record_swaps
 
 
-class KeyPerturber(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class KeyPerturber(ArrayMasker):
     """What both share. A perturbed record depends on the others that were perturbed with it.
 
     Attributes
@@ -43,29 +42,9 @@ class KeyPerturber(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         del y
         values = validate_data(self, X, dtype=np.float64, reset=True, ensure_min_samples=2)
-        self.masked_ = self._perturbed(values)
+        self.masked_ = self._masked(values)
         self._fitted_to = values
         return self
-
-    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Perturb records and return them, shape (n, p)."""
-        del params
-        return self.fit(X, y).masked_.copy()
-
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
-        """Return the perturbed records, shape (n, p): those of `fit` for its array, else they are perturbed anew."""
-        check_is_fitted(self, "masked_")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
-        if values.shape == self._fitted_to.shape and np.array_equal(values, self._fitted_to):
-            return self.masked_.copy()
-        return self._perturbed(values)
-
-    def _perturbed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        raise NotImplementedError
-
-    def _generator(self, random_state: object) -> np.random.Generator:
-        state = check_random_state(random_state)
-        return np.random.default_rng(state.randint(np.iinfo(np.int32).max, size=4))
 
 
 class Pram(KeyPerturber):
@@ -86,8 +65,8 @@ class Pram(KeyPerturber):
         self.minimum = minimum
         self.random_state = random_state
 
-    def _perturbed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        generator = self._generator(self.random_state)
+    def _masked(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        generator = self._generator()
         found = values.copy()
         for at, column in enumerate(values.T):
             distinct, codes = np.unique(column, return_inverse=True)
@@ -131,12 +110,12 @@ class RecordSwapping(KeyPerturber):
         self.least_regions = least_regions
         self.random_state = random_state
 
-    def _perturbed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _masked(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         distinct = [np.unique(column, return_inverse=True) for column in values.T]
         codes = [inverse for _, inverse in distinct]
         swaps = record_swaps(
             [codes[at] for at in self.regions],
-            self._generator(self.random_state),
+            self._generator(),
             keys=[codes[at] for at in self.keys],
             similar=[codes[at] for at in self.similar],
             k=self.k,

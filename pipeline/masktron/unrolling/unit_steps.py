@@ -6,14 +6,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from masktron.errors import RulebookError
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
 from masktron.unrolling.unrolled_values import NodeItem, NotUnrolled, there
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, with_standard
+from masktron.xpath.tokens import parse, repair
 
 _FORWARD = {"child", "attribute", "self", "descendant", "descendant-or-self", "following-sibling"}
 _REFUSED = {"following", "preceding", "namespace"}
 REVERSE = frozenset({"preceding-sibling", "ancestor", "ancestor-or-self", "parent"})
 AXES = REVERSE | _FORWARD | _REFUSED
 KIND_TESTS = frozenset({"text", "node", "element", "attribute", "comment", "processing-instruction", "document-node"})
+GENERAL = frozenset({"=", "!=", "<", "<=", ">", ">="})
+VALUE_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+ARITHMETIC = frozenset({"+", "-", "*", "div", "idiv", "mod"})
+LITERALS = frozenset({"(string)", "(integer)", "(decimal)", "(float)"})
 type NodeTest = Callable[[UnitNode], bool]
 
 
@@ -30,9 +37,16 @@ class StepName:
         return self.local in ("*", local) and self.space in ("*", space)
 
 
+def is_prefixed_call(token: Any) -> bool:
+    """Tell whether a token is a call of a function whose name has a prefix."""
+    if token.symbol != ":" or token.label == "operator" or len(token) != 2:
+        return False
+    return token[1].label not in ("name", "wildcard symbol")
+
+
 @dataclass(frozen=True, slots=True)
 class UnitSteps:
-    """Resolves steps; `above` has the Clark names of the elements around the units."""
+    """Reads expressions and resolves steps; `above` has the Clark names of the elements around the units."""
 
     namespaces: Mapping[str, str]
     above: Collection[str]
@@ -74,6 +88,33 @@ class UnitSteps:
             raise NotUnrolled(
                 f"{mark}{taken[0].rpartition('}')[2]} of {around.level.name}, which is not in the record"
             )
+
+    def read(self, expression: str) -> tuple[str, Any]:
+        """Return an expression as its tokens are of it, and the token of the whole.
+
+        Raises
+        ------
+        NotUnrolled
+            It cannot be read.
+        """
+        try:
+            token = parse(expression, with_standard(tuple(self.namespaces.items())))
+        except RulebookError as problem:
+            raise NotUnrolled("the expression is not understood") from problem
+        return repair(expression), token
+
+    def has_functions(self, prefix: str) -> bool:
+        """Tell whether a prefix is that of the functions of the standard."""
+        return with_standard(tuple(self.namespaces.items())).get(prefix) == FUNCTIONS_NAMESPACE
+
+    def is_step(self, token: Any) -> bool:
+        """Tell whether a token is a step of a path."""
+        symbol = token.symbol
+        if symbol in (".", "..", "@") or (symbol in AXES and token.label == "axis"):
+            return True
+        if symbol in KIND_TESTS and token.label == "kind test":
+            return True
+        return self.name_test(token) is not None and token.label != "operator"
 
     def name_test(self, token: Any) -> StepName | None:
         """Return the test that a token is; None where it tests no name."""

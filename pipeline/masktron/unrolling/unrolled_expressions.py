@@ -13,13 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from masktron.errors import RulebookError
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.wide.wide_record import UnitField, UnitNode
 from masktron.unrolling.known_functions import NAMES, OF_CONTEXT, RETURNS
 from masktron.unrolling.member_sequence import ADDING, ORDERLESS, SequenceReads
 from masktron.unrolling.unit_focus import Focus
-from masktron.unrolling.unit_steps import AXES, KIND_TESTS, REVERSE, UnitSteps
+from masktron.unrolling.unit_steps import (
+    ARITHMETIC,
+    AXES,
+    GENERAL,
+    LITERALS,
+    REVERSE,
+    VALUE_COMPARISONS,
+    UnitSteps,
+    is_prefixed_call,
+)
 from masktron.unrolling.unrolled_values import (
     FALSE,
     TRUE,
@@ -41,13 +49,7 @@ from masktron.unrolling.unrolled_values import (
     set_of,
     there,
 )
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, with_standard
-from masktron.xpath.tokens import parse, repair
 
-_GENERAL = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_VALUE_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
-_ARITHMETIC = frozenset({"+", "-", "*", "div", "idiv", "mod"})
-_LITERALS = frozenset({"(string)", "(integer)", "(decimal)", "(float)"})
 _FUNCTION_LABELS = frozenset({"function", "external function"})
 _PAIRS = 400
 """Comparisons of two node sets that are written out at most."""
@@ -78,11 +80,7 @@ class Unroller:
         NotUnrolled
             It cannot be read.
         """
-        try:
-            token = parse(expression, with_standard(tuple(self.steps.namespaces.items())))
-        except RulebookError as problem:
-            raise NotUnrolled("the expression is not understood") from problem
-        return _Walk(self, repair(expression), token)
+        return _Walk(self, *self.steps.read(expression))
 
     def value(self, expression: str, focus: Focus) -> Value:
         """Return the value of an expression at a node."""
@@ -139,19 +137,14 @@ class _Walk:
         symbol, label = token.symbol, token.label
         if symbol == "(":
             return self.value(token[0], focus) if len(token) else ItemSequence(())
-        if symbol in _LITERALS:
+        if symbol in LITERALS:
             return WideText((self.source[slice(*token.span)],), "string" if symbol == "(string)" else "number", True)
         if symbol == "$":
             name = str(token[0].value)
             if name not in focus.variables:
                 raise NotUnrolled(f"${name}, whose value is not known here")
             return focus.variables[name]
-        if (
-            symbol == ":"
-            and label != "operator"
-            and len(token) == 2
-            and token[1].label not in ("name", "wildcard symbol")
-        ):
+        if is_prefixed_call(token):
             return self._prefixed(token, focus)
         if label in _FUNCTION_LABELS or (symbol in RETURNS and "function" in str(label)):
             return self._call(symbol, list(token), focus)
@@ -159,13 +152,13 @@ class _Walk:
             return self._path(token, focus)
         if symbol == "[":
             return self._filtered(token, focus)
-        if self._is_step(token):
+        if self.unroller.steps.is_step(token):
             return self._step(token, focus)
         if symbol in ("|", "union", "intersect", "except"):
             return self._combined(symbol, self.nodes(token[0], focus), self.nodes(token[1], focus))
         if symbol == ",":
             return self._sequence(token, focus)
-        if symbol in ("and", "or", "some", "every") or symbol in _GENERAL or symbol in _VALUE_COMPARISONS:
+        if symbol in ("and", "or", "some", "every") or symbol in GENERAL or symbol in VALUE_COMPARISONS:
             return self.truth(token, focus)
         return self._computed(token, focus)
 
@@ -173,7 +166,7 @@ class _Walk:
         symbol = token.symbol
         if symbol in ("+", "-") and len(token) == 1:
             return joined((symbol, self.text(token[0], focus)), "number")
-        if symbol in _ARITHMETIC and len(token) == 2:
+        if symbol in ARITHMETIC and len(token) == 2:
             left, right = self.text(token[0], focus), self.text(token[1], focus)
             return joined((left, f" {symbol} ", right), "number")
         if symbol in ("||", "to") and len(token) == 2:
@@ -220,9 +213,9 @@ class _Walk:
         if symbol in ("and", "or"):
             parts = [self.truth(part, focus) for part in token]
             return all_of(parts) if symbol == "and" else any_of(parts)
-        if symbol in _GENERAL:
+        if symbol in GENERAL:
             return self.compared(symbol, self.value(token[0], focus), self.value(token[1], focus))
-        if symbol in _VALUE_COMPARISONS:
+        if symbol in VALUE_COMPARISONS:
             left, right = self.text(token[0], focus), self.text(token[1], focus)
             return joined((left, f" {symbol} ", right), "boolean")
         if symbol in ("some", "every"):
@@ -299,14 +292,6 @@ class _Walk:
                 return [(text, all_of([when, own])) for inner, when in entries for text, own in self._single(inner)]
 
     # -- paths -----------------------------------------------------------------------------------------------------
-
-    def _is_step(self, token: Any) -> bool:
-        symbol = token.symbol
-        if symbol in (".", "..", "@") or (symbol in AXES and token.label == "axis"):
-            return True
-        if symbol in KIND_TESTS and token.label == "kind test":
-            return True
-        return self.unroller.steps.name_test(token) is not None and token.label != "operator"
 
     def _here(self, focus: Focus) -> UnitNode:
         if focus.node is None:
@@ -404,8 +389,7 @@ class _Walk:
     def _prefixed(self, token: Any, focus: Focus) -> Value:
         """Return the value of a call with a prefix: a function of the standard, or a constructor of a type."""
         prefix, call = str(token[0].value), token[1]
-        space = with_standard(tuple(self.unroller.steps.namespaces.items())).get(prefix)
-        if space == FUNCTIONS_NAMESPACE:
+        if self.unroller.steps.has_functions(prefix):
             return self._call(call.symbol, list(call), focus)
         if "constructor" in str(call.label) and len(call) == 1:
             inner = self.text(call[0], focus)

@@ -7,10 +7,8 @@ from importlib.metadata import version
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 
-from masktron.report.text import printable
-from masktron.resources import packaged_text
+from masktron.report.pages.templates import template_environment
 from masktron.sources.names import column_name
 from masktron.web.browser_words import in_browser
 
@@ -28,14 +26,7 @@ def rendered(template: str, **context: Any) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    found = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: packaged_text(f"web/templates/{name}")),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_harmless,
-    )
+    found = template_environment("web/templates")
     found.globals["version"] = version("masktron")
     found.filters["bytes"] = amount
     found.filters["clock"] = clock
@@ -71,10 +62,3 @@ def cut(text: Any, longest: int) -> Any:
 def when(time: str) -> str:
     """Return a time of a history for the eye: to the minute, in UTC."""
     return f"{time[:16].replace('T', ' ')} UTC" if time else "-"
-
-
-def _harmless(value: Any) -> Any:
-    """Show what a browser would obey, such as a change of direction, as escapes; ours is markup already."""
-    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
-        return value
-    return printable(value)

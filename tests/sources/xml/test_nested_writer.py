@@ -17,6 +17,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
+from masktron.sources.source import Changes
 from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.xml_source import write_nested
@@ -173,7 +174,7 @@ def test_a_file_that_has_changed_is_refused(tmp_path):
     assert tree is not None
     path.write_text(CANONICAL.replace('<Person nr="2"/>', ""))
     with pytest.raises(DocumentError, match="it has other records or fields"):
-        write_nested(path, tmp_path / "out.xml", tree, {})
+        write_nested(path, tmp_path / "out.xml", tree, Changes({}))
 
 
 def test_a_flat_file_is_not_written_so(write):
@@ -247,7 +248,7 @@ def test_any_change_is_seen_by_libxml2_and_no_other(data, draw):
         new = changes(draw.draw, tree)
         order = np.array(draw.draw(st.permutations(range(tree.top.count))), dtype=np.intp)
         keep = np.array(draw.draw(st.lists(st.booleans(), min_size=len(order), max_size=len(order))), dtype=np.bool_)
-        assert write_nested(path, out, tree, new, order=order, keep=keep) == keep.sum()
+        assert write_nested(path, out, tree, Changes(new, {}, keep, order)) == keep.sum()
         counts: Counter[LevelPath] = Counter()
         units = [seen(one, tree, new, counts) for one in etree.fromstring(data).iterchildren("*")]
         expected = [units[at] for at in order if keep[at]]
@@ -268,12 +269,12 @@ def test_a_written_file_is_written_again_as_it_is_and_read_as_the_source(data):
         tree = survey_levels(path)[2]
         if tree is None:
             return
-        write_nested(path, out, tree, {})
+        write_nested(path, out, tree, Changes({}))
         assert tables_of(out.read_bytes()) == tables_of(data)
         new_tree = survey_levels(out, record="H")[2]
         assert new_tree is not None
         assert new_tree.top == tree.top
-        write_nested(out, again, new_tree, {})
+        write_nested(out, again, new_tree, Changes({}))
         assert again.read_bytes() == out.read_bytes()
         before, after = read_levels(path, tree), read_levels(out, new_tree)
         for level, table in before.tables.items():

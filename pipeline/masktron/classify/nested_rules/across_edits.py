@@ -139,7 +139,7 @@ class LevelContexts:
     def _name_takes(self, step: Step, tag: str) -> bool:
         if step.kind not in ("element", "attribute"):
             raise NotUnrolled(f"the context step {step.test}")
-        test = self.reader.steps.name_test(parse(step.name, self.reader.steps.namespaces))
+        test = self.reader.steps.of_units.name_test(parse(step.name, self.reader.steps.namespaces))
         if test is None:
             raise NotUnrolled(f"the context step {step.test}")
         return test.takes(tag)

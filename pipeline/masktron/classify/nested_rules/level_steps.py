@@ -24,9 +24,10 @@ class LevelSteps:
     namespaces: Mapping[str, str]
     above: Collection[str]
 
-    def name_test(self, token: Any) -> StepName | None:
-        """Return the test that a token is; None where it tests no name."""
-        return UnitSteps(self.namespaces, self.above).name_test(token)
+    @property
+    def of_units(self) -> UnitSteps:
+        """What expressions on units are read with."""
+        return UnitSteps(self.namespaces, self.above)
 
     def step(self, table: FigureTable, axis: str, test: Any, here: MemberReach, depth: int) -> Iterator[MemberReach]:
         """Yield the nodes to which a step leads.
@@ -47,7 +48,7 @@ class LevelSteps:
             yield from (here,) if test.symbol == "." else self._up(here)
             return
         axis = "attribute" if axis == "@" else axis or "child"
-        name = _ANY_NAME if self._is_node(axis, test) else self.name_test(test)
+        name = _ANY_NAME if self._is_node(axis, test) else self.of_units.name_test(test)
         if name is None:
             raise NotUnrolled(f"the test {test.symbol}()")
         yield from self._along(table, axis, name, here, depth)

@@ -28,18 +28,19 @@ from masktron.classify.nested_rules.level_reach import (
 )
 from masktron.classify.nested_rules.level_steps import LevelSteps
 from masktron.classify.nested_rules.member_figures import FigureTable, MemberFigure, MemberFunction, Picked
-from masktron.errors import RulebookError
 from masktron.rulebook.schema import XPathVersion
 from masktron.unrolling.known_functions import OF_CONTEXT, RETURNS
-from masktron.unrolling.unit_steps import AXES, KIND_TESTS, REVERSE
+from masktron.unrolling.unit_steps import (
+    ARITHMETIC,
+    AXES,
+    GENERAL,
+    LITERALS,
+    REVERSE,
+    VALUE_COMPARISONS,
+    is_prefixed_call,
+)
 from masktron.unrolling.unrolled_values import NotUnrolled
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, with_standard
-from masktron.xpath.tokens import parse, repair
 
-_GENERAL = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_VALUE_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
-_ARITHMETIC = frozenset({"+", "-", "*", "div", "idiv", "mod"})
-_LITERALS = frozenset({"(string)", "(integer)", "(decimal)", "(float)"})
 _OVER_MEMBERS = frozenset({"count", "sum", "min", "max", "avg"})
 
 
@@ -76,11 +77,7 @@ class TreeReader:
         return _Meant(walk, walk.root, focus)
 
     def _walk(self, expression: str) -> _LevelWalk:
-        try:
-            token = parse(expression, with_standard(tuple(self.steps.namespaces.items())))
-        except RulebookError as problem:
-            raise NotUnrolled("the expression is not understood") from problem
-        return _LevelWalk(self, repair(expression), token)
+        return _LevelWalk(self, *self.steps.of_units.read(expression))
 
     @property
     def first_version(self) -> bool:
@@ -115,11 +112,11 @@ class _LevelWalk:
         symbol, label = token.symbol, token.label
         if symbol == "(":
             return self.value(token[0], focus) if len(token) else ListedValues(())
-        if symbol in _LITERALS:
+        if symbol in LITERALS:
             return FigureText(self.source[slice(*token.span)], "string" if symbol == "(string)" else "number")
         if symbol == "$":
             return self._variable(str(token[0].value), focus)
-        if self._is_prefixed_call(token):
+        if is_prefixed_call(token):
             return self._prefixed(token, focus)
         if label in ("function", "external function") or (symbol in RETURNS and "function" in str(label)):
             return self._call(symbol, list(token), focus)
@@ -127,13 +124,13 @@ class _LevelWalk:
             return self._path(token, focus)
         if symbol == "[":
             return self._filtered(token, focus)
-        if self._is_step(token):
+        if self.reader.steps.of_units.is_step(token):
             return self._step(token, focus)
         if symbol in ("|", "union"):
             return self._united(self.nodes(token[0], focus), self.nodes(token[1], focus))
         if symbol == ",":
             return ListedValues((self.value(token[0], focus), self.value(token[1], focus)))
-        if symbol in ("and", "or", "some", "every") or symbol in _GENERAL or symbol in _VALUE_COMPARISONS:
+        if symbol in ("and", "or", "some", "every") or symbol in GENERAL or symbol in VALUE_COMPARISONS:
             return FigureText(self.truth(token, focus), "boolean")
         return self._computed(token, focus)
 
@@ -147,7 +144,7 @@ class _LevelWalk:
         symbol = token.symbol
         if symbol in ("+", "-") and len(token) == 1:
             return FigureText(f"{symbol}({self.text(token[0], focus)})", "number")
-        if symbol in _ARITHMETIC and len(token) == 2:
+        if symbol in ARITHMETIC and len(token) == 2:
             return FigureText(f"({self.text(token[0], focus)}) {symbol} ({self.text(token[1], focus)})", "number")
         if symbol == "||" and len(token) == 2:
             return FigureText(f"({self.text(token[0], focus)}) || ({self.text(token[1], focus)})", "string")
@@ -206,9 +203,9 @@ class _LevelWalk:
         if symbol in ("and", "or"):
             parts = [self.truth(part, focus) for part in token]
             return every(parts) if symbol == "and" else some(parts)
-        if symbol in _GENERAL:
+        if symbol in GENERAL:
             return self._compared(token, focus)
-        if symbol in _VALUE_COMPARISONS:
+        if symbol in VALUE_COMPARISONS:
             return f"({self.text(token[0], focus)}) {symbol} ({self.text(token[1], focus)})"
         if symbol in ("some", "every"):
             return self._quantified(symbol, list(token), focus)
@@ -291,14 +288,6 @@ class _LevelWalk:
         return is_there(self.reader.table, reach.node)
 
     # -- paths -----------------------------------------------------------------------------------------------------
-
-    def _is_step(self, token: Any) -> bool:
-        symbol = token.symbol
-        if symbol in (".", "..", "@") or (symbol in AXES and token.label == "axis"):
-            return True
-        if symbol in KIND_TESTS and token.label == "kind test":
-            return True
-        return self.reader.steps.name_test(token) is not None and token.label != "operator"
 
     def _step(self, token: Any, focus: LevelFocus) -> Reaches:
         if focus.node is None:
@@ -384,15 +373,9 @@ class _LevelWalk:
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
-    def _is_prefixed_call(self, token: Any) -> bool:
-        if token.symbol != ":" or token.label == "operator" or len(token) != 2:
-            return False
-        return token[1].label not in ("name", "wildcard symbol")
-
     def _prefixed(self, token: Any, focus: LevelFocus) -> ReadValue:
         prefix, call = str(token[0].value), token[1]
-        space = with_standard(tuple(self.reader.steps.namespaces.items())).get(prefix)
-        if space == FUNCTIONS_NAMESPACE:
+        if self.reader.steps.of_units.has_functions(prefix):
             return self._call(call.symbol, list(call), focus)
         if "constructor" in str(call.label) and len(call) == 1:
             return FigureText(f"{prefix}:{call.symbol}({self.text(call[0], focus)})")

@@ -7,12 +7,12 @@ import hashlib
 import re
 from functools import cache
 from importlib.metadata import version
-from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
 from masktron.report.pages.page import Page
+from masktron.report.pages.templates import template_environment
 from masktron.report.pictures.canvas import Sketch, require_drawing, svg_of
 from masktron.report.text import printable
 from masktron.resources import packaged_text
@@ -65,24 +65,12 @@ def heart_of(page: Page) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    found = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: packaged_text(f"report/pages/{name}")),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_harmless,
-    )
+    found = template_environment("report/pages")
     found.globals["kind_of"] = lambda part: _KINDS[type(part).__name__]
     found.globals["svg"] = _svg
     found.globals["worded"] = _worded
     found.globals["breakable"] = _breakable
     return found
-
-
-def _harmless(value: Any) -> Any:
-    """Show what a browser would obey, such as a change of direction, as escapes; ours is markup already."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _worded(text: str) -> Markup:

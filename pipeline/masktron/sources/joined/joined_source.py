@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,20 +17,20 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, MasktronError
+from masktron.errors import DocumentError
 from masktron.level_settings import LevelSettings, released_levels
 from masktron.progress import Progress, Told, untold
-from masktron.scratch import folder_on_disk, name_to_be, private_folder
 from masktron.sources.joined.joined_writing import JoinedRelease, write_joined
 from masktron.sources.joined.level_columns import LevelColumns, columns_of_levels
 from masktron.sources.joined.level_rows import LevelRows, joined
 from masktron.sources.level_tables import LevelTable, LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
+from masktron.sources.names import NO_CONTEXTS, ContextNames
 from masktron.sources.output_names import table_beside
-from masktron.sources.records import Coded, Layout, Records, Shape
-from masktron.sources.source import EngineDocument, Source
+from masktron.sources.records import Records
+from masktron.sources.source import Changes, Reading, Source
 from masktron.sources.tables.document import TwinNames, twin_frame, twin_names
+from masktron.sources.twin_source import TwinSource
 from masktron.sources.variables import Variable
 from masktron.sources.xml.microdata import iter_records
 from masktron.sources.xml.nested import read_levels
@@ -174,7 +173,7 @@ def _head(tag: str, own: Collection[str], texts: _Texts) -> str:
     return f"<{tag}{attributes}>{inner}"
 
 
-class JoinedSource(Source):
+class JoinedSource(TwinSource):
     """Nested records in tables: several that keys join, or one with a number of the unit on every row.
 
     Rules and engines see the document in which the records of each level stand in those above them, made of what a
@@ -204,8 +203,6 @@ class JoinedSource(Source):
         self.levels, self.tables = levels, tuple(tables)
         self._contexts, self._progress = contexts, progress
         self._places: Mapping[str, Path] = {}
-        self._held = ExitStack()
-        weakref.finalize(self, self._held.close)
 
     @property
     def others(self) -> dict[str, Source]:
@@ -250,11 +247,10 @@ class JoinedSource(Source):
     def _twin(self) -> XmlSource:
         """The nested document, which says the same as the tables."""
         rows = self.rows
-        folder = self._held.enter_context(private_folder(folder_on_disk()[0]))
-        path = folder / f"{Path(name_to_be(self.path)).stem}.xml"
-        write_nested_document(path, self.columns, self.tables, self._names)
-        found = XmlSource(path, record=self._names.clark(self._names.record), progress=self._progress)
-        with _named(path, self.path):
+        write_nested_document(self._twin_path, self.columns, self.tables, self._names)
+        record = self._names.clark(self._names.record)
+        found = XmlSource(self._twin_path, record=record, progress=self._progress)
+        with self.blamed():
             tree = found.tree
         there = {} if tree is None else dict(tree.levels())
         if lacking := [one.setting for one in self.columns[1:] if one.path not in there]:
@@ -264,7 +260,7 @@ class JoinedSource(Source):
                 where=str(self.path),
                 hint="leave [levels] out where there are none",
             )
-        _require_same(read_levels(path, _tree_of(found)), rows, self._read, self.tables)
+        _require_same(read_levels(self._twin_path, _tree_of(found)), rows, self._read, self.tables)
         return found
 
     @cached_property
@@ -297,24 +293,9 @@ class JoinedSource(Source):
         return tuple(said for table in self.tables for said in table.part)
 
     @property
-    def layout(self) -> Layout:
-        """Of the top level in the nested document."""
-        return self._twin.layout
-
-    @property
-    def shape(self) -> Shape:
-        """That of the nested document: records hold records."""
-        return self._twin.shape
-
-    @property
     def tree(self) -> Tree | None:
         """The levels."""
         return self._twin.tree
-
-    @property
-    def count(self) -> int | None:
-        """As of a nested file in XML."""
-        return self._twin.count
 
     @property
     def reading_options(self) -> Mapping[str, str]:
@@ -332,26 +313,15 @@ class JoinedSource(Source):
         """Return the number of units."""
         return len(self.rows[TOP].rows)
 
-    def vocabulary(self) -> Vocabulary:
-        """Return the names of the nested document."""
-        return self._twin.vocabulary()
-
     def require_readable(self) -> None:
         """Refuse a table that is not there, or is of another format."""
         for table in self.tables:
             table.require_readable()
 
-    def records(
-        self,
-        *,
-        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
-        only: Collection[str] | None = None,
-        told: Told = untold,
-        storage: Path | None = None,
-    ) -> Records:
+    def read(self, asked: Reading) -> Records:
         """Refuse: records that hold others are no rows of single values."""
         with self.blamed():
-            return self._twin.records(missing=missing, only=only, told=told, storage=storage)
+            return self._twin.read(asked)
 
     def level_tables(
         self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
@@ -379,16 +349,6 @@ class JoinedSource(Source):
         found = Records(records.source, tree.layout_of(path), MappingProxyType(columns), lines)
         return LevelTable(level, found, own.parent)
 
-    @property
-    def document_path(self) -> Path:
-        """The nested document."""
-        return self._twin.path
-
-    @property
-    def document(self) -> EngineDocument:
-        """The nested document."""
-        return self._twin.document
-
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return the line or row of the record that an engine means; of one in another table, that of its unit."""
         del column
@@ -407,48 +367,22 @@ class JoinedSource(Source):
         found = read_levels(self._twin.path, _tree_of(self._twin))
         return {path: table.records.lines for path, table in found.tables.items()}
 
-    @contextmanager
-    def blamed(self) -> Generator[None]:
-        """Let errors name the data where they name the nested document."""
-        with _named(self._twin.path, self.path):
-            yield
-
-    def write(
-        self,
-        target: Path,
-        replacements: Mapping[str, Coded],
-        *,
-        removed: Collection[str] = (),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite(self, target: Path, changes: Changes) -> int:
         """Write the tables with new values in fields of the top level."""
-        return self.write_levels(
-            target, {TOP: replacements}, removed={TOP: removed}, keep=keep, order=order, told=told
-        )
+        return self.rewrite_levels(target, changes)
 
-    def write_levels(
-        self,
-        target: Path,
-        replacements: Mapping[LevelPath, Mapping[str, Coded]],
-        *,
-        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite_levels(self, target: Path, changes: Changes) -> int:
         """Write the tables again; see `masktron.sources.joined.joined_writing.write_joined`."""
         units = self.estimate()
         release = JoinedRelease(
-            replacements,
-            removed,
-            np.ones(units, dtype=np.bool_) if keep is None else keep,
-            np.arange(units, dtype=np.intp) if order is None else order,
+            changes.replacements,
+            changes.removed,
+            np.ones(units, dtype=np.bool_) if changes.keep is None else changes.keep,
+            np.arange(units, dtype=np.intp) if changes.order is None else changes.order,
         )
         targets = (target, *self._targets(target).values())
         written = write_joined(self.rows, self.tables, targets, release)
-        told(units, units)
+        changes.told(units, units)
         return written
 
     def _targets(self, target: Path) -> dict[str, Path]:
@@ -526,15 +460,3 @@ def _require_same(
                 where=str(tables[own.columns.table].path),
                 hint="nothing was written: please report this file",
             )
-
-
-@contextmanager
-def _named(document: Path, path: Path) -> Generator[None]:
-    """Let errors name the data where they name a document that was made of them."""
-    try:
-        yield
-    except MasktronError as error:
-        for part in ("what", "where", "hint"):
-            setattr(error, part, getattr(error, part).replace(str(document), str(path)))
-        error.args = (error.what,)
-        raise

@@ -150,22 +150,24 @@ def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
     return bool(len(texts)) and all_short_decimals(texts)
 
 
-def types_lost(table: Table) -> list[str]:
-    """Return the columns that become texts though their type is another: truths, moments with a time zone."""
-    return [
-        variable.column
-        for variable in table.variables
-        if variable.stored is not None
-        and not (is_text(variable.stored) or pa.types.is_null(variable.stored))
-        and _clock(variable, lambda what: Clock(what, date(1960, 1, 1), Decimal(1))) is None
-        and not _holds_numbers(variable, pc.drop_null(table.cells[variable.name].unique().cast(pa.string())))
-    ]
+def texts_lost(table: Table) -> tuple[tuple[str, Callable[[Variable], bool]], ...]:
+    """Say what texts lose in packages, for `losses_by_column`.
 
+    Columns of truths and of moments with a time zone become texts. Packages fill texts with blanks.
+    """
 
-def blanks_lost(table: Table) -> list[str]:
-    """Return the columns whose texts end with blanks, or are nothing else: packages fill texts with them."""
-    return [
-        variable.column
-        for variable in table.variables
-        if pc.any(pc.match_substring_regex(table.cells[variable.name], "^[ \\t\\r\\n]*$| $")).as_py()
-    ]
+    def becomes_text(one: Variable) -> bool:
+        return (
+            one.stored is not None
+            and not (is_text(one.stored) or pa.types.is_null(one.stored))
+            and _clock(one, lambda what: Clock(what, date(1960, 1, 1), Decimal(1))) is None
+            and not _holds_numbers(one, pc.drop_null(table.cells[one.name].unique().cast(pa.string())))
+        )
+
+    def has_blanks(one: Variable) -> bool:
+        return bool(pc.any(pc.match_substring_regex(table.cells[one.name], "^[ \\t\\r\\n]*$| $")).as_py())
+
+    return (
+        ("types of columns, which become text", becomes_text),
+        ("blanks at the end of texts, and texts of nothing else", has_blanks),
+    )

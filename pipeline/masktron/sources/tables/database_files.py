@@ -21,7 +21,7 @@ from masktron.errors import ResourceError, UsageError
 from masktron.sources.tables.arrow_objects import decimal_text
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
 OPTIONS: Mapping[str, str] = {
@@ -162,8 +162,9 @@ def require_table(release: TableRelease) -> None:
 
 def become_text(table: Table, is_text: Callable[[Variable], bool]) -> Iterator[str]:
     """Say which columns have a type, and are texts in a database for want of it."""
-    if texts := [one.column for one in table.variables if one.stored is not None and is_text(one)]:
-        yield f"types of columns, which become text: {', '.join(texts)}"
+    return losses_by_column(
+        table, ("types of columns, which become text", lambda one: one.stored is not None and is_text(one))
+    )
 
 
 def object_text(value: Any) -> str | None:

@@ -19,9 +19,8 @@ from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import (
-    blanks_lost,
     created_columns,
-    types_lost,
+    texts_lost,
 )
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file, told_of
@@ -38,7 +37,7 @@ from masktron.sources.tables.sas_transport import (
 )
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
 _ORIGIN = datetime.date(1960, 1, 1)
@@ -184,28 +183,18 @@ class XportFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SAS transport files cannot hold."""
-        if texts := types_lost(table):
-            yield f"types of columns, which become text: {', '.join(texts)}"
-        for what, lost in (
-            ("blanks at the end of texts, and texts of nothing else", blanks_lost(table)),
+        yield from losses_by_column(
+            table,
+            *texts_lost(table),
             (
                 "which codes mean 'missing', as they are no special missing values (.A to .Z, ._)",
-                [
-                    v.column
-                    for v in table.variables
-                    if v.missing and (v.typed.text or not _TAGS.issuperset(v.missing))
-                ],
+                lambda v: v.missing and (v.typed.text or not _TAGS.issuperset(v.missing)),
             ),
-            ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
-            (
-                "labels beyond 256 characters",
-                [v.column for v in table.variables if len(v.label.encode()) > _LONGEST_LABEL[8]],
-            ),
-            ("which variable is the weight", [v.column for v in table.variables if v.weight]),
-            ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
-        ):
-            if lost:
-                yield f"{what}: {', '.join(lost)}"
+            ("labels of values", lambda v: v.labels or any(v.missing.values())),
+            ("labels beyond 256 characters", lambda v: len(v.label.encode()) > _LONGEST_LABEL[8]),
+            ("which variable is the weight", lambda v: v.weight),
+            ("kinds of variables", lambda v: v.kind is not None),
+        )
         if len(table.title.encode()) > 40:
             yield "what the title of the file has beyond 40 characters"
 

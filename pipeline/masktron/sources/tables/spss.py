@@ -18,7 +18,7 @@ from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import Created, blanks_lost, created_columns, types_lost
+from masktron.sources.tables.created_columns import Created, created_columns, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file, told_of
 from masktron.sources.tables.read_statistical import SPSS_CLOCKS, rows_again
@@ -26,7 +26,7 @@ from masktron.sources.tables.spss_dictionary import SpssDictionary, amend, spss_
 from masktron.sources.tables.spss_reshaped import require_plain, reshaped_meta, reshaped_stored
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
 _ORIGIN = datetime.date(1582, 10, 14)
@@ -203,13 +203,8 @@ class SpssFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SPSS cannot hold."""
-        if texts := types_lost(table):
-            yield f"types of columns, which become text: {', '.join(texts)}"
-        if blanks := blanks_lost(table):
-            yield f"blanks at the end of texts, and texts of nothing else: {', '.join(blanks)}"
-        many = [v.column for v in table.variables if len(v.missing) > _MOST_DISCRETE]
-        if many:
-            yield f"which codes mean 'missing', as there are more than {_MOST_DISCRETE}: {', '.join(many)}"
+        many = f"which codes mean 'missing', as there are more than {_MOST_DISCRETE}"
+        yield from losses_by_column(table, *texts_lost(table), (many, lambda v: len(v.missing) > _MOST_DISCRETE))
         some = tuple(v for v in table.variables if len(v.missing) <= _MOST_DISCRETE and _too_long(v.missing))
         part = Table(some, table.cells.select([variable.name for variable in some]))
         if long := [one.column.name for one in _created(part) if one.column.text]:

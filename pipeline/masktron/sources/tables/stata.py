@@ -21,7 +21,7 @@ from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import blanks_lost, created_columns, types_lost
+from masktron.sources.tables.created_columns import created_columns, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
@@ -29,7 +29,7 @@ from masktron.sources.tables.stata_reshaped import reshaped_file, reshaped_store
 from masktron.sources.tables.stata_sections import LONGEST_TEXT, StataFile, stata_bytes, stata_file
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
 # types of pandas leave these names out
@@ -249,29 +249,21 @@ class StataFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what Stata cannot hold."""
-        if texts := types_lost(table):
-            yield f"types of columns, which become text: {', '.join(texts)}"
-        if blanks := blanks_lost(table):
-            yield f"blanks at the end of texts, and texts of nothing else: {', '.join(blanks)}"
-        for what, lost in (
+        yield from losses_by_column(
+            table,
+            *texts_lost(table),
             (
                 "which codes mean 'missing', as they are no extended missing values (.a to .z)",
-                [
-                    v.column
-                    for v in table.variables
-                    if v.missing and (v.typed.text or not _TAGS.issuperset(v.missing))
-                ],
+                lambda v: v.missing and (v.typed.text or not _TAGS.issuperset(v.missing)),
             ),
             (
                 "labels of values of texts or fractions",
-                [v.column for v in table.variables if v.labels and (v.typed.text or any("." in c for c in v.labels))],
+                lambda v: v.labels and (v.typed.text or any("." in code for code in v.labels)),
             ),
-            ("labels beyond 80 characters", [v.column for v in table.variables if len(v.label) > 80]),
-            ("which variable is the weight", [v.column for v in table.variables if v.weight]),
-            ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
-        ):
-            if lost:
-                yield f"{what}: {', '.join(lost)}"
+            ("labels beyond 80 characters", lambda v: len(v.label) > 80),
+            ("which variable is the weight", lambda v: v.weight),
+            ("kinds of variables", lambda v: v.kind is not None),
+        )
         if len(table.title) > 80:
             yield "what the title of the file has beyond 80 characters"
 

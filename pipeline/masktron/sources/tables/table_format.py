@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
-from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
+from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease, losses_by_column
 from masktron.sources.tables.table_stream import TableStream
 
 _ROWS = 1 << 14
@@ -259,12 +259,11 @@ def described_by(table: Table) -> Iterator[str]:
     """Name what is said of the variables of a table beside their values."""
     if table.title:
         yield "the title of the file"
-    for what, lost in (
-        ("labels of variables", [v.column for v in table.variables if v.label]),
-        ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
-        ("which codes mean 'missing'", [v.column for v in table.variables if v.missing]),
-        ("which variable is the weight", [v.column for v in table.variables if v.weight]),
-        ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
-    ):
-        if lost:
-            yield f"{what}: {', '.join(lost)}"
+    yield from losses_by_column(
+        table,
+        ("labels of variables", lambda v: v.label),
+        ("labels of values", lambda v: v.labels or any(v.missing.values())),
+        ("which codes mean 'missing'", lambda v: v.missing),
+        ("which variable is the weight", lambda v: v.weight),
+        ("kinds of variables", lambda v: v.kind is not None),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,3 +144,10 @@ def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_
     nulls = pc.not_equal(pc.is_null(before), pc.is_null(after))
     found: NDArray[np.bool_] = pc.fill_null(apart, nulls).to_numpy().astype(np.bool_)
     return found
+
+
+def losses_by_column(table: Table, *losses: tuple[str, Callable[[Variable], object]]) -> Iterator[str]:
+    """Name, for each loss, the columns of which it is true."""
+    for what, is_lost in losses:
+        if columns := [variable.column for variable in table.variables if is_lost(variable)]:
+            yield f"{what}: {', '.join(columns)}"

@@ -26,17 +26,18 @@ from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.memory import bounded_memory, told_of_memory
-from masktron.progress import Progress, Told, untold
+from masktron.progress import Progress, Told
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, table_format, written_formats
+from masktron.sources.level_tree import TOP
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
-from masktron.sources.source import EngineDocument, Source
+from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.tables.class_values import class_values
 from masktron.sources.tables.columns_of_cells import column_of
 from masktron.sources.tables.document import (
@@ -73,7 +74,6 @@ _OF_WRONG_BYTES = (
     pa.ArrowException,
 )
 """What libraries raise where bytes are not what they have to be."""
-_NO_CODES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,43 +347,32 @@ class TableSource(Source):
         if self._stream is None:
             self.table  # noqa: B018 -- reads the file
 
-    def records(
-        self,
-        *,
-        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
-        only: Collection[str] | None = None,
-        told: Told = untold,
-        storage: Path | None = None,
-    ) -> Records:
+    def read(self, asked: Reading) -> Records:
         """Read the records as columns."""
         if self._stream is not None:
-            return self._stored(self._stream, missing, told, storage)
+            return self._stored(self._stream, asked)
         self._document  # noqa: B018 -- both readings agree
         columns = {}
-        everywhere = missing.get("*", _NO_CODES)
         variables = {variable.name: variable for variable in self.variables}
         for field in self.layout.fields:
-            if only is not None and field.name not in only:
+            if asked.only is not None and field.name not in asked.only:
                 continue
-            codes = missing.get(field.name, _NO_CODES) | everywhere
             cells, typed = self.table.cells[field.name], variables[field.name].typed
-            columns[field.name] = column_of(field, cells, codes, typed, compiled=self.table.large)
+            columns[field.name] = column_of(field, cells, asked.codes(field.name), typed, compiled=self.table.large)
         size = len(self.table)
-        told(size, size)
+        asked.told(size, size)
         return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
 
-    def _stored(
-        self, stream: TableStream, missing: Mapping[str, frozenset[str]], told: Told, storage: Path | None
-    ) -> Records:
+    def _stored(self, stream: TableStream, asked: Reading) -> Records:
         """Read the records block by block, as both readers have them; into files of a folder, where there is one."""
         from masktron.sources.xml.table import columns_of_batches  # noqa: PLC0415 -- loads numba
 
         typed = {variable.name: variable.typed for variable in self.variables}
-        everywhere = missing.get("*", _NO_CODES)
         codes = {
-            field.name: codes_of_field(missing.get(field.name, _NO_CODES) | everywhere, text=typed[field.name].text)
+            field.name: codes_of_field(asked.codes(field.name), text=typed[field.name].text)
             for field in self.layout.fields
         }
+        store = None if asked.storage is None else FolderStore(asked.storage)
         with closing(TableRecords(self.path, self.layout, self.twin, stream).batches()) as batches:
             found = columns_of_batches(
                 self.path,
@@ -392,8 +381,8 @@ class TableSource(Source):
                 codes,
                 cell_of,
                 typed=typed,
-                told=lambda done: told(done, stream.count),
-                store=None if storage is None else FolderStore(storage),
+                told=lambda done: asked.told(done, stream.count),
+                store=store,
             )
         if found is None:
             raise AssertionError("a cell of a table has no markup")
@@ -442,26 +431,17 @@ class TableSource(Source):
                 error.where = f"{error.where[: found.start()]}{self.path}{line}{error.where[found.end() :]}"
             raise
 
-    def write(
-        self,
-        target: Path,
-        replacements: Mapping[str, Coded],
-        *,
-        removed: Collection[str] = (),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a file of the same format, with the same types, labels and whatever else it carries."""
         size = self.estimate()
-        rows = np.arange(size, dtype=np.intp) if order is None else order
-        if keep is not None:
-            rows = rows[keep[rows]]
+        replacements, removed = changes.replacements[TOP], changes.removed[TOP]
+        rows = np.arange(size, dtype=np.intp) if changes.order is None else changes.order
+        if changes.keep is not None:
+            rows = rows[changes.keep[rows]]
         if self._stream is not None and self._written is None:
             variables = tuple(v for v in self._stream.variables if v.name not in removed)
-            if self._written_streamed(
-                self._stream.reshaped(self._forms), target, variables, rows, replacements, told
-            ):
+            stream = self._stream.reshaped(self._forms)
+            if self._written_streamed(stream, target, variables, rows, replacements, changes.told):
                 return len(rows)
         taken = pa.array(rows)
         cells = {}
@@ -476,7 +456,7 @@ class TableSource(Source):
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
         original = self.format.reshaped(self.table, self._forms) if self._forms else self.table
         self._save(target, TableRelease(original, pa.table(cells), rows, frozenset(replacements)))
-        told(size, size)
+        changes.told(size, size)
         return len(rows)
 
     def _written_streamed(

@@ -56,7 +56,7 @@ from masktron.sources.tables.sheet_tables import (
     table_of_cells,
 )
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
 
@@ -198,18 +198,21 @@ class XlsxFormat(_Workbook):
     def losses(self, table: Table) -> Iterator[str]:
         """Say what of a table a workbook does not hold."""
         yield from super().losses(table)
-        texts = [
-            variable.column
-            for variable in table.variables
-            if variable.stored is not None
-            and not variable.typed.text
-            and TEXT in self._kinds_of(table.cells[variable.name].to_pylist(), variable)
-        ]
-        if texts:
-            yield f"the types of columns with values that no cell of that type can hold: {', '.join(texts)}"
-        blank = [v.column for v in table.variables if pc.any(pc.equal(table.cells[v.name], "")).as_py()]
-        if blank:
-            yield f"that a text of no characters is more than no value: {', '.join(blank)}"
+        yield from losses_by_column(
+            table,
+            (
+                "the types of columns with values that no cell of that type can hold",
+                lambda v: (
+                    v.stored is not None
+                    and not v.typed.text
+                    and TEXT in self._kinds_of(table.cells[v.name].to_pylist(), v)
+                ),
+            ),
+            (
+                "that a text of no characters is more than no value",
+                lambda v: pc.any(pc.equal(table.cells[v.name], "")).as_py(),
+            ),
+        )
 
     def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
         return xlsx_parts.outline(archive, where)

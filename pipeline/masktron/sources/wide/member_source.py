@@ -12,11 +12,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.progress import Told, untold
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.records import Coded, Status
-from masktron.sources.source import Source
+from masktron.sources.source import Changes, Source
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows, composition_below
 from masktron.sources.wide.sum_of_members import SumOfMembers
@@ -145,28 +144,18 @@ class MemberSource(WideSource):
         rank[generator.permutation(len(distinct))] = np.arange(len(distinct))
         return np.argsort(rank[codes], kind="stable").astype(np.intp)
 
-    def write(
-        self,
-        target: Path,
-        replacements: Mapping[str, Coded],
-        *,
-        removed: Collection[str] = (),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a nested file like this one with new values of members; return the number of members."""
-        folded = self.members.folded(dict(replacements))
+        folded = self.members.folded(dict(changes.replacements[TOP]))
         for one in self.sums:
             folded.setdefault(one.level, {})[one.field] = self._summed(one, folded.get(self.level, {}).get(one.of))
         gone = dict(self.also_removed)
-        for path, names in self._removed(removed).items():
+        for path, names in self._removed(changes.removed[TOP]).items():
             gone[path] = gone.get(path, frozenset()) | names
-        kept = self._kept_units(keep)
-        self.nested.write_levels(
-            target, folded, removed=gone, keep=kept, order=self._order_of_units(order, kept), told=told
-        )
-        return len(self.units) if keep is None else int(keep.sum())
+        kept = self._kept_units(changes.keep)
+        order = self._order_of_units(changes.order, kept)
+        self.nested.rewrite_levels(target, Changes(folded, gone, kept, order, changes.told))
+        return len(self.units) if changes.keep is None else int(changes.keep.sum())
 
     def _kept_units(self, keep: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         kept = np.ones(len(self.tables.top), dtype=np.bool_)

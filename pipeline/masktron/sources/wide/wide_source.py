@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Collection, Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Self
 from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import MasktronError, UsageError
-from masktron.progress import Told, untold
-from masktron.scratch import folder_on_disk, name_to_be, private_folder
+from masktron.errors import UsageError
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.names import Vocabulary
-from masktron.sources.records import Coded, Layout, Records, Shape
-from masktron.sources.source import EngineDocument, Source
+from masktron.sources.records import Records
+from masktron.sources.source import Changes, Reading, Source
+from masktron.sources.twin_source import TwinSource
 from masktron.sources.variables import Variable
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows, joint_composition
@@ -101,7 +96,7 @@ MOST_KINDS = 100
 """Compositions up to which rules are written for each; beyond, for all together, with what members there may be."""
 
 
-class WideSource(Source):
+class WideSource(TwinSource):
     """A nested file as a flat one: each record is a unit with the fields of all its members, position by position.
 
     Rules and engines see the flat document of these records. What is written is a nested file like the one that was
@@ -125,8 +120,6 @@ class WideSource(Source):
             raise ValueError(f"{nested.path} is no nested file")
         self.nested, self._wide, self.member_order = nested, wide, member_order
         self.levels: Tree = nested.tree
-        self._held = ExitStack()
-        weakref.finalize(self, self._held.close)
 
     @property
     def record_level(self) -> LevelPath:
@@ -175,10 +168,8 @@ class WideSource(Source):
 
     @cached_property
     def _twin(self) -> XmlSource:
-        folder = self._held.enter_context(private_folder(folder_on_disk()[0]))
-        path = folder / f"{Path(name_to_be(self.path)).stem}.xml"
-        write_wide(path, self.members)
-        return XmlSource(path, record=self.wide.layout.record_tag)
+        write_wide(self._twin_path, self.members)
+        return XmlSource(self._twin_path, record=self.wide.layout.record_tag)
 
     @property
     def digest(self) -> str:
@@ -216,87 +207,29 @@ class WideSource(Source):
         """What there is to know of the nested file."""
         return self.nested.notes
 
-    @property
-    def layout(self) -> Layout:
-        """Of the wide records."""
-        return self._twin.layout
-
-    @property
-    def shape(self) -> Shape:
-        """That of the wide records: flat."""
-        return self._twin.shape
-
-    @property
-    def count(self) -> int | None:
-        """Number of units."""
-        return self._twin.count
-
     def estimate(self) -> int:
         """Number of units."""
         return len(self.tables.top)
-
-    def vocabulary(self) -> Vocabulary:
-        """Return the names of the wide records."""
-        return self._twin.vocabulary()
 
     def require_readable(self) -> None:
         """Refuse a file that is not there, or is of another format."""
         self.nested.require_readable()
 
-    def records(
-        self,
-        *,
-        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
-        only: Collection[str] | None = None,
-        told: Told = untold,
-        storage: Path | None = None,
-    ) -> Records:
+    def read(self, asked: Reading) -> Records:
         """Read the wide records as columns, with their lines in the nested file."""
-        found = self._twin.records(missing=missing, only=only, told=told, storage=storage)
+        found = self._twin.read(asked)
         return replace(found, source=self.path, lines=self.tables.tables[self.record_level].records.lines)
-
-    @property
-    def document_path(self) -> Path:
-        """The document of wide records."""
-        return self._twin.path
-
-    @property
-    def document(self) -> EngineDocument:
-        """The document of wide records."""
-        return self._twin.document
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return where a unit begins in the nested file."""
         del line, column
         return (int(self.tables.top.records.lines[record]), 0) if record >= 0 else (0, 0)
 
-    @contextmanager
-    def blamed(self) -> Generator[None]:
-        """Let errors name the nested file where they name the document that engines read."""
-        try:
-            yield
-        except MasktronError as error:
-            twin, own = str(self._twin.path), str(self.path)
-            for part in ("what", "where", "hint"):
-                setattr(error, part, getattr(error, part).replace(twin, own))
-            error.args = (error.what,)
-            raise
-
-    def write(
-        self,
-        target: Path,
-        replacements: Mapping[str, Coded],
-        *,
-        removed: Collection[str] = (),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a nested file like this one with new values in some fields of wide records."""
-        folded = self.members.folded(dict(replacements))
-        return self.nested.write_levels(
-            target, folded, removed=self._removed(removed), keep=keep, order=order, told=told
-        )
+        folded = self.members.folded(dict(changes.replacements[TOP]))
+        gone = self._removed(changes.removed[TOP])
+        return self.nested.rewrite_levels(target, replace(changes, replacements=folded, removed=gone))
 
     def releasing(self, nested: JoinedSource, places: Mapping[str, Path], removed: Collection[str]) -> Self:
         """Return who writes tables to some places, given the nested file that this one has the wide records of."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,11 @@ class PlainFile:
 
 
 class Found(NamedTuple):
-    """What one call of the kernel returns; see `masktron.kernels.scanner.scan_records`."""
+    """What one call of a kernel returns.
+
+    See `masktron.kernels.scanner.scan_records`, and `masktron.kernels.level_scanner.scan_levels` for the levels of
+    nested files: there, rows are units, and `level` is where the name stands.
+    """
 
     rows: int
     at: int
@@ -84,6 +88,7 @@ class Found(NamedTuple):
     name_start: int
     name_stop: int
     is_attribute: bool
+    level: int = 0
 
 
 class ScanTable:
@@ -145,13 +150,51 @@ def joined(rest: NDArray[np.uint8], block: bytes, padding: int) -> tuple[NDArray
     return data, size
 
 
-def batches_of(
-    path: Path, stream: BinaryIO, layout: Layout, plain: PlainFile, block: int, rows: int, piece: RecordSlice
-) -> Iterator[Batch]:
-    """Yield the records of a slice of an open file; see `masktron.sources.xml.plain.iter_batches`."""
-    if stamp_of(stream) != plain.stamp:
+class Scanning(Protocol):
+    """What finds records in blocks of bytes, and has rows for them."""
+
+    padding: int
+
+    def renew(self) -> None:
+        """Take new rows; those that were filled belong to whoever holds them."""
+
+    def scan(self, data: NDArray[np.uint8], size: int, line: int, *, learn: bool) -> Found:
+        """Find records from the first byte on."""
+
+
+def scanned[T: Scanning, B](
+    path: Path,
+    stream: BinaryIO,
+    stamp: Stamp,
+    piece: RecordSlice,
+    block: int,
+    table: T,
+    batch: Callable[[T, NDArray[np.uint8], int, int, int], B],
+) -> Iterator[B]:
+    """Yield batches of the records of a slice; the next block is read in a thread meanwhile.
+
+    Parameters
+    ----------
+    path : Path
+    stream : BinaryIO
+        The file, open.
+    stamp : tuple of int
+        What the survey has seen.
+    piece : RecordSlice
+    block : int
+        Bytes that are read at once.
+    table : Scanning
+    batch : callable
+        Makes a batch of a table with rows, bytes, the place of the first one in the file, the number of the first
+        record, and how many there are.
+
+    Raises
+    ------
+    DocumentError
+        The file has changed.
+    """
+    if stamp_of(stream) != stamp:
         raise changed(path)
-    table = ScanTable(plain.record, plain.names, len(layout.fields), rows)
     stream.seek(piece.begin)
     rest = np.empty(0, dtype=np.uint8)
     offset, first, line, reason = piece.begin, piece.first, piece.line, MORE
@@ -169,35 +212,40 @@ def batches_of(
                 found = table.scan(data, size, line, learn=False)
                 reason = found.reason
                 if found.rows:
-                    yield _batch(table, found, layout, plain.codec, data, offset, first)
+                    yield batch(table, data[: found.at], offset, first, found.rows)
                     table.renew()
                 offset, first, line = offset + found.at, first + found.rows, found.line
                 data, size = data[found.at :], size - found.at
             rest = data[:size]
     ended = reason == END if piece.end < 0 else reason == MORE and not len(rest)
-    if not ended or first != piece.first + piece.records or stamp_of(stream) != plain.stamp:
+    if not ended or first != piece.first + piece.records or stamp_of(stream) != stamp:
         raise changed(path)
 
 
-def _batch(
-    table: ScanTable, found: Found, layout: Layout, codec: str, data: NDArray[np.uint8], offset: int, first: int
-) -> Batch:
-    rows = found.rows
-    return Batch(
-        layout=layout,
-        codec=codec,
-        buffer=data[: found.at],
-        offset=offset,
-        first=first,
-        starts=table.starts[:rows],
-        stops=table.stops[:rows],
-        lines=table.lines[:rows],
-        odd=table.odd[:rows],
-        cells=tuple(
-            Cells(table.cell_starts[at, :rows], table.cell_stops[at, :rows], table.status[at, :rows])
-            for at in range(len(layout.fields))
-        ),
-    )
+def batches_of(
+    path: Path, stream: BinaryIO, layout: Layout, plain: PlainFile, block: int, rows: int, piece: RecordSlice
+) -> Iterator[Batch]:
+    """Yield the records of a slice of an open file; see `masktron.sources.xml.plain.iter_batches`."""
+
+    def batch(table: ScanTable, data: NDArray[np.uint8], offset: int, first: int, rows: int) -> Batch:
+        return Batch(
+            layout=layout,
+            codec=plain.codec,
+            buffer=data,
+            offset=offset,
+            first=first,
+            starts=table.starts[:rows],
+            stops=table.stops[:rows],
+            lines=table.lines[:rows],
+            odd=table.odd[:rows],
+            cells=tuple(
+                Cells(table.cell_starts[at, :rows], table.cell_stops[at, :rows], table.status[at, :rows])
+                for at in range(len(layout.fields))
+            ),
+        )
+
+    table = ScanTable(plain.record, plain.names, len(layout.fields), rows)
+    return scanned(path, stream, plain.stamp, piece, block, table, batch)
 
 
 def changed(path: Path) -> DocumentError:

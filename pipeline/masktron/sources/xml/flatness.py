@@ -36,7 +36,7 @@ from masktron.sources.xml.shapes import shape_of
 from masktron.sources.xml.wellformed import Stamp, WellFormedness, stamp_of
 
 if TYPE_CHECKING:
-    from masktron.sources.xml.level_blocks import LevelScan, LevelsFound
+    from masktron.sources.xml.level_blocks import LevelScan
 
 _ROWS = 1 << 12
 _LONGEST = 1 << 25
@@ -160,11 +160,11 @@ class KernelReading(ABC):
         """Return what the kernel is called with, from the names that are known."""
 
     @abstractmethod
-    def _learn(self, raw: bytes, found: Found | LevelsFound) -> None:
+    def _learn(self, raw: bytes, found: Found) -> None:
         """Take a name into the table, after a record that has it was shown to expat."""
 
     @abstractmethod
-    def _show(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> bool:
+    def _show(self, data: NDArray[np.uint8], found: Found) -> bool:
         """Give expat what it has to see of these records; tell whether there was anything."""
 
     @abstractmethod
@@ -217,7 +217,7 @@ class KernelReading(ABC):
         """Read what comes behind the records."""
         self.walk.feed(rest)
 
-    def _pass(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> None:
+    def _pass(self, data: NDArray[np.uint8], found: Found) -> None:
         """Take note of where records end."""
         self._line = found.line
 
@@ -270,7 +270,7 @@ class _Reading(KernelReading):
             for place, (following, end) in zip(places, ends, strict=True)
         )
 
-    def _pass(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> None:
+    def _pass(self, data: NDArray[np.uint8], found: Found) -> None:
         super()._pass(data, found)
         self._column = column_behind(data[: found.at].tobytes(), self._column, self._codec)
         self._offset += found.at
@@ -293,7 +293,7 @@ class _Reading(KernelReading):
         ]
         return ScanTable(self.start.raw, names, len(self._columns), _ROWS)
 
-    def _learn(self, raw: bytes, found: Found | LevelsFound) -> None:
+    def _learn(self, raw: bytes, found: Found) -> None:
         field, attribute = None, found.is_attribute
         tag = self.walk.clark(raw, attribute=attribute)
         if tag is not None and tag in self._known(attribute=attribute):
@@ -308,7 +308,7 @@ class _Reading(KernelReading):
         node = self.walk.at(self.start.path)
         return node.attributes if attribute else [child.tag for child in node.children.values()]
 
-    def _show(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> bool:
+    def _show(self, data: NDArray[np.uint8], found: Found) -> bool:
         shown = b"".join(text for _, text in self._spans(data, found.rows))
         if shown:
             self.walk.feed(shown)

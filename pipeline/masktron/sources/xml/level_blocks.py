@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.level_scanner import INNER, UNREADABLE, scan_levels
-from masktron.kernels.scanner import END, FULL, MORE, PADDING, byte_classes, table_of
+from masktron.kernels.scanner import PADDING, byte_classes, table_of
 from masktron.sources.columns import Cells
+from masktron.sources.flat_records import RecordSlice
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.unit_batches import BatchRows, UnitBatch
-from masktron.sources.xml.blocks import changed, joined
-from masktron.sources.xml.wellformed import Stamp, stamp_of
+from masktron.sources.xml.blocks import Found, scanned
+from masktron.sources.xml.wellformed import Stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +76,6 @@ class NestedFile:
     stamp: Stamp
 
 
-class LevelsFound(NamedTuple):
-    """The number of units, and what `masktron.kernels.level_scanner.scan_levels` returns."""
-
-    rows: int
-    at: int
-    line: int
-    reason: int
-    level: int
-    name_start: int
-    name_stop: int
-    is_attribute: bool
-
-
 class LevelScan:
     """Names of levels in the form that the kernel reads, with rows for what it finds.
 
@@ -142,7 +129,7 @@ class LevelScan:
         self.cell_starts, self.cell_stops = (np.empty((columns, rows), dtype=np.int64) for _ in range(2))
         self.status = np.empty((columns, rows), dtype=np.uint8)
 
-    def scan(self, data: NDArray[np.uint8], size: int, line: int, *, learn: bool) -> LevelsFound:
+    def scan(self, data: NDArray[np.uint8], size: int, line: int, *, learn: bool) -> Found:
         """Find units from the first byte on."""
         found = scan_levels(
             data,
@@ -163,7 +150,8 @@ class LevelScan:
             self.cell_stops,
             self.status,
         )
-        return LevelsFound(int(self.counts[0]), *found)
+        at, line, reason, level, start, stop, is_attribute = found
+        return Found(int(self.counts[0]), at, line, reason, start, stop, is_attribute, level)
 
     def level(self, at: int) -> BatchRows:
         """Return the records of a level that were found; absent and odd cells have offsets that mean nothing."""
@@ -177,48 +165,26 @@ def unit_batches_of(
     path: Path, stream: BinaryIO, tree: Tree, nested: NestedFile, block: int, rows: int
 ) -> Iterator[UnitBatch]:
     """Yield the units of an open file; see `masktron.sources.xml.nested_units.iter_units`."""
-    if stamp_of(stream) != nested.stamp:
-        raise changed(path)
+
+    def batch(table: LevelScan, data: NDArray[np.uint8], offset: int, first: int, units: int) -> UnitBatch:
+        levels = {path: table.level(at) for at, path in enumerate(table.paths)}
+        return UnitBatch(
+            layout=tree.layout,
+            codec=nested.codec,
+            buffer=data,
+            offset=offset,
+            first=first,
+            starts=table.starts[:units],
+            stops=table.stops[:units],
+            lines=levels[TOP].lines,
+            odd=table.odd[:units],
+            cells=levels[TOP].cells,
+            tree=tree,
+            mixed=table.mixed[:units],
+            levels=MappingProxyType(levels),
+        )
+
     names = dict(nested.names)
-    fields = [len(tree.level(at).fields) for at in names]
-    table = LevelScan(nested.unit, names, fields, rows)
-    stream.seek(nested.start)
-    rest = np.empty(0, dtype=np.uint8)
-    offset, first, line, reason = nested.start, 0, nested.line, MORE
-    with ThreadPoolExecutor(max_workers=1) as helper:
-        coming = helper.submit(stream.read, block)
-        while reason == MORE and (bytes_read := coming.result()):
-            coming = helper.submit(stream.read, block)
-            data, size = joined(rest, bytes_read, table.padding)
-            reason = FULL
-            while reason == FULL:
-                found = table.scan(data, size, line, learn=False)
-                reason = found.reason
-                if found.rows:
-                    yield _batch(table, tree, nested.codec, data[: found.at], offset, first)
-                    table.renew()
-                offset, first, line = offset + found.at, first + found.rows, found.line
-                data, size = data[found.at :], size - found.at
-            rest = data[:size]
-    if reason != END or first != nested.units or stamp_of(stream) != nested.stamp:
-        raise changed(path)
-
-
-def _batch(table: LevelScan, tree: Tree, codec: str, data: NDArray[np.uint8], offset: int, first: int) -> UnitBatch:
-    levels = {path: table.level(at) for at, path in enumerate(table.paths)}
-    units = len(levels[TOP].parent)
-    return UnitBatch(
-        layout=tree.layout,
-        codec=codec,
-        buffer=data,
-        offset=offset,
-        first=first,
-        starts=table.starts[:units],
-        stops=table.stops[:units],
-        lines=levels[TOP].lines,
-        odd=table.odd[:units],
-        cells=levels[TOP].cells,
-        tree=tree,
-        mixed=table.mixed[:units],
-        levels=MappingProxyType(levels),
-    )
+    table = LevelScan(nested.unit, names, [len(tree.level(at).fields) for at in names], rows)
+    whole = RecordSlice(0, nested.units, nested.start, -1, nested.line)
+    return scanned(path, stream, nested.stamp, whole, block, table, batch)

@@ -23,7 +23,7 @@ from masktron.sources.records import Field, Layout, Shape
 from masktron.sources.xml.blocks import Found
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.flatness import MOST_NAMES, SHOWN, KernelReading, read_whole
-from masktron.sources.xml.level_blocks import LevelName, LevelScan, LevelsFound, NestedFile
+from masktron.sources.xml.level_blocks import LevelName, LevelScan, NestedFile
 from masktron.sources.xml.path_nodes import PathNode, local
 from masktron.sources.xml.prefix import NotPlain, Paths, Start
 from masktron.sources.xml.shapes import is_tidy, shape_of, tree_of
@@ -168,9 +168,7 @@ class _LevelReading(KernelReading):
             raise NotPlain
         return LevelScan(self.start.raw, names, [len(own) for own in self._fields.values()], _ROWS)
 
-    def _learn(self, raw: bytes, found: Found | LevelsFound) -> None:
-        if not isinstance(found, LevelsFound):
-            raise TypeError("not of a nested file")
+    def _learn(self, raw: bytes, found: Found) -> None:
         place, attribute = list(self._names)[found.level], found.is_attribute
         tag = self.walk.clark(raw, attribute=attribute)
         self._names[place][raw, attribute] = None if tag is None else self._meaning(place, tag, attribute=attribute)
@@ -201,7 +199,7 @@ class _LevelReading(KernelReading):
         except StopIteration:
             raise NotPlain from None
 
-    def _show(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> bool:
+    def _show(self, data: NDArray[np.uint8], found: Found) -> bool:
         table, rows = self._table, found.rows
         if not isinstance(table, LevelScan):
             raise TypeError("not of a nested file")

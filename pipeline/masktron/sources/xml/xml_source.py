@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 from lxml import etree
-from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Progress, Told, untold
@@ -22,7 +21,7 @@ from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Field, Layout, Records, Shape
-from masktron.sources.source import EngineDocument, Source
+from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.sources.xml.layout import confirm_tree
 from masktron.sources.xml.left_out import left_out, outline_notes
@@ -219,20 +218,7 @@ def _look(record: etree._Element, path: LevelPath, tree: Tree, found: _Spaces) -
             _look(child, (*path, name), tree, found)
 
 
-NOTHING: Mapping[LevelPath, Collection[str]] = MappingProxyType({})
-
-
-def write_nested(
-    source: Path,
-    target: Path,
-    tree: Tree,
-    replacements: Mapping[LevelPath, Mapping[str, Coded]],
-    *,
-    removed: Mapping[LevelPath, Collection[str]] = NOTHING,
-    keep: NDArray[np.bool_] | None = None,
-    order: NDArray[np.intp] | None = None,
-    told: Told = untold,
-) -> int:
+def write_nested(source: Path, target: Path, tree: Tree, changes: Changes) -> int:
     """Write a copy of a nested file with new lexemes in some fields of some levels.
 
     Which records stand in which, their order within the unit, and that of fields and records in a record stay. All
@@ -246,17 +232,8 @@ def write_nested(
         Written directly: give it a path from `masktron.write.atomic.atomic_path`.
     tree : Tree
         Of the source.
-    replacements : mapping of tuple of str to mapping of str to Coded
-        By level, then by the name of a field within the level: lexemes of all records of the level, in the order of
-        the source; None where a record shall not have the field. A value where there was none is inserted.
-    removed : mapping of tuple of str to collection of str
-        Fields that no record of a level keeps.
-    keep : ndarray of bool, shape (n,), optional
-        Units that are written, with all that is in them; without it, all.
-    order : ndarray of intp, shape (n,), optional
-        Permutation: positions of units in the source in the order in which they are written, `keep` applied after it.
-    told : callable, optional
-        Told of the units that are written or left out, and of how many there are.
+    changes : Changes
+        Of units, which are written with all that is in them. A value where there was none is inserted.
 
     Returns
     -------
@@ -272,14 +249,14 @@ def write_nested(
     """
     confirm_tree(source, tree)
     units = tree.top.count
-    _check_names(tree, replacements, removed)
-    check_choice(units, keep, order)
-    _check_texts(tree, replacements)
-    kept = np.ones(units, dtype=np.bool_) if keep is None else keep
-    edits = nested_edits(source, tree, replacements, removed)
-    write_parsed(source, target, edits, kept, order, told)
+    _check_names(tree, changes.replacements, changes.removed)
+    check_choice(units, changes.keep, changes.order)
+    _check_texts(tree, changes.replacements)
+    kept = np.ones(units, dtype=np.bool_) if changes.keep is None else changes.keep
+    edits = nested_edits(source, tree, changes.replacements, changes.removed)
+    write_parsed(source, target, edits, kept, changes.order, changes.told)
     _check_all_written(source, edits)
-    told(units, units)
+    changes.told(units, units)
     return int(kept.sum())
 
 
@@ -403,18 +380,12 @@ class XmlSource(Source):
         with opened(self.path):
             pass
 
-    def records(
-        self,
-        *,
-        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
-        only: Collection[str] | None = None,
-        told: Told = untold,
-        storage: Path | None = None,
-    ) -> Records:
+    def read(self, asked: Reading) -> Records:
         """Read the records as columns; for a few fields only, by the parser alone."""
-        plain = self._surveyed.plain if only is None else None
-        store = None if storage is None else FolderStore(storage)
-        return read_records(self.path, self.layout, missing=missing, plain=plain, told=told, only=only, store=store)
+        plain = self._surveyed.plain if asked.only is None else None
+        store = None if asked.storage is None else FolderStore(asked.storage)
+        options: dict[str, Any] = {"missing": asked.missing, "told": asked.told, "only": asked.only}
+        return read_records(self.path, self.layout, plain=plain, store=store, **options)
 
     def level_tables(
         self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
@@ -438,44 +409,25 @@ class XmlSource(Source):
         units = None if known is None or nested is None else NestedUnits(path, known, nested)
         return EngineDocument(path, found.layout, flat, nested=units)
 
-    def write(
-        self,
-        target: Path,
-        replacements: Mapping[str, Coded],
-        *,
-        removed: Collection[str] = (),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a file like this one; see `masktron.sources.xml.writer.write_masked`."""
         return write_masked(
             self.path,
             target,
             self.layout,
-            replacements,
-            removed=removed,
-            keep=keep,
-            order=order,
+            changes.replacements[TOP],
+            removed=changes.removed[TOP],
+            keep=changes.keep,
+            order=changes.order,
             plain=self._surveyed.plain,
-            told=told,
+            told=changes.told,
         )
 
-    def write_levels(
-        self,
-        target: Path,
-        replacements: Mapping[LevelPath, Mapping[str, Coded]],
-        *,
-        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite_levels(self, target: Path, changes: Changes) -> int:
         """Write a nested file like this one; see `masktron.sources.xml.xml_source.write_nested`."""
-        options: dict[str, Any] = {"removed": removed, "keep": keep, "order": order, "told": told}
         if self.tree is None:
-            return super().write_levels(target, replacements, **options)
-        return write_nested(self.path, target, self.tree, replacements, **options)
+            return super().rewrite_levels(target, changes)
+        return write_nested(self.path, target, self.tree, changes)
 
     def alike(self, path: Path) -> Self:
         """Return another file in XML with records of the same name."""

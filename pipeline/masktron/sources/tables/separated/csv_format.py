@@ -35,7 +35,7 @@ from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
 from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_mapped, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
+from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease, losses_by_column
 from masktron.sources.tables.table_stream import TableStream
 
 
@@ -138,9 +138,9 @@ class CsvFormat(TableFormat):
     def losses(self, table: Table) -> Iterator[str]:
         """Say what of a table `create` does not write."""
         yield from super().losses(table)
-        typed = [v.column for v in table.variables if v.stored is not None and not is_text(v.stored)]
-        if typed:
-            yield f"types of columns: {', '.join(typed)}"
+        yield from losses_by_column(
+            table, ("types of columns", lambda v: v.stored is not None and not is_text(v.stored))
+        )
 
     def form(self, table: Table) -> Iterator[str]:
         """Say in which dialect the file is, where that is not the one of a new file."""
