@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from masktron.config import Config
+from masktron.declared import Declared, Form, declared_in
 from masktron.errors import UsageError
 from masktron.web.pages.method_words import LIMITS
 from masktron.web.runs.one_run import ToldError
@@ -59,6 +61,63 @@ def whole_from(name: str, text: str, least: int = 0) -> int:
     if int(text) < least:
         raise UsageError(f"{name} must be at least {least}, not {text}", hint="take a larger one, or nothing at all")
     return int(text)
+
+
+def further_settings(shown: Collection[str]) -> dict[str, Declared]:
+    """Return the settings of masking that no page asks for by itself, by name.
+
+    Parameters
+    ----------
+    shown : collection of str
+        Those that the form asks for anyway.
+    """
+    return {
+        name: one
+        for name, one in declared_in(Config).items()
+        if "mask" in one.commands.split()
+        and not (one.topic or one.local or one.trust.named_only or one.form in (Form.TABLE, Form.LISTS))
+        and name not in shown
+    }
+
+
+def further_controls(config: Config, shown: Collection[str]) -> list[dict[str, Any]]:
+    """Return the fields of a form for `further_settings`; one that is empty is as usual."""
+    usual = Config()
+    controls = []
+    for name, one in further_settings(shown).items():
+        value, default = getattr(config, name), getattr(usual, name)
+        said = "" if value == default else ", ".join(value) if one.form is Form.LIST else str(value).lower()
+        values = ("true", "false") if one.form is Form.SWITCH else one.choices
+        usually = one.shown or ("" if default in (None, ()) else str(default).lower())
+        choices = [("", f"as usual: {usually}"), *((each, each) for each in values)] if values else []
+        hint = one.help.replace("; repeatable.", ", with commas between.")
+        label = name.replace("_", " ").capitalize()
+        controls.append(
+            {"name": name, "label": label, "hint": hint, "choices": choices, "value": said, "usual": usually}
+        )
+    return controls
+
+
+def further_changes(form: FormFields, shown: Collection[str]) -> dict[str, Any]:
+    """Return what a form says of `further_settings`: None for one that is as usual.
+
+    Raises
+    ------
+    UsageError
+        One cannot be read.
+    """
+    found: dict[str, Any] = {}
+    for name, one in further_settings(shown).items():
+        if name not in form.names:
+            continue
+        text = form.text(name)
+        try:
+            read = (text == "true") if one.form is Form.SWITCH else one.read(text) if text else None
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}", hint="leave it empty for what is usual") from None
+        listed = [part.strip() for part in text.split(",") if part.strip()]
+        found[name] = (listed if one.form is Form.LIST else read) if text else None
+    return found
 
 
 def at_fields(error: ToldError | None, fields: Sequence[str]) -> list[PageProblem]:

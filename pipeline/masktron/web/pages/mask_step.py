@@ -19,7 +19,14 @@ from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.setting_values import Param
 from masktron.sources.known_formats import known_formats, suffixes_of
 from masktron.web.pages.choose_step import chosen_candidate
-from masktron.web.pages.form_values import at_fields, limits_from, whole_from
+from masktron.web.pages.form_values import (
+    at_fields,
+    further_changes,
+    further_controls,
+    further_settings,
+    limits_from,
+    whole_from,
+)
 from masktron.web.pages.key_facts import treated_context
 from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
 from masktron.web.pages.rules_step import rules_of, saved
@@ -92,6 +99,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "other_limits": {name: bound for name, bound in config.limits.items() if name not in LIMITS},
         "params": "\n".join(f"{name} = {_param_text(value)}" for name, value in config.params.items()),
         "aggregator": config.aggregator,
+        "further": further_controls(config, _FIELDS),
         "again_asked": error is not None and error.kind == "ReleasedBeforeError",
         "plan": plan,
         "plan_path": None if plan is None else visit.path_of_run(plan),
@@ -117,7 +125,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "runs": [
             (title, one) for title, one in (("What is masked together", plan), ("Mask", run)) if one is not None
         ],
-        "problems": at_fields(error, _FIELDS) if current else [],
+        "problems": at_fields(error, (*_FIELDS, *further_settings(_FIELDS))) if current else [],
     }
 
 
@@ -297,12 +305,12 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
         changes["limits"] = limits_from(form, config) or None
     elif "limits" in form.names:
         changes["limits"] = None
-    if form.text("rare_units") == "exclude":
-        changes["rare_units"] = "exclude"
+    changes |= further_changes(form, _FIELDS)
     if form.text("allow_unfired") == "*":
         changes["allow_unfired"] = ["*"]
     # what the form sends as it was is no change: else the map and the plan would be said to be of other settings
     as_it_was = {name: getattr(config, name) for name in ("method", "k", "grouping", "invalid")}
+    as_it_was |= dict.fromkeys(further_settings(_FIELDS).keys() - project.settings.table.keys())
     return {name: value for name, value in changes.items() if value != as_it_was.get(name, _OTHER)}
 
 
@@ -442,5 +450,6 @@ MASK = WebPage(
     step="mask",
     actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel, "forbid": _forbid},
     state=_state,
-    writes=frozenset({"method", "k", "grouping", "invalid", "params", "limits", "allow_unfired", "rare_units"}),
+    writes=frozenset({"method", "k", "grouping", "invalid", "params", "limits", "allow_unfired"})
+    | further_settings(_FIELDS).keys(),
 )
