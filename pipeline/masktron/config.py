@@ -326,9 +326,7 @@ class Config:
     # fmt: off
     # what goes in
     roles: Mapping[str, Role] = field(
-        factory=dict,
-        converter=_roles,
-        metadata=declared(
+        factory=dict, converter=_roles, metadata=declared(
             "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
             "repeatable.",
             IN, "--role", metavar="FIELD=ROLE", form=Form.TABLE, example="NAME=identifier", again=True, right=True,
@@ -336,9 +334,7 @@ class Config:
         ),
     )
     quasi_identifiers: tuple[str, ...] = field(
-        default=(),
-        converter=values.fields,
-        metadata=declared(
+        default=(), converter=values.fields, metadata=declared(
             "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
             "repeatable.",
             IN, "--quasi-identifier", metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
@@ -346,70 +342,54 @@ class Config:
         ),
     )
     missing: Mapping[str, frozenset[str]] = field(
-        factory=dict,
-        converter=values.missing,
-        metadata=declared(
+        factory=dict, converter=values.missing, metadata=declared(
             "A value that means 'missing'; repeatable.",
             IN, metavar="[FIELD=]CODE", form=Form.LISTS, collect=values.missing_given, merge=values.joined_codes,
             commands=f"{OF_FIELDS} hierarchy rerun", topic="fields", page="how-to/fields",
         ),
     )
     nominal: tuple[str, ...] = field(
-        default=(),
-        converter=values.fields,
-        metadata=declared(
+        default=(), converter=values.fields, metadata=declared(
             "Its values are categories without an order; repeatable.",
             IN, metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
         ),
     )
     ordinal: Mapping[str, tuple[str, ...]] = field(
-        factory=dict,
-        converter=values.orders,
-        metadata=declared(
+        factory=dict, converter=values.orders, metadata=declared(
             "Its values are categories in this order, or in that of its numbers; repeatable.",
             IN, metavar="FIELD[=LOW,MID,HIGH]", form=Form.LISTS, collect=values.orders_given,
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
         ),
     )
     numeric: tuple[str, ...] = field(
-        default=(),
-        converter=values.fields,
-        metadata=declared(
+        default=(), converter=values.fields, metadata=declared(
             "Its numbers are quantities, though they look like codes; repeatable.",
             IN, metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
         ),
     )
     format: str | None = field(
-        default=None,
-        converter=optional(values.text),
-        metadata=declared(
+        default=None, converter=optional(values.text), metadata=declared(
             "Format of the data, where the name of the file does not say it.",
             IN, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
         ),
     )
     format_options: Mapping[str, str] = field(
-        factory=dict,
-        converter=values.format_options,
-        metadata=declared(
+        factory=dict, converter=values.format_options, metadata=declared(
             "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
             IN, "--format-option", metavar="NAME=VALUE", form=Form.TABLE, example="'delimiter=;'",
             commands=f"{READING} convert metadata", topic="reading", page="formats", trust=FORMAT_OPTIONS,
         ),
     )
     record: str | None = field(
-        default=None,
-        converter=optional(values.text),
-        metadata=declared(
+        default=None, converter=optional(values.text), metadata=declared(
             "Record element, where the file leaves it open.",
             IN, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
         ),
     )
     levels: LevelSettings = field(
-        factory=dict,
-        converter=levels_from,
-        metadata=declared(
+        factory=dict, converter=levels_from, metadata=declared(
             "The table of a level of nested records, in the place of its data in [levels] of the settings; "
             "repeatable.",
             IN, "--table", metavar="LEVEL=FILE", form=Form.TABLE, collect=tables_given, merge=with_tables,
@@ -417,27 +397,21 @@ class Config:
         ),
     )
     metadata: Path | None = field(
-        default=None,
-        converter=optional(values.file),
-        metadata=declared(
+        default=None, converter=optional(values.file), metadata=declared(
             "What the variables mean, beside the data: DDI-Codebook or Table Schema (JSON).",
             IN, metavar="FILE", commands=f"{READING} convert metadata rerun", topic="reading", page="formats",
             reads="the metadata", tuned=True, trust=Trust(files=one_file, instead="--metadata FILE"),
         ),
     )
     phase: str | None = field(
-        default=None,
-        converter=optional(values.text),
-        metadata=declared(
+        default=None, converter=optional(values.text), metadata=declared(
             "Schematron phase; #ALL for all patterns.",
             IN, metavar="ID", commands=JUDGING, topic="judging", page="writing-rules",
             trust=Trust(weakens=lambda name: name != "#ALL" and name),
         ),
     )
     documents: Mapping[str, Path] = field(
-        factory=dict,
-        converter=values.documents,
-        metadata=declared(
+        factory=dict, converter=values.documents, metadata=declared(
             "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
             IN, "--document", metavar="NAME=FILE", form=Form.TABLE, example="nace.xml=codes/nace.xml", right=True,
             commands=f"{JUDGING} rerun", topic="judging", page="how-to/validating", apart=True, tuned=True,
@@ -446,9 +420,7 @@ class Config:
     )
     # how it is done
     k: int = field(
-        default=5,
-        converter=values.integer,
-        metadata=declared(
+        default=5, converter=values.integer, metadata=declared(
             "Smallest group, at least 2.",
             HOW, "-k", metavar="N", read=integer, least=2,
             why="a group of one record is not masked at all; 3 to 10 are usual",
@@ -456,26 +428,20 @@ class Config:
         ),
     )
     method: str = field(
-        default="mdav",
-        converter=values.method,
-        metadata=declared(
+        default="mdav", converter=values.method, metadata=declared(
             "Masking method: see masktron methods.",
             HOW, metavar="NAME", commands="explain mask", topic="way", page="methods", tuned=True,
         ),
     )
     params: Mapping[str, Param] = field(
-        factory=dict,
-        converter=values.params,
-        metadata=declared(
+        factory=dict, converter=values.params, metadata=declared(
             "A parameter of the method: see masktron methods NAME; repeatable.",
             HOW, "--param", metavar="NAME=VALUE", form=Form.TABLE, example="c=0.1",
             commands="explain mask", topic="way", page="methods", tuned=True,
         ),
     )
     aggregator: str | None = field(
-        default=None,
-        converter=optional(values.text),
-        metadata=declared(
+        default=None, converter=optional(values.text), metadata=declared(
             "Mask by this aggregator where its theorem keeps the rules, and stop where it does not: mean, "
             "geometric_mean, median, mode, medoid, minimum, lower_quartile, upper_quartile, maximum, convex_median, "
             "boolean_max_min. By default the one that loses least.",
@@ -483,17 +449,14 @@ class Config:
         ),
     )
     grouping: Grouping = field(
-        default="rules",
-        metadata=declared(
+        default="rules", metadata=declared(
             "rules: partition the records per block of variables; all: once, on all masked variables.",
             HOW, metavar="rules|all", choices=("rules", "all"),
             commands="explain mask", topic="way", page="methods", tuned=True,
         ),
     )
     recode: Mapping[str, str] = field(
-        factory=dict,
-        converter=values.recode,
-        metadata=declared(
+        factory=dict, converter=values.recode, metadata=declared(
             "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
             "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
             HOW, metavar="FIELD=HOW", form=Form.TABLE, example=f"AGE=width:5; HOW is {WAYS}",
@@ -503,9 +466,7 @@ class Config:
         ),
     )
     pram: Mapping[str, str] = field(
-        factory=dict,
-        converter=values.pram,
-        metadata=declared(
+        factory=dict, converter=values.pram, metadata=declared(
             "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
             "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
             HOW, metavar="FIELD=HOW", form=Form.TABLE, example=f"REGION=change:0.1; HOW is {PRAM_WAYS}",
@@ -514,9 +475,7 @@ class Config:
         ),
     )
     swap: Mapping[str, Any] = field(
-        factory=dict,
-        converter=values.swap,
-        metadata=declared(
+        factory=dict, converter=values.swap, metadata=declared(
             "Let records that are rare in their region change places with similar ones of others: regions from "
             "coarse to fine; [swap] in settings says the rest.",
             HOW, metavar="FIELD,...", read=lambda text: {"regions": text.split(",")},
@@ -524,9 +483,7 @@ class Config:
         ),
     )
     key_k: int | None = field(
-        default=None,
-        converter=optional(values.integer),
-        metadata=declared(
+        default=None, converter=optional(values.integer), metadata=declared(
             "Leave out cells of quasi-identifiers until K records share every combination of them; [keys] in "
             "settings says how.",
             HOW, metavar="K", read=integer, least=2,
@@ -535,58 +492,46 @@ class Config:
         ),
     )
     keys: Mapping[str, Any] = field(
-        factory=dict,
-        converter=values.keys,
-        metadata=declared(
+        factory=dict, converter=values.keys, metadata=declared(
             "How cells of quasi-identifiers are left out.",
             option="", topic="treating", page="suppression", trust=Trust(weakens=_looser_keys),
         ),
     )
     keep_missing: bool = field(
-        default=False,
-        converter=values.switch,
-        metadata=declared(
+        default=False, converter=values.switch, metadata=declared(
             "Stop rather than change which values are missing.",
             HOW, form=Form.SWITCH, commands="mask", page="refusals",
         ),
     )
     invalid: InvalidRecords = field(
-        default="stop",
-        metadata=declared(
+        default="stop", metadata=declared(
             "What to do with original records that break a rule.",
             HOW, metavar="stop|exclude", choices=("stop", "exclude"),
             commands="mask tune recode keys", page="refusals", trust=Trust(weakens=_unless_stop),
         ),
     )
     rare_units: InvalidRecords = field(
-        default="stop",
-        metadata=declared(
+        default="stop", metadata=declared(
             "What to do with households (units of a nested file) that fewer than k are composed like.",
             HOW, metavar="stop|exclude", choices=("stop", "exclude"),
             commands="mask", page="nested-files", trust=Trust(weakens=_unless_stop),
         ),
     )
     reweight: tuple[str, ...] = field(
-        default=(),
-        converter=values.fields,
-        metadata=declared(
+        default=(), converter=values.fields, metadata=declared(
             "Spread the weights of records left out over those that are alike in this field; repeatable.",
             HOW, metavar="FIELD", form=Form.LIST, commands="mask", page="how-to/fields",
         ),
     )
     protect: str | None = field(
-        default=None,
-        converter=optional(values.text),
-        metadata=declared(
+        default=None, converter=optional(values.text), metadata=declared(
             "What is protected of a nested file: the household whole (a unit with all its members), or each member "
             "of a kind alone, such as Person.",
             HOW, metavar="LEVEL", shown="the top level", commands="mask", page="nested-files",
         ),
     )
     member_order: tuple[str, ...] | None = field(
-        default=None,
-        converter=optional(values.member_order),
-        metadata=declared(
+        default=None, converter=optional(values.member_order), metadata=declared(
             "A field of members of a household (a unit of a nested file), written as it is, by which members of "
             "different households are put side by side; repeatable. By default what is called like a role, a sex and "
             "an age.",
@@ -594,16 +539,13 @@ class Config:
         ),
     )
     group_size_vars: int = field(
-        default=3,
-        converter=values.integer,
-        metadata=declared(
+        default=3, converter=values.integer, metadata=declared(
             "Variables without a rule are masked in groups of so many.",
             HOW, metavar="N", read=integer, least=1, commands="explain mask tune", page="methods",
         ),
     )
     order: Order = field(
-        default="auto",
-        metadata=declared(
+        default="auto", metadata=declared(
             "The order of the written records; by default random where it could tell something.",
             HOW, choices=("auto", "random", "keep"),
             flags={
@@ -619,8 +561,7 @@ class Config:
         ),
     )
     on_refusal: OnRefusal = field(
-        default="stop",
-        metadata=declared(
+        default="stop", metadata=declared(
             "Where the rules, k and limits cannot all be kept: suggest tries what could help and shows what it "
             "costs; nothing is written.",
             HOW, metavar="stop|suggest", choices=("stop", "suggest"),
@@ -628,10 +569,7 @@ class Config:
         ),
     )
     secret: bytes | None = field(
-        default=None,
-        repr=False,
-        converter=optional(values.secret),
-        metadata=declared(
+        default=None, repr=False, converter=optional(values.secret), metadata=declared(
             "Secret that all random numbers of the release come from: a file of at least 32 hexadecimal digits, or "
             "the manifest of the run that is to be repeated.",
             HOW, metavar="FILE", shown="256 bits from the system, written to the manifest", reads="the secret",
@@ -640,27 +578,21 @@ class Config:
         ),
     )
     seed: int | None = field(
-        default=None,
-        repr=False,
-        converter=optional(values.integer),
-        metadata=declared(
+        default=None, repr=False, converter=optional(values.integer), metadata=declared(
             "Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
             HOW, metavar="N", read=integer, least=0,
             commands="mask", page="how-to/keys-and-order", confidential=True, tuned=True, trust=NAMED_ONLY,
         ),
     )
     workers: int | None = field(
-        default=None,
-        converter=optional(values.integer),
-        metadata=declared(
+        default=None, converter=optional(values.integer), metadata=declared(
             "Processes or threads that work at the same time; the result is the same for any number.",
             HOW, metavar="N", shown="what suits the command and the cores", read=integer, least=1,
             commands=f"{RUNNING} assess", topic="running", page="workers", local=True, decides="nothing", tuned=True,
         ),
     )
     executor: ExecutorName = field(
-        default="local",
-        metadata=declared(
+        default="local", metadata=declared(
             "Who works on parts of a large file: processes of this machine, or the workers of a Dask cluster "
             "(masktron[dask]).",
             HOW, metavar="local|dask", choices=EXECUTORS, commands=RUNNING, topic="running", page="clusters",
@@ -668,9 +600,7 @@ class Config:
         ),
     )
     scheduler: str | None = field(
-        default=None,
-        converter=optional(values.text),
-        metadata=declared(
+        default=None, converter=optional(values.text), metadata=declared(
             "Dask scheduler, as tcp://HOST:8786; its workers find the files under the same paths.",
             HOW, metavar="ADDRESS", shown="a cluster of --workers on this machine", commands=RUNNING, topic="running",
             page="clusters", local=True, decides="nothing", tuned=True, trust=NAMED_ONLY,
@@ -678,9 +608,7 @@ class Config:
     )
     # limits
     limits: Mapping[str, float] = field(
-        factory=dict,
-        converter=values.limits,
-        metadata=declared(
+        factory=dict, converter=values.limits, metadata=declared(
             "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
             "is better, such as linkage=5 or block_k=5; repeatable.",
             LIMITS, "--limit", metavar="NAME=NUMBER", form=Form.TABLE, read=number, example="linkage=50", again=True,
@@ -688,9 +616,7 @@ class Config:
         ),
     )
     max_failures: Mapping[str, str] = field(
-        factory=dict,
-        converter=values.failures,
-        metadata=declared(
+        factory=dict, converter=values.failures, metadata=declared(
             "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
             "rules; repeatable. Exit code 1 only beyond that.",
             LIMITS, metavar="RULE=N|P%", form=Form.TABLE, example="income-sum=0.5%", again=True, right=True,
@@ -699,18 +625,14 @@ class Config:
         ),
     )
     allow: tuple[str, ...] = field(
-        default=(),
-        converter=values.rules,
-        metadata=declared(
+        default=(), converter=values.rules, metadata=declared(
             "Let a rule be broken; repeatable.",
             LIMITS, metavar="RULE-ID", form=Form.LIST, commands="explain mask tune recode keys", page="refusals",
             trust=WEAKENS,
         ),
     )
     allow_unfired: tuple[str, ...] = field(
-        default=(),
-        converter=values.rules,
-        metadata=declared(
+        default=(), converter=values.rules, metadata=declared(
             "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
             "repeatable.",
             LIMITS, metavar="RULE-ID", form=Form.LIST, commands=JUDGING, topic="judging", page="how-to/validating",
@@ -718,18 +640,14 @@ class Config:
         ),
     )
     allow_lost: tuple[str, ...] = field(
-        default=(),
-        converter=values.rules,
-        metadata=declared(
+        default=(), converter=values.rules, metadata=declared(
             "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
             LIMITS, metavar="RULE-ID", form=Form.LIST, commands="mask tune recode keys", topic="treating",
             page="recoding", trust=WEAKENS,
         ),
     )
     max_observed_share: float = field(
-        default=OBSERVED_SHARE,
-        converter=values.share,
-        metadata=declared(
+        default=OBSERVED_SHARE, converter=values.share, metadata=declared(
             "Most groups of a block, in per cent of the records, that may publish one record's values for want of a "
             "mean that satisfies the rules.",
             LIMITS, metavar="P", read=number, commands="mask", page="how-to/limits",
@@ -737,9 +655,7 @@ class Config:
         ),
     )
     register: Register | None = field(
-        default=None,
-        converter=optional(values.register),
-        metadata=declared(
+        default=None, converter=optional(values.register), metadata=declared(
             "The register of releases, in which the original is looked up and this release entered.",
             LIMITS, metavar="FILE", read=lambda text: {"path": text},
             parts={"salt": ("FILE", "The secret of the register.", "REGISTER.salt")}, merge=values.joined_register,
@@ -748,9 +664,7 @@ class Config:
         ),
     )
     memory: int | None = field(
-        default=None,
-        converter=optional(values.memory),
-        metadata=declared(
+        default=None, converter=optional(values.memory), metadata=declared(
             "Memory that all processes of the run may take, such as 4GB: what would take much of it is read into "
             "files that are mapped to memory, and masked in units.",
             LIMITS, metavar="SIZE", shown="half of what is free", commands="mask check assess", page="large-files",
@@ -758,9 +672,7 @@ class Config:
         ),
     )
     unit_records: int | None = field(
-        default=None,
-        converter=optional(values.units),
-        metadata=declared(
+        default=None, converter=optional(values.units), metadata=declared(
             "Mask more records than that in units of near ones, each as a file of its own; at least 20k. 'whole': "
             "cut nothing, whatever --memory says.",
             LIMITS, metavar="N|whole", read=values.units_given,
@@ -769,17 +681,13 @@ class Config:
         ),
     )
     max_block_records: int | None = field(
-        default=None,
-        converter=optional(values.integer),
-        metadata=declared(
+        default=None, converter=optional(values.integer), metadata=declared(
             "Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
             LIMITS, metavar="N", shown="never cut", read=integer, commands="mask", page="how-to/limits",
         ),
     )
     rule_timeout: float = field(
-        default=RULE_SECONDS,
-        converter=values.seconds,
-        metadata=declared(
+        default=RULE_SECONDS, converter=values.seconds, metadata=declared(
             "What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
             "run stops (exit code 6). To name the record takes up to about three times as long.",
             LIMITS, metavar="SECONDS", read=number, commands=JUDGING, topic="judging", page="how-to/validating",

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 from attrs import field
+from attrs.converters import optional
 
 from masktron.addresses import AddressPath, address_in, hidden, is_address, path_of
 from masktron.commands import running
 from masktron.config import Config
-from masktron.declared import IN, OUTPUT, Form, WrongValue, checked, declared
+from masktron.declared import IN, LIMITS, OUTPUT, Form, WrongValue, checked, declared
 from masktron.errors import Exit, UsageError
 from masktron.level_settings import tables_given
 from masktron.progress import Progress
 from masktron.report.formats import FORMATS
+from masktron.setting_values import switch, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,6 +191,23 @@ def released_order(masked: Path, original: Path | None, *, same_order: bool) -> 
     return Stated(index=rows)
 
 
+def page_option() -> Any:
+    """Declare the option that names a page for inside the agency."""
+    help = "Write a page with pictures, for inside the agency."  # noqa: A001 -- what it is called there
+    return declared(help, OUTPUT, metavar="FILE", page="reports", writes=True)
+
+
+def public_page_option() -> Any:
+    """Declare the option that names a page for whoever gets the masked file."""
+    return declared(
+        "Write a page for whoever gets the masked file: what was done and what to know; no value of a record.",
+        OUTPUT,
+        metavar="FILE",
+        page="reports",
+        writes=True,
+    )
+
+
 def report_option(name: str) -> Any:
     """Declare the option that names the file of a report, with the sentence that its format has."""
     return declared(FORMATS[name].help, OUTPUT, metavar="FILE", page="reports", writes=True)
@@ -257,12 +276,7 @@ class JsonLine(Line):
 class PageLine(JsonLine):
     """The same, with a page of the result."""
 
-    html: Path | None = field(
-        default=None,
-        metadata=declared(
-            "Write a page with pictures, for inside the agency.", OUTPUT, metavar="FILE", page="reports", writes=True
-        ),
-    )
+    html: Path | None = field(default=None, metadata=page_option())
 
     def tell(self, command: Any, result: Any) -> None:
         """Print the result, and write it and its page."""
@@ -356,17 +370,66 @@ class Command(Config, Plain):
             raise UsageError(f"a data frame has no format {self.format!r}", hint="leave it out")
 
 
+def data_argument(reads: str = "the data") -> Any:
+    """Declare the argument that names a file of microdata."""
+    return declared(
+        "Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or postgresql://USER@HOST/DB?table=NAME.",
+        metavar="DATA",
+        read=typed_place,
+        reads=reads,
+    )
+
+
+def out_option(help: str, metavar: str = "OUT.xml", **said: Any) -> Any:  # noqa: A002 -- what it is called there
+    """Declare the option that names a file of microdata to write."""
+    return declared(help, OUTPUT, short="-o", metavar=metavar, read=typed_place, writes=True, **said)
+
+
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class OnData(Command):
     """A command that reads a file of microdata."""
 
-    data: Path = field(
-        converter=source,
+    data: Path = field(converter=source, metadata=data_argument())
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class Replaces(Command):
+    """A command that writes microdata."""
+
+    replace: bool = field(
+        default=False,
+        converter=switch,
         metadata=declared(
-            "Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or postgresql://USER@HOST/DB?table=NAME.",
-            metavar="DATA", read=typed_place, reads="the data",
+            "Let the output replace a table of its name in a database; a file is always.", OUTPUT, form=Form.SWITCH
+        ),
+    )
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class Releases(Replaces):
+    """A command that makes a release."""
+
+    again: str | None = field(
+        default=None,
+        converter=optional(text),
+        metadata=declared(
+            "Release records that the register has; the reason goes into register and manifest.",
+            LIMITS, metavar="REASON", page="repeating",
         ),
     )  # fmt: skip
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class Judges(Command):
+    """A command that judges a file."""
+
+    allow_empty: bool = field(
+        default=False,
+        converter=switch,
+        metadata=declared(
+            "Take a file without records as valid.", LIMITS, form=Form.SWITCH, page="how-to/validating"
+        ),
+    )
 
 
 def rules_option(help: str = "Schematron rulebook.", **said: Any) -> Any:  # noqa: A002 -- what it is called there

@@ -13,6 +13,7 @@ from attrs.converters import optional
 
 from masktron.commands.base import (
     Command,
+    Judges,
     Line,
     VerbosePageLine,
     original_option,
@@ -25,7 +26,7 @@ from masktron.commands.base import (
     tables_option,
     typed_place,
 )
-from masktron.declared import IN, LIMITS, Form, checked, declared
+from masktron.declared import IN, Form, checked, declared
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import switch
 
@@ -85,7 +86,7 @@ class OnRelease(Command):
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Check(OnRelease):
+class Check(OnRelease, Judges):
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
     Returns
@@ -104,14 +105,6 @@ class Check(OnRelease):
 
     rules: Path = field(converter=path, metadata=rules_option())
     original: Path | None = field(default=None, kw_only=True, converter=optional(source), metadata=original_option())
-    allow_empty: bool = field(
-        default=False,
-        kw_only=True,
-        converter=switch,
-        metadata=declared(
-            "Take a file without records as valid.", LIMITS, form=Form.SWITCH, page="how-to/validating"
-        ),
-    )
 
     def run(self, progress: Progress = no_progress) -> CheckResult:
         """Check the file."""

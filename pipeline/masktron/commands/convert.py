@@ -10,18 +10,18 @@ import attrs
 from attrs import field
 from attrs.converters import optional
 
-from masktron.commands.base import OnData, mapping, place, typed_place
+from masktron.commands.base import OnData, Replaces, mapping, out_option, place
 from masktron.config import ReadOptions
-from masktron.declared import HOW, OUTPUT, Form, checked, declared
+from masktron.declared import HOW, Form, checked, declared
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import format_options, switch, text
+from masktron.setting_values import format_options, text
 
 if TYPE_CHECKING:
     from masktron.results import ConvertResult
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Convert(OnData):
+class Convert(OnData, Replaces):
     """Write the records of a file or a data frame in another format, read them back, and compare every value.
 
     --record names the record element, in XML. --metadata says what variables mean; --out has of it what it can hold.
@@ -41,13 +41,7 @@ class Convert(OnData):
     name = "convert"
     takes_file = False
 
-    out: Path = field(
-        converter=place,
-        metadata=declared(
-            "The file, whose name says the format, or table.", OUTPUT, short="-o", metavar="FILE", read=typed_place,
-            writes=True,
-        ),
-    )  # fmt: skip
+    out: Path = field(converter=place, metadata=out_option("The file, whose name says the format, or table.", "FILE"))
     rename: Mapping[str, str] = field(
         factory=dict,
         kw_only=True,
@@ -72,14 +66,6 @@ class Convert(OnData):
             example="'delimiter=;'", page="formats",
         ),
     )  # fmt: skip
-    replace: bool = field(
-        default=False,
-        kw_only=True,
-        converter=switch,
-        metadata=declared(
-            "Let the output replace a table of its name in a database; a file is always.", OUTPUT, form=Form.SWITCH
-        ),
-    )
 
     def run(self, progress: Progress = no_progress) -> ConvertResult:
         """Convert the file."""

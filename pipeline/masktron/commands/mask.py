@@ -14,20 +14,22 @@ from attrs.converters import optional
 from masktron.commands import running
 from masktron.commands.base import (
     Line,
+    Releases,
     UnderRules,
     VerbosePageLine,
     frames,
+    out_option,
     path,
     place,
+    public_page_option,
     renamed_columns,
-    typed_place,
 )
 from masktron.commands.release_pages import ReleasePages, pages_of_release
 from masktron.config import Config, Role
-from masktron.declared import HOW, LIMITS, OUTPUT, Form, checked, declared
+from masktron.declared import HOW, OUTPUT, Form, checked, declared
 from masktron.errors import Exit, UsageError
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import switch, text
+from masktron.setting_values import switch
 
 if TYPE_CHECKING:
     from masktron.results import MaskResult
@@ -50,13 +52,7 @@ class ReleaseLine(VerbosePageLine):
             form=Form.SWITCH,
         ),
     )
-    html_public: Path | None = field(
-        default=None,
-        metadata=declared(
-            "Write a page for whoever gets the masked file: what was done and what to know; no value of a record.",
-            OUTPUT, metavar="FILE", page="reports", writes=True,
-        ),
-    )  # fmt: skip
+    html_public: Path | None = field(default=None, metadata=public_page_option())
 
     def pages(self, command: Any, manifest: Path, progress: Progress) -> ReleasePages:
         """Write the pages of a release that is in its place."""
@@ -139,7 +135,7 @@ def _recoded(config: Config, own: Mapping[str, Any]) -> dict[str, Path]:
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Mask(UnderRules):
+class Mask(UnderRules, Releases):
     """Mask records so that every rule still holds, and verify the written file.
 
     Returns
@@ -172,13 +168,8 @@ class Mask(UnderRules):
     takes_all = True
 
     out: Path | None = field(
-        default=None,
-        converter=optional(place),
-        metadata=declared(
-            "The masked file, or table.", OUTPUT, short="-o", metavar="OUT.xml", read=typed_place, writes=True,
-            needed=True,
-        ),
-    )  # fmt: skip
+        default=None, converter=optional(place), metadata=out_option("The masked file, or table.", needed=True)
+    )
     manifest: Path | None = field(
         default=None,
         kw_only=True,
@@ -194,23 +185,6 @@ class Mask(UnderRules):
         metadata=declared(
             "The rules as the recoding leaves them, where it changes some; by default x.rules.sch beside x.xml.",
             OUTPUT, metavar="FILE", page="recoding",
-        ),
-    )  # fmt: skip
-    replace: bool = field(
-        default=False,
-        kw_only=True,
-        converter=switch,
-        metadata=declared(
-            "Let the output replace a table of its name in a database; a file is always.", OUTPUT, form=Form.SWITCH
-        ),
-    )
-    again: str | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(text),
-        metadata=declared(
-            "Release records that the register has; the reason goes into register and manifest.",
-            LIMITS, metavar="REASON", page="repeating",
         ),
     )  # fmt: skip
     resume: bool = field(

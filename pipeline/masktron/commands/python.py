@@ -41,7 +41,9 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
     @wraps(kind.__init__)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            result: R = _told(_made(kind, args, kwargs, settings).run())
+            made = _made(kind, args, kwargs, settings)
+            with rules_within(getattr(made, "rule_timeout", None)):
+                result: R = _told(made.run())
         except MasktronError as error:
             error.what, error.hint = in_python(error.what), in_python(error.hint)
             error.args = (error.what,)
@@ -127,19 +129,8 @@ def _made(
     given = {name: value for name, value in kwargs.items() if name in known - {"config"}}
     config = config_from(given, base=base)
     values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
-    command = kind(*args, **parts, **values, config=base).came_from(given)
-    return _Within(command)
-
-
-class _Within:
-    """A command under the time limit of its rules."""
-
-    def __init__(self, command: Any) -> None:
-        self.command = command
-
-    def run(self) -> Any:
-        with rules_within(self.command.rule_timeout):
-            return self.command.run()
+    settled: _Runs[Any] = kind(*args, **parts, **values, config=base).came_from(given)
+    return settled
 
 
 def _documented(

@@ -9,8 +9,16 @@ import attrs
 from attrs import field
 from attrs.converters import optional
 
-from masktron.commands.base import Plain, path, place, rules_option, typed_place
-from masktron.declared import IN, OUTPUT, checked, declared
+from masktron.commands.base import (
+    Plain,
+    page_option,
+    path,
+    place,
+    public_page_option,
+    rules_option,
+    typed_place,
+)
+from masktron.declared import IN, checked, declared
 from masktron.progress import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -65,23 +73,10 @@ class Report(Plain):
         converter=optional(path),
         metadata=rules_option("The rulebook, if it is not where the manifest says."),
     )
-    html: Path | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(path),
-        metadata=declared(
-            "Write a page with pictures, for inside the agency.", OUTPUT, metavar="FILE", page="reports", writes=True
-        ),
-    )
+    html: Path | None = field(default=None, kw_only=True, converter=optional(path), metadata=page_option())
     html_public: Path | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(path),
-        metadata=declared(
-            "Write a page for whoever gets the masked file: what was done and what to know; no value of a record.",
-            OUTPUT, metavar="FILE", page="reports", writes=True,
-        ),
-    )  # fmt: skip
+        default=None, kw_only=True, converter=optional(path), metadata=public_page_option()
+    )
 
     def run(self, progress: Progress = no_progress) -> ReportResult:
         """Write the pages."""

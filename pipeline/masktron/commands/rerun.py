@@ -12,15 +12,25 @@ from attrs import field
 from attrs.converters import optional
 
 from masktron.commands import running
-from masktron.commands.base import Command, Line, path, place, rules_option, table_places, tables_option, typed_place
+from masktron.commands.base import (
+    Line,
+    Releases,
+    data_argument,
+    out_option,
+    path,
+    place,
+    rules_option,
+    table_places,
+    tables_option,
+)
 from masktron.commands.mask import ReleaseLine, written_manifest
 from masktron.commands.offered import offered
 from masktron.commands.release_pages import ReleasePages
 from masktron.config import Config
-from masktron.declared import HOW, LIMITS, OUTPUT, Form, WrongValue, checked, declared
+from masktron.declared import HOW, OUTPUT, Form, WrongValue, checked, declared
 from masktron.errors import MasktronError, UsageError
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import switch, text
+from masktron.setting_values import switch
 
 if TYPE_CHECKING:
     from masktron.results import RerunResult
@@ -89,7 +99,7 @@ class RerunLine(ReleaseLine):
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Rerun(Command):
+class Rerun(Releases):
     """Do on another file what a run of `mask` has done, and compare both.
 
     Settings, rules and method are those of the manifest. A file or rules that do not fit any more are refused, with
@@ -125,19 +135,8 @@ class Rerun(Command):
             reads="the manifest of the last run",
         ),
     )
-    data: Path = field(
-        converter=place,
-        metadata=declared(
-            "Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or postgresql://USER@HOST/DB?table=NAME.",
-            metavar="DATA", read=typed_place, reads="the original",
-        ),
-    )  # fmt: skip
-    out: Path = field(
-        converter=place,
-        metadata=declared(
-            "The masked file, or table.", OUTPUT, short="-o", metavar="OUT.xml", read=typed_place, writes=True
-        ),
-    )
+    data: Path = field(converter=place, metadata=data_argument("the original"))
+    out: Path = field(converter=place, metadata=out_option("The masked file, or table."))
     rules: Path | None = field(
         default=None,
         kw_only=True,
@@ -178,23 +177,6 @@ class Rerun(Command):
         converter=switch,
         metadata=declared(
             "Say what has changed and what would happen; write nothing.", HOW, form=Form.SWITCH, page="repeating"
-        ),
-    )
-    again: str | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(text),
-        metadata=declared(
-            "Release records that the register has; the reason goes into register and manifest.",
-            LIMITS, metavar="REASON", page="repeating",
-        ),
-    )  # fmt: skip
-    replace: bool = field(
-        default=False,
-        kw_only=True,
-        converter=switch,
-        metadata=declared(
-            "Let the output replace a table of its name in a database; a file is always.", OUTPUT, form=Form.SWITCH
         ),
     )
 

@@ -10,8 +10,16 @@ from attrs import field
 from attrs.converters import optional
 
 from masktron.commands import running
-from masktron.commands.base import Line, UnderRules, VerbosePageLine, original_option, report_option, source
-from masktron.declared import LIMITS, OUTPUT, Form, WrongValue, checked, declared
+from masktron.commands.base import (
+    Judges,
+    Line,
+    UnderRules,
+    VerbosePageLine,
+    original_option,
+    report_option,
+    source,
+)
+from masktron.declared import OUTPUT, Form, WrongValue, checked, declared
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
 from masktron.setting_values import switch, text
@@ -77,7 +85,7 @@ class ValidateLine(VerbosePageLine):
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class Validate(UnderRules):
+class Validate(UnderRules, Judges):
     """Evaluate every rule on every record.
 
     Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
@@ -112,13 +120,6 @@ class Validate(UnderRules):
             read=_number_or_all,
         ),
     )  # fmt: skip
-    allow_empty: bool = field(
-        default=False,
-        converter=switch,
-        metadata=declared(
-            "Take a file without records as valid.", LIMITS, form=Form.SWITCH, page="how-to/validating"
-        ),
-    )
     release_safe: bool = field(
         default=False,
         converter=switch,

@@ -173,33 +173,25 @@ class TuneSettings:
 
     # fmt: off
     methods: tuple[str, ...] = field(
-        default=(),
-        converter=_methods,
-        metadata=declared(
+        default=(), converter=_methods, metadata=declared(
             "Methods to try, with commas between: see masktron methods.",
             HOW, metavar="NAMES", shown="those that suit most files", page="methods",
         ),
     )
     k: tuple[int, ...] = field(
-        default=(),
-        converter=_sizes,
-        metadata=declared(
+        default=(), converter=_sizes, metadata=declared(
             "Smallest groups to try.", HOW, short="-k", metavar="N,N", shown="3,5,10,20", page="tuning"
         ),
     )
     least: int = 0
     wider: tuple[str, ...] = ()
     groupings: tuple[Grouping, ...] = field(
-        default=(),
-        converter=_groupings,
-        metadata=declared(
+        default=(), converter=_groupings, metadata=declared(
             "Groupings to try.", HOW, "--grouping", metavar="rules,all", shown="both", page="methods"
         ),
     )
     aggregators: tuple[str, ...] = field(
-        default=(),
-        converter=_aggregators,
-        metadata=declared(
+        default=(), converter=_aggregators, metadata=declared(
             "Aggregators to ask for, beside the one that loses least.", HOW, "--aggregator", metavar="NAMES",
             page="methods",
         ),
@@ -208,9 +200,7 @@ class TuneSettings:
         factory=dict, converter=_grid, metadata=declared("Values of parameters to try, by method.", option="")
     )
     recode: Ways = field(
-        factory=dict,
-        converter=recode_ways,
-        metadata=declared(
+        factory=dict, converter=recode_ways, metadata=declared(
             "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
             "same field.",
             HOW, metavar="FIELD=HOW", form=Form.LIST, page="recoding",
@@ -218,17 +208,13 @@ class TuneSettings:
         ),
     )
     key_k: tuple[int, ...] = field(
-        default=(),
-        converter=_sizes,
-        metadata=declared(
+        default=(), converter=_sizes, metadata=declared(
             "Try keys suppressed until N records share each combination, beside suppressing nothing.",
             HOW, metavar="N,N", page="suppression",
         ),
     )
     pram: Ways = field(
-        factory=dict,
-        converter=pram_ways,
-        metadata=declared(
+        factory=dict, converter=pram_ways, metadata=declared(
             "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
             "drawn together; repeatable, also for the same field.",
             HOW, metavar="FIELD=HOW", form=Form.LIST, page="pram",
@@ -236,25 +222,19 @@ class TuneSettings:
         ),
     )
     swap_rate: tuple[float, ...] = field(
-        default=(),
-        converter=swap_rates,
-        metadata=declared(
+        default=(), converter=swap_rates, metadata=declared(
             "Try records swapped at these rates, from 0 to 1, as [swap] in settings says all else, beside not "
             "swapping.",
             HOW, metavar="N,N", page="swapping",
         ),
     )
     class_fields: tuple[str, ...] = field(
-        default=(),
-        converter=_names,
-        metadata=declared(
+        default=(), converter=_names, metadata=declared(
             "Fields with the class of each record, for methods that need one.", HOW, "--class", metavar="FIELDS"
         ),
     )
     risk: str | None = field(
-        default=None,
-        converter=optional(_risk),
-        metadata=declared(
+        default=None, converter=optional(_risk), metadata=declared(
             "The risk on the map.", HOW, metavar="FIGURE", shown="disclosure_risk", page="tuning"
         ),
     )
@@ -269,24 +249,18 @@ class TuneSettings:
         metadata=declared("What the run may take: 90s, 10m, 1h.", HOW, metavar="TIME", shown="10m", page="tuning"),
     )
     seeds: int = field(
-        default=SEEDS,
-        converter=whole,
-        metadata=declared(
+        default=SEEDS, converter=whole, metadata=declared(
             "Runs of a candidate that draws.", HOW, metavar="N", read=integer, least=1, page="tuning"
         ),
     )
     sample: int | None = field(
-        default=None,
-        converter=optional(whole),
-        metadata=declared(
+        default=None, converter=optional(whole), metadata=declared(
             "Compare larger files on so many records first; 0 for all.",
             HOW, metavar="N", shown="21000, of more than 50000", read=integer, least=0, page="tuning",
         ),
     )
     workers: int | None = field(
-        default=None,
-        converter=optional(whole),
-        metadata=declared(
+        default=None, converter=optional(whole), metadata=declared(
             "Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
             HOW, metavar="N", shown="the number of cores, at most 4", read=integer, least=0, page="workers",
         ),
