@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from examples import as_full
@@ -55,3 +58,26 @@ def test_texts_and_numbers_keep_the_promise() -> None:
 def test_fewer_records_than_k_are_refused() -> None:
     with pytest.raises(InfeasibleError, match="2 records"):
         LocalSuppressor(k=3).fit(np.array([["a"], ["b"]], dtype=object))
+
+
+def test_only_the_records_that_it_was_fitted_to_are_written_as_decided() -> None:
+    # with the last record, which is alone, one of the others becomes missing: each time another
+    values = np.array([[0.0, 5.0]] * 20 + [[1.0, 5.0]])
+    own = LocalSuppressor(k=2, random_state=np.random.RandomState(5))
+    with pytest.raises(NotFittedError):
+        own.transform(values)
+    written = own.fit_transform(values)
+    for _ in range(4):
+        assert np.array_equal(own.transform(values), written, equal_nan=True)
+    others = np.array([[7.0, 5.0]] * 21)
+    assert np.array_equal(own.transform(others), others)
+
+
+@pytest.mark.parametrize(("kind", "missing"), [(int, "nan"), (str, "None"), (object, "None")])
+def test_what_is_left_out_is_nan_among_numbers_and_none_among_texts(kind: type, missing: str) -> None:
+    tags = get_tags(LocalSuppressor()).input_tags
+    assert tags.string and tags.categorical and tags.allow_nan
+    values: NDArray[Any] = np.array([[0, 1], [0, 1], [0, 2], [0, 2], [0, 3]]).astype(kind)
+    written = LocalSuppressor(k=2, random_state=1).fit_transform(values)
+    assert {str(one) for one in written[:, 1].tolist()} >= {missing}
+    assert not np.array_equal(written, values)
