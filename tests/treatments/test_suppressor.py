@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from examples import as_full
@@ -71,13 +69,3 @@ def test_only_the_records_that_it_was_fitted_to_are_written_as_decided() -> None
         assert np.array_equal(own.transform(values), written, equal_nan=True)
     others = np.array([[7.0, 5.0]] * 21)
     assert np.array_equal(own.transform(others), others)
-
-
-@pytest.mark.parametrize(("kind", "missing"), [(int, "nan"), (str, "None"), (object, "None")])
-def test_what_is_left_out_is_nan_among_numbers_and_none_among_texts(kind: type, missing: str) -> None:
-    tags = get_tags(LocalSuppressor()).input_tags
-    assert tags.string and tags.categorical and tags.allow_nan
-    values: NDArray[Any] = np.array([[0, 1], [0, 1], [0, 2], [0, 2], [0, 3]]).astype(kind)
-    written = LocalSuppressor(k=2, random_state=1).fit_transform(values)
-    assert {str(one) for one in written[:, 1].tolist()} >= {missing}
-    assert not np.array_equal(written, values)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +13,9 @@ from masktron.perturbation_settings import PramSettings
 from masktron.recodings import Tails
 from masktron.sources.wide.sum_of_members import SumOfMembers
 from masktron.write.declared import Declared, declared_from
-from masktron.write.manifest import read_manifest, require_asked_for
+from masktron.write.manifest import require_asked_for
 from masktron.write.nested_release import NestedRelease, ReleasedField
 from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Treatment, treatments_from
-from paths import TESTS
 
 DECLARED = Declared("ipso", PartitionedSynthesis(3), ("A",), (0, 0, 0), 2, {"A": 0.5}, {"A": ()})
 NESTED = NestedRelease(
@@ -85,10 +83,3 @@ def test_weights_are_spread_as_the_settings_ask() -> None:
     for asked in ({"reweight": ["R", "S"]}, {}):
         with pytest.raises(ValueError, match="'reweight' of its 'config'"):
             require_asked_for([SPREAD], asked)
-
-
-def test_documents_that_rules_read_are_known_by_their_hashes(tmp_path: Path) -> None:
-    (form, *_) = sorted((TESTS / "manifests").glob("*/released.manifest.json"), reverse=True)
-    content = json.loads(form.read_text(encoding="utf-8")) | {"documents": {"codes.xml": "0" * 64}}
-    (tmp_path / "m.json").write_text(json.dumps(content), encoding="utf-8")
-    assert read_manifest(tmp_path / "m.json").documents == {"codes.xml": "0" * 64}

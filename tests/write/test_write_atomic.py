@@ -320,16 +320,6 @@ def test_outputs_that_belong_together_appear_together_or_not_at_all(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new a", "b": "new b"}
 
 
-def test_the_supervisor_knows_the_folder_before_anything_is_in_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It removes what is left there if this process is killed."""
-    told: dict[Path, list[Path]] = {}
-    monkeypatch.setattr(atomic, "tell_folder", lambda folder: told.update({folder: [*folder.iterdir()]}))
-    with atomic_path(tmp_path / "out.xml"):
-        assert told == {tmp_path: []}
-
-
 def test_a_table_takes_no_name_and_fails_before_what_belongs_to_it_is_written(tmp_path: Path) -> None:
     place = tmp_path / "d.sqlite"
     address = path_of(f"sqlite:{place}?table=t")
