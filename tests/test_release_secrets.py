@@ -18,7 +18,7 @@ from cli_runner import Runner, write_data, write_rules
 from examples import parts
 from masktron.config import Config
 from masktron.errors import UsageError
-from masktron.release_secret import read_secret, secret_of_seed
+from masktron.release_secret import former_units, read_secret, secret_from, secret_of_seed
 from masktron.settings_file import load_config
 from masktron.streams import Streams
 
@@ -60,6 +60,9 @@ def test_the_stream_is_chacha20_and_never_changes() -> None:
     one, two = (Streams(KEY, "bound").generator("draw", 3).spawn(2) for _ in range(2))
     assert [child.integers(2**60) for child in one] == [child.integers(2**60) for child in two]
     assert len({child.integers(2**60) for child in one}) == 2
+    pinned = Streams(KEY, "bound").generator("draw", 3)
+    drawn = [own.integers(2**63) for own in (pinned, *pinned.spawn(2))]
+    assert drawn == [0x1DEF3D94A15F1531, 0x473ED3D9D5FC735C, 0x5D4ED08C8CD6AA15]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +226,18 @@ def test_words_are_no_key(tmp_path: Path) -> None:
     (tmp_path / "release.key").write_text(b"MySecretKey12345".hex())
     with pytest.raises(UsageError, match="the secret is not random"):
         read_secret(tmp_path / "release.key")
+
+
+def test_bytes_of_which_one_is_no_sign_are_a_key() -> None:
+    for byte in (b"\x1f", b"\x7f"):
+        assert secret_from(b"MySecretKey1234" + byte).endswith(byte)
+
+
+def test_a_manifest_says_in_which_units_its_run_has_masked(tmp_path: Path) -> None:
+    said = {KEY.hex(): None, "{}": None, '{"config": {}}': 0, '{"config": {"unit_records": 6}}': 6}
+    for content, units in said.items():
+        (tmp_path / "given").write_text(content)
+        assert former_units(tmp_path / "given") == units
 
 
 def test_a_given_key_says_what_it_repeats_and_what_not(tmp_path: Path) -> None:

@@ -250,9 +250,9 @@ def _codes(values: Any) -> list[str]:
 def missing(given: Mapping[str, Codes] | Collection[str | int]) -> dict[str, frozenset[str]]:
     """Read codes for missing values, of each field or of all."""
     several = (list, tuple, set, frozenset)
-    table = _table(
-        {ALL_FIELDS: given} if isinstance(given, several) else given, "of codes for each field, or a list of codes"
-    )
+    table = {ALL_FIELDS: given} if isinstance(given, several) else given
+    what = f" must be a list of codes, or a table (in Python a dict) of codes for each field, not {given!r}"
+    require(isinstance(table, Mapping), what)
     return {
         _field(one): frozenset(_at(one, _codes, said if isinstance(said, several) else [said]))
         for one, said in table.items()
@@ -262,8 +262,9 @@ def missing(given: Mapping[str, Codes] | Collection[str | int]) -> dict[str, fro
 def orders(given: Mapping[str, Collection[str | int]] | Fields) -> dict[str, tuple[str, ...]]:
     """Read the values of ordered fields, from low to high."""
     table = dict.fromkeys(map(_field, given), ()) if isinstance(given, list | tuple) else given
-    said = _table(table, "of values from low to high for each field, or a list of fields")
-    return {_field(one): _at(one, _order, values) for one, values in said.items()}
+    what = " must be a list of fields, or a table (in Python a dict) of values from low to high for each"
+    require(isinstance(table, Mapping), f"{what}, not {given!r}")
+    return {_field(one): _at(one, _order, values) for one, values in table.items()}
 
 
 def _order(given: Any) -> tuple[str, ...]:

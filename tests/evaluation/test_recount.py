@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,17 +41,21 @@ from masktron.errors import ViolationError
 from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.cross_check import Question, ask, by_processes
+from masktron.evaluation.events import Events
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.recount.carrying import carrying, carrying_guard
+from masktron.evaluation.recount.field_values import program_of
 from masktron.evaluation.recount.recount import EngineRecount, Recount, by_hand, recount
+from masktron.evaluation.recount.sample import _odd
 from masktron.evaluation.recount.tasks import Asked, Hand, asked_of
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.stylesheet import EngineName
+from masktron.evaluation.stylesheet import CheckSelection, EngineName
+from masktron.evaluation.worker_pool import RefusedError
 from masktron.jobs import revalidate as module
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import detect_layout
-from masktron.sources.xml.slices import framed
+from masktron.sources.xml.slices import framed, places
 from rulebook_builder import rulebook
 
 ENGINES: dict[XPathVersion, tuple[EngineName, ...]] = {"1.0": ("libxml2", "saxon"), "2.0": ("saxon",)}
@@ -452,3 +457,61 @@ def test_the_guard_knows_whether_each_record_carries_its_own_number(tmp_path: Pa
     assert not holds(number.sub(lambda found: b' %s="%s"' % (found[1], next(swapped)), document))
     assert not holds(number.sub(b"", document, count=1))
     assert not holds(document.replace(frame.tail, b"<Record/>" + frame.tail))
+
+
+def one_more(read: Callable[..., Any]) -> Callable[..., Any]:
+    def miscounted(*given: Any) -> Any:
+        found = read(*given)
+        return (found[0], found[1] + 1) if isinstance(found, tuple) else replace(found, records=found.records + 1)
+
+    return miscounted
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"),
+    [
+        ("field_values.Events", SimpleNamespace(of=one_more(Events.of))),
+        ("recount.places", one_more(places)),
+        ("tasks.Events", SimpleNamespace(of=one_more(Events.of))),
+    ],
+    ids=["conditions", "sample", "verdicts"],
+)
+def test_an_engine_that_saw_another_number_of_records_is_not_believed(
+    tmp_path: Path, where: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "data.xml", LAYOUT, texts(LAYOUT, GOOD))
+    book = book_of(["count(//Record[A = 1 and B = 1]) < 50"], "1.0")
+    assert all(told.counts is not None for told in told_of(path, book, LAYOUT, ENGINES["1.0"]))
+    monkeypatch.setattr(f"masktron.evaluation.recount.{where}", wrong)
+    for told in told_of(path, book, LAYOUT, ENGINES["1.0"]):
+        assert (told.counts, set(told.left)) == (None, {0})
+
+
+def test_a_sample_compares_verdicts_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "data.xml", LAYOUT, texts(LAYOUT, [*GOOD, GOOD[0]]))
+    book = book_of(["not(ID = preceding-sibling::Record/ID) or A = 7"], "1.0")
+    monkeypatch.setattr("masktron.evaluation.across.resolve._SIBLINGS", {"preceding-sibling": "after"})
+    monkeypatch.setattr("masktron.evaluation.recount.sample._Probe.equal", lambda *_: [])
+    assert all({*told.objections} == {0} for told in told_of(path, book, LAYOUT, ENGINES["1.0"]))
+
+
+def test_what_an_engine_would_compute_otherwise_is_left() -> None:
+    data: list[Row] = [
+        {"@id": str(i), "ID": str(i), "A": str(i % 2), "V": f"{i}" if i % 2 else None} for i in range(4)
+    ]
+    sums = ["sum(//Record[A = current()/A]/V) < 9", "count(//Record[A = current()/A]) = 2"]
+    assert compare(book_of(sums, "2.0"), data) == [frozenset({1})], "the sum of no values is no double"
+    least = book_of(["min(//V) = 0"], "2.0")
+    assert compare(least, [{**data[1], "V": "0"}, data[3]]) == [frozenset({0})]
+    assert compare(least, [{**data[1], "V": "-0"}, data[3]]) == [frozenset()]
+
+
+def test_values_with_space_around_are_in_the_sample() -> None:
+    assert _odd(["a", " b", None, "c\t", "", "d"], None) == [2, 4, 1, 3]
+
+
+def test_no_program_is_made_that_reads_the_original() -> None:
+    book = replace(book_of(["A = document('o.xml')//A"], "1.0"), documents=("o.xml",))
+    for engine in ENGINES["1.0"]:
+        with pytest.raises(RefusedError):
+            program_of(book, LAYOUT, engine, CheckSelection(frozenset({0})))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,3 +133,25 @@ def test_a_published_file_is_not_solved_for(tmp_path: Path, bound: list[tuple[st
     for make in guesses(1, *bound[0]):
         tried = gains(original, published, method, make, signs=2, rounds=15)
         assert not any(gain.exceeds(before, N) for gain in tried)
+
+
+def test_what_streams_are_bound_to_never_changes(tmp_path: Path, bound: list[tuple[str, ...]]) -> None:
+    """So a key and the same settings repeat a release; who changes it says why, as for tools/golden.json."""
+    released(tmp_path, amounts(), "A + B = C", secret=KEY, method="noise")
+    assert [part[:8] for part in bound[0][1:]] == ["0279fa38", "2af32449"]
+
+
+def test_equal_parameters_are_bound_alike_and_other_codes_otherwise(
+    tmp_path: Path, bound: list[tuple[str, ...]]
+) -> None:
+    """However a number is given; and codes that mean 'missing' decide what earlier steps draw."""
+    for alpha in (0, 0.0, [0], (0.0,)):
+        released(tmp_path, amounts(), "A >= 0", secret=KEY, method="muralidhar_sarathy", params={"alpha": alpha})
+    assert len({*bound}) == 1
+    bound.clear()
+    values = amounts()
+    values[:, 0] = np.arange(N) % 3
+    how: dict[str, Any] = {"roles": {"A": "quasi-identifier"}, "pram": {"A": "change:0.1"}}
+    for code in ("7", "8"):
+        released(tmp_path, values, "D >= 0", secret=KEY, missing={"B": [code]}, **how)
+    assert len({*bound}) == 2

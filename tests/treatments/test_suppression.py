@@ -15,6 +15,7 @@ from examples import FULL
 from masktron.errors import InfeasibleError, UsageError
 from masktron.treatments import suppression
 from masktron.treatments.allowing import Allowed
+from masktron.treatments.key_patterns import suppressing
 from masktron.treatments.suppression import LocalSuppression, local_suppression
 from masktron.treatments.suppression_check import kept
 
@@ -161,6 +162,24 @@ def test_subsets_of_keys(wildcards: bool) -> None:
         bounded += found.bound > 0
     assert seen > 15
     assert bounded > 7
+
+
+@pytest.mark.parametrize(
+    ("rows", "k", "cost", "bound"),
+    [
+        ([[0, 0], [1, 1], [1, 1], [1, 1]], 3, [1, 1], 2),  # two cells of the first record, or one of two others
+        ([[0, -1], [0, 1], [2, -1]], 3, [1, 3], 1),  # the third record loses its first cell
+        ([[2, 2], [-1, -1], [-1, 0], [2, 2]], 4, [2, 2], 2),
+    ],
+)
+def test_no_suppression_costs_less_than_the_bound_where_missing_values_match(
+    rows: list[list[int]], k: int, cost: list[float], bound: float
+) -> None:
+    own = Case(np.array(rows), k, np.array(cost, dtype=float), np.zeros((len(rows), 4), dtype=bool))
+    assert suppression.wildcard_bound(suppressing(own.codes, k, own.cost, None, np.random.default_rng(0))) == bound
+    found = own.run(missing_matches=True)
+    assert bound <= least(own, wildcards=True) <= found.cost
+    assert found.exact == (found.cost == bound)
 
 
 def test_by_hand() -> None:

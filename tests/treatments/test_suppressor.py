@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from examples import as_full
@@ -55,3 +56,16 @@ def test_texts_and_numbers_keep_the_promise() -> None:
 def test_fewer_records_than_k_are_refused() -> None:
     with pytest.raises(InfeasibleError, match="2 records"):
         LocalSuppressor(k=3).fit(np.array([["a"], ["b"]], dtype=object))
+
+
+def test_only_the_records_that_it_was_fitted_to_are_written_as_decided() -> None:
+    # with the last record, which is alone, one of the others becomes missing: each time another
+    values = np.array([[0.0, 5.0]] * 20 + [[1.0, 5.0]])
+    own = LocalSuppressor(k=2, random_state=np.random.RandomState(5))
+    with pytest.raises(NotFittedError):
+        own.transform(values)
+    written = own.fit_transform(values)
+    for _ in range(4):
+        assert np.array_equal(own.transform(values), written, equal_nan=True)
+    others = np.array([[7.0, 5.0]] * 21)
+    assert np.array_equal(own.transform(others), others)

@@ -252,6 +252,17 @@ def test_without_its_salt_a_register_is_not_begun_anew(register: Register) -> No
     assert not re.search("remove|delete", gone.value.hint)
 
 
+def test_no_salt_is_made_for_a_register_whose_lines_are_gone(register: Register) -> None:
+    """With another salt, nobody would know the lines of a copy that is given back."""
+    with opened_register(register):
+        pass
+    register.path.write_bytes(b"")
+    register.salt.unlink()
+    with pytest.raises(DocumentError, match="was cut: it has 0 whole lines, and had 1"), opened_register(register):
+        pass
+    assert not register.salt.exists()
+
+
 def test_what_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Register(tmp_path, tmp_path / "salt")
     nowhere = Register(tmp_path / "none" / "r", tmp_path / "none" / "s")

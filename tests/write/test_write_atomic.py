@@ -5,21 +5,24 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import scratch
+from masktron.addresses import AddressPath, path_of
 from masktron.errors import DocumentError, UsageError
 from masktron.scratch import private_folder, remove_abandoned
 from masktron.write import atomic
 from masktron.write.atomic import atomic_path, publishing
+from masktron.write.publication import publication, publications, settle_publication
 
 
 def _files(folder):
@@ -286,6 +289,53 @@ def test_an_interrupted_process_leaves_nothing(tmp_path):
         assert process.wait(30) != 0
     assert _files(tmp_path) == ["out.xml"]
     assert target.read_text() == "old"
+
+
+@pytest.mark.parametrize("old", [None, "old"])
+def test_outputs_that_belong_together_appear_together_or_not_at_all(
+    old: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets = {name: tmp_path / name for name in ("a", "b")}
+    before = {"b": "there"} | ({"a": old} if old else {})
+    for name, text in before.items():
+        targets[name].write_text(text)
+    real = Path.replace
+
+    def refused(self: Path, target: Path) -> Path:
+        if target == targets["b"]:
+            assert targets["a"].read_text() == "new a"
+            raise OSError(errno.EIO, "no")
+        return real(self, target)
+
+    def written() -> None:
+        with publications(targets) as places:
+            for name, place in places.items():
+                place.write_text(f"new {name}")
+
+    with monkeypatch.context() as patched, pytest.raises(DocumentError, match="b: the output cannot be written"):
+        patched.setattr(Path, "replace", refused)
+        written()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+    written()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new a", "b": "new b"}
+
+
+def test_a_table_takes_no_name_and_fails_before_what_belongs_to_it_is_written(tmp_path: Path) -> None:
+    place = tmp_path / "d.sqlite"
+    address = path_of(f"sqlite:{place}?table=t")
+    with closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("CREATE TABLE t (a)")
+        with pytest.raises(UsageError, match="there is a table of this name"), publication(address):
+            pass
+        connection.execute("DROP TABLE t")
+    with pytest.raises(UsageError, match="there is a table of this name"), publication(address) as target:
+        assert isinstance(target, AddressPath)
+        with closing(sqlite3.connect(target.writing.staged)) as connection, connection:
+            connection.execute("CREATE TABLE t (a)")
+        with closing(sqlite3.connect(place)) as connection, connection:  # by somebody else
+            connection.execute("CREATE TABLE t (a)")
+        settle_publication(target)
+        pytest.fail("a manifest would be written")
 
 
 @contextmanager

@@ -77,15 +77,17 @@ def wildcard_bound(file: Suppressing) -> float:
     Notes
     -----
     It is what the dearest single record needs: the least, over sets T of its keys, of the price of T and of one cell,
-    the cheapest, for each record that then still has to be made to match. There is no useful bound that adds up over
-    records: k - 1 records that are suppressed wholly match all others.
+    the cheapest, for each record that then still has to be made to match. Where values are missing, or not all sets
+    are among the patterns, it is one cell, the cheapest. There is no useful bound that adds up over records: k - 1
+    records that are suppressed wholly match all others.
     """
     everyone = np.arange(len(file.codes))
     matches = matching(file.codes, file.k)
     risk = np.flatnonzero(matches < file.k)
     cheapest = float(file.cost.min())
-    best = (file.k - matches[risk]) * cheapest
+    best = np.full(len(risk), cheapest)
     if (file.codes >= 0).all() and all_sets(file.codes.shape[1], file.patterns) == file.codes.shape[1]:
+        best = (file.k - matches[risk]) * cheapest
         for pattern in file.patterns:
             numbers, count = combinations_of(file.without(everyone, pattern))
             lacks = np.maximum(file.k - count[numbers[risk]], 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from columns_saxon import ERROR, UNSURE, columnar, columns, disagreements, layout, saxon, scope_of
+from columns_saxon import ERROR, FALSE, TRUE, UNSURE, columnar, columns, disagreements, layout, saxon, scope_of
 from columns_twin import batch_of
 from columns_xpath2_rows import LAYOUT, odd_rows, plain_rows
 from columns_xpath2_table import LAZY, TESTS
@@ -127,6 +127,25 @@ def test_what_only_an_engine_understands_is_left_to_it(test) -> None:
 def test_fields_that_are_read() -> None:
     compiled = XPATH2.compile_test("if (V1) then N1 > 2 else count((D1, N9)) = 1", scope_of(LAYOUT))
     assert compiled.fields == {0, 3, 5}
+
+
+@pytest.mark.parametrize(
+    ("test", "row", "answer"),
+    [
+        ("xs:integer(N1 > 2) = 1", {"N1": "3"}, TRUE),
+        ("floor(xs:decimal(V1) * 0.000000000000000001) = 0", {"V1": "200000000000000000"}, UNSURE),
+        ("sum(*) = 0.6", {"V1": "0.1", "V2": "0.2", "V3": "0.3"}, UNSURE),
+        ("sum(*) = 6", {"V1": "1", "V2": "2", "V3": "3"}, TRUE),
+        ("number(if (N1 > 2) then V1 else (V1, V2)) = 5", {"N1": "1", "V1": "5", "V2": "6"}, UNSURE),
+        ("number(if (N1 > 2) then V1 else (V1, V2)) = 5", {"N1": "3", "V1": "5", "V2": "6"}, TRUE),
+        ("exists(xs:integer(V1))", {"N1": "1"}, FALSE),
+    ],
+)
+def test_what_is_decided_and_what_is_left_to_saxon(test: str, row: dict[str, str], answer: int) -> None:
+    ((said,),) = columns([test], LAYOUT, [row]).tolist()
+    ((expected,),) = saxon([test], LAYOUT, [row]).tolist()
+    assert said == answer
+    assert said in (expected, UNSURE)
 
 
 def test_a_field_as_the_focus() -> None:

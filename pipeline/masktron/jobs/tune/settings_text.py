@@ -19,6 +19,7 @@ from masktron.level_settings import LevelSetting
 from masktron.perturbation_settings import pram_relative_to
 from masktron.recoding_settings import relative_to, resolved
 from masktron.setting_values import Register
+from masktron.settings_file import located
 from masktron.toml_text import TomlText, toml_text, toml_value
 from masktron.write.atomic import atomic_path
 
@@ -137,7 +138,7 @@ def _put_treatments(there: TomlText, former: Mapping[str, Any], config: Config, 
 def _put_draws(there: TomlText, former: Mapping[str, Any], config: Config, path: Path) -> None:
     """Put into a text how fields are drawn anew and swapped; what says the same already stays as it is written."""
     own = former.get("pram", {})
-    known = config_from({"pram": own}, where=str(path)).pram
+    known = located(config_from({"pram": own}, where=str(path)), path).pram
     same = {name: how for name, how in own.items() if known[name] == config.pram.get(name)}
     there.assign("pram", own, {**_said(config, "pram", path), **same})
     swap = former.get("swap", {})
@@ -173,9 +174,8 @@ def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Pa
 
 def _read(text: str, path: Path) -> Config:
     """Read settings as `mask` does."""
-    return config_from(
-        {name: value for name, value in tomllib.loads(text).items() if name != "tune"}, where=str(path)
-    )
+    table = {name: value for name, value in tomllib.loads(text).items() if name != "tune"}
+    return located(config_from(table, where=str(path)), path)
 
 
 def _apart(found: Config, config: Config, path: Path) -> list[str]:

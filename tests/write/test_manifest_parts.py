@@ -1,0 +1,85 @@
+"""Parts of a manifest come back as they were written; what contradicts itself is refused."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from masktron.methods.contracts import PartitionedSynthesis
+from masktron.perturbation_settings import PramSettings
+from masktron.recodings import Tails
+from masktron.sources.wide.sum_of_members import SumOfMembers
+from masktron.write.declared import Declared, declared_from
+from masktron.write.manifest import require_asked_for
+from masktron.write.nested_release import NestedRelease, ReleasedField
+from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Treatment, treatments_from
+
+DECLARED = Declared("ipso", PartitionedSynthesis(3), ("A",), (0, 0, 0), 2, {"A": 0.5}, {"A": ()})
+NESTED = NestedRelease(
+    weights={("H",): "W"},
+    protect=("H",),
+    sums=(SumOfMembers(("H",), "T", "A", "R1"),),
+    removed={("H", "P"): frozenset({"NAME"})},
+    fields=(ReleasedField("H/P", "A", ("A.1", "A.2"), numbered=True),),
+)
+DRAWN = Postrandomised(("S",), PramSettings(change=0.1), (), (), None, ())
+MATRIX = Postrandomised(("S",), PramSettings(), ("a", "b"), ((0.5, 0.5), (0.0, 1.0)), "W", ("R1",))
+SPREAD = Reweighted("W", ("R",), {("n",): Fraction(3, 2)}, 2)
+TAILS = Recoded(Tails("AGE", None, "", Fraction(80), "85"), "top:80")
+
+
+def plain(part: Any) -> Any:
+    return json.loads(json.dumps(part.as_dict()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"method": 3}, {"groups": [1, True]}, {"settled": {"A": -1}}, {"settled": {"A": float("nan")}}],
+    ids="-".join,
+)
+def test_nonsense_in_what_was_declared_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        declared_from(plain(DECLARED) | change, ("A", "B"))
+
+
+def test_how_nested_records_were_read_comes_back() -> None:
+    assert NestedRelease.from_plain(plain(NESTED)) == NESTED
+
+
+@pytest.mark.parametrize("content", [plain(NESTED) | {"weights": {}}, [], None], ids=["weights", "list", "nothing"])
+def test_nonsense_in_how_nested_records_were_read_is_refused(content: Any) -> None:
+    with pytest.raises(TypeError):
+        NestedRelease.from_plain(content)
+
+
+@pytest.mark.parametrize("treatment", [DRAWN, MATRIX, SPREAD, TAILS], ids=["share", "matrix", "weights", "tails"])
+def test_a_treatment_comes_back(treatment: Treatment) -> None:
+    assert treatments_from([plain(treatment)]) == (treatment,)
+
+
+@pytest.mark.parametrize(
+    ("treatment", "change"),
+    [
+        (MATRIX, {"fields": []}),
+        (MATRIX, {"change": 0.1}),
+        (MATRIX, {"values": ["a"]}),
+        (DRAWN, {"change": None}),
+        (SPREAD, {"within": [], "factors": []}),
+        (SPREAD, {"decimals": 41}),
+        (SPREAD, {"decimals": -1}),
+    ],
+    ids=lambda part: "-".join(part) if isinstance(part, dict) else part.kind,
+)
+def test_a_treatment_that_does_not_say_how_is_refused(treatment: Treatment, change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="not said how"):
+        treatments_from([plain(treatment) | change])
+
+
+def test_weights_are_spread_as_the_settings_ask() -> None:
+    require_asked_for([SPREAD], {"reweight": ["R"]})
+    for asked in ({"reweight": ["R", "S"]}, {}):
+        with pytest.raises(ValueError, match="'reweight' of its 'config'"):
+            require_asked_for([SPREAD], asked)
