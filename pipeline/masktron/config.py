@@ -20,7 +20,7 @@ from masktron.declared import (
     IN,
     LIMITS,
     NAMED_ONLY,
-    Form,
+    Shape,
     Trust,
     WrongValue,
     checked,
@@ -329,7 +329,7 @@ class Config:
         factory=dict, converter=_roles, metadata=declared(
             "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
             "repeatable.",
-            IN, "--role", metavar="FIELD=ROLE", form=Form.TABLE, example="NAME=identifier", again=True, right=True,
+            IN, "--role", metavar="FIELD=ROLE", form=Shape.TABLE, example="NAME=identifier", again=True, right=True,
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields", trust=Trust(weakens=_untouched),
         ),
     )
@@ -337,35 +337,35 @@ class Config:
         default=(), converter=values.fields, metadata=declared(
             "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
             "repeatable.",
-            IN, "--quasi-identifier", metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
+            IN, "--quasi-identifier", metavar="FIELD", form=Shape.LIST, merge=lambda former, given: (*former, *given),
             commands=f"{OF_FIELDS} check rerun", topic="fields", page="keys",
         ),
     )
     missing: Mapping[str, frozenset[str]] = field(
         factory=dict, converter=values.missing, metadata=declared(
             "A value that means 'missing'; repeatable.",
-            IN, metavar="[FIELD=]CODE", form=Form.LISTS, collect=values.missing_given, merge=values.joined_codes,
+            IN, metavar="[FIELD=]CODE", form=Shape.LISTS, collect=values.missing_given, merge=values.joined_codes,
             commands=f"{OF_FIELDS} hierarchy rerun", topic="fields", page="how-to/fields",
         ),
     )
     nominal: tuple[str, ...] = field(
         default=(), converter=values.fields, metadata=declared(
             "Its values are categories without an order; repeatable.",
-            IN, metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
+            IN, metavar="FIELD", form=Shape.LIST, merge=lambda former, given: (*former, *given),
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
         ),
     )
     ordinal: Mapping[str, tuple[str, ...]] = field(
         factory=dict, converter=values.orders, metadata=declared(
             "Its values are categories in this order, or in that of its numbers; repeatable.",
-            IN, metavar="FIELD[=LOW,MID,HIGH]", form=Form.LISTS, collect=values.orders_given,
+            IN, metavar="FIELD[=LOW,MID,HIGH]", form=Shape.LISTS, collect=values.orders_given,
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
         ),
     )
     numeric: tuple[str, ...] = field(
         default=(), converter=values.fields, metadata=declared(
             "Its numbers are quantities, though they look like codes; repeatable.",
-            IN, metavar="FIELD", form=Form.LIST, merge=lambda former, given: (*former, *given),
+            IN, metavar="FIELD", form=Shape.LIST, merge=lambda former, given: (*former, *given),
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
         ),
     )
@@ -378,7 +378,7 @@ class Config:
     format_options: Mapping[str, str] = field(
         factory=dict, converter=values.format_options, metadata=declared(
             "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
-            IN, "--format-option", metavar="NAME=VALUE", form=Form.TABLE, example="'delimiter=;'",
+            IN, "--format-option", metavar="NAME=VALUE", form=Shape.TABLE, example="'delimiter=;'",
             commands=f"{READING} convert metadata", topic="reading", page="formats", trust=FORMAT_OPTIONS,
         ),
     )
@@ -392,7 +392,7 @@ class Config:
         factory=dict, converter=levels_from, metadata=declared(
             "The table of a level of nested records, in the place of its data in [levels] of the settings; "
             "repeatable.",
-            IN, "--table", metavar="LEVEL=FILE", form=Form.TABLE, collect=tables_given, merge=with_tables,
+            IN, "--table", metavar="LEVEL=FILE", form=Shape.TABLE, collect=tables_given, merge=with_tables,
             commands=READING, topic="reading", page="nested-files", trust=Trust(levels=LevelSetting),
         ),
     )
@@ -413,7 +413,7 @@ class Config:
     documents: Mapping[str, Path] = field(
         factory=dict, converter=values.documents, metadata=declared(
             "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
-            IN, "--document", metavar="NAME=FILE", form=Form.TABLE, example="nace.xml=codes/nace.xml", right=True,
+            IN, "--document", metavar="NAME=FILE", form=Shape.TABLE, example="nace.xml=codes/nace.xml", right=True,
             commands=f"{JUDGING} rerun", topic="judging", page="how-to/validating", apart=True, tuned=True,
             trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
         ),
@@ -436,7 +436,7 @@ class Config:
     params: Mapping[str, Param] = field(
         factory=dict, converter=values.params, metadata=declared(
             "A parameter of the method: see masktron methods NAME; repeatable.",
-            HOW, "--param", metavar="NAME=VALUE", form=Form.TABLE, example="c=0.1",
+            HOW, "--param", metavar="NAME=VALUE", form=Shape.TABLE, example="c=0.1", stripped=True,
             commands="explain mask", topic="way", page="methods", tuned=True,
         ),
     )
@@ -459,7 +459,7 @@ class Config:
         factory=dict, converter=values.recode, metadata=declared(
             "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
             "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
-            HOW, metavar="FIELD=HOW", form=Form.TABLE, example=f"AGE=width:5; HOW is {WAYS}",
+            HOW, metavar="FIELD=HOW", form=Shape.TABLE, example=f"AGE=width:5; HOW is {WAYS}", stripped=True,
             twice="both tails are one: bottom:16,top:90",
             commands="mask keys rerun", topic="treating", page="recoding", tuned=True,
             trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
@@ -469,7 +469,8 @@ class Config:
         factory=dict, converter=values.pram, metadata=declared(
             "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
             "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
-            HOW, metavar="FIELD=HOW", form=Form.TABLE, example=f"REGION=change:0.1; HOW is {PRAM_WAYS}",
+            HOW, metavar="FIELD=HOW", form=Shape.TABLE, stripped=True,
+            example=f"REGION=change:0.1; HOW is {PRAM_WAYS}",
             commands="mask rerun", topic="treating", page="pram", tuned=True,
             trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
         ),
@@ -500,7 +501,7 @@ class Config:
     keep_missing: bool = field(
         default=False, converter=values.switch, metadata=declared(
             "Stop rather than change which values are missing.",
-            HOW, form=Form.SWITCH, commands="mask", page="refusals",
+            HOW, form=Shape.SWITCH, commands="mask", page="refusals",
         ),
     )
     invalid: InvalidRecords = field(
@@ -520,7 +521,7 @@ class Config:
     reweight: tuple[str, ...] = field(
         default=(), converter=values.fields, metadata=declared(
             "Spread the weights of records left out over those that are alike in this field; repeatable.",
-            HOW, metavar="FIELD", form=Form.LIST, commands="mask", page="how-to/fields",
+            HOW, metavar="FIELD", form=Shape.LIST, commands="mask", page="how-to/fields",
         ),
     )
     protect: str | None = field(
@@ -535,7 +536,7 @@ class Config:
             "A field of members of a household (a unit of a nested file), written as it is, by which members of "
             "different households are put side by side; repeatable. By default what is called like a role, a sex and "
             "an age.",
-            HOW, metavar="FIELD|file", form=Form.LIST, commands="mask", page="nested-files",
+            HOW, metavar="FIELD|file", form=Shape.LIST, commands="mask", page="nested-files",
         ),
     )
     group_size_vars: int = field(
@@ -611,7 +612,7 @@ class Config:
         factory=dict, converter=values.limits, metadata=declared(
             "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
             "is better, such as linkage=5 or block_k=5; repeatable.",
-            LIMITS, "--limit", metavar="NAME=NUMBER", form=Form.TABLE, read=number, example="linkage=50", again=True,
+            LIMITS, "--limit", metavar="NAME=NUMBER", form=Shape.TABLE, read=number, example="linkage=50", again=True,
             commands="mask check tune recode", page="how-to/limits", decides="nothing", tuned=True,
         ),
     )
@@ -619,7 +620,7 @@ class Config:
         factory=dict, converter=values.failures, metadata=declared(
             "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
             "rules; repeatable. Exit code 1 only beyond that.",
-            LIMITS, metavar="RULE=N|P%", form=Form.TABLE, example="income-sum=0.5%", again=True, right=True,
+            LIMITS, metavar="RULE=N|P%", form=Shape.TABLE, example="income-sum=0.5%", again=True, right=True,
             commands="validate check", topic="judging", page="how-to/validating", decides="nothing", tuned=True,
             trust=WEAKENS,
         ),
@@ -627,7 +628,7 @@ class Config:
     allow: tuple[str, ...] = field(
         default=(), converter=values.rules, metadata=declared(
             "Let a rule be broken; repeatable.",
-            LIMITS, metavar="RULE-ID", form=Form.LIST, commands="explain mask tune recode keys", page="refusals",
+            LIMITS, metavar="RULE-ID", form=Shape.LIST, commands="explain mask tune recode keys", page="refusals",
             trust=WEAKENS,
         ),
     )
@@ -635,14 +636,14 @@ class Config:
         default=(), converter=values.rules, metadata=declared(
             "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
             "repeatable.",
-            LIMITS, metavar="RULE-ID", form=Form.LIST, commands=JUDGING, topic="judging", page="how-to/validating",
+            LIMITS, metavar="RULE-ID", form=Shape.LIST, commands=JUDGING, topic="judging", page="how-to/validating",
             decides="nothing", tuned=True, trust=WEAKENS,
         ),
     )
     allow_lost: tuple[str, ...] = field(
         default=(), converter=values.rules, metadata=declared(
             "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
-            LIMITS, metavar="RULE-ID", form=Form.LIST, commands="mask tune recode keys", topic="treating",
+            LIMITS, metavar="RULE-ID", form=Shape.LIST, commands="mask tune recode keys", topic="treating",
             page="recoding", trust=WEAKENS,
         ),
     )
@@ -797,13 +798,14 @@ class Config:
 
     @property
     def named_files(self) -> dict[str, Path]:
-        """Documents of the rules, matrices of PRAM and the register, by the names that messages have for them.
+        """Documents of the rules, tables of levels, matrices, the register, by the names that messages have for them.
 
         What recoding reads and writes is known where it is done: `masktron.jobs.treated.files_of_recoding`.
         """
         documents = {f"the document {name!r}": path for name, path in self.documents.items()}
         registered = {} if self.register is None else self.register.files
-        return {**documents, **matrix_files(self.pram), **registered}
+        tables = {f"the table of {name}": one.data for name, one in self.levels.items() if one.data is not None}
+        return {**documents, **tables, **matrix_files(self.pram), **registered}
 
     @property
     def weight(self) -> str | None:

@@ -23,7 +23,7 @@ IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", 
 """Where the help has an option."""
 
 
-class Form(Enum):
+class Shape(Enum):
     """What a setting is, in a file of settings and in Python, and so how options give it."""
 
     VALUE = "value"
@@ -107,7 +107,7 @@ class Declared:
         What stands for its value, with its form: ``FIELD=ROLE``.
     shown : str
         What the help says of the default.
-    form : Form
+    form : Shape
     read : callable
         Reads a text of the command line; of a table, that of a value. ValueError says what it must be.
     collect : callable or None
@@ -127,6 +127,8 @@ class Declared:
         Whether a name may come twice in options of a table: the last one counts.
     right : bool
         Whether the last equals sign ends the name.
+    stripped : bool
+        Whether blanks around names and values do not count, and no value is empty.
     choices : tuple of str
         All values that there are.
     least : int or None
@@ -170,7 +172,7 @@ class Declared:
     short: str = ""
     metavar: str = ""
     shown: str = ""
-    form: Form = Form.VALUE
+    form: Shape = Shape.VALUE
     read: Callable[[str], Any] = str
     collect: Callable[[str, Sequence[str]], Any] | None = None
     flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -180,6 +182,7 @@ class Declared:
     twice: str = "keep one of them"
     again: bool = False
     right: bool = False
+    stripped: bool = False
     choices: tuple[str, ...] = ()
     least: int | None = None
     why: str = ""
@@ -213,14 +216,15 @@ class Declared:
         option = self.spelled(name)
         if self.collect is not None:
             return self.collect(option, texts)
-        if self.form is Form.LIST:
+        if self.form is Shape.LIST:
             return [*texts]
         found: dict[str, Any] = {}
         for one in texts:
             key, equals, text = one.rpartition("=") if self.right else one.partition("=")
-            key, text = key.strip(), text.strip()
+            if self.stripped:
+                key, text = key.strip(), text.strip()
             try:
-                if not (equals and key and text):
+                if not (equals and key and (text or not self.stripped)):
                     raise ValueError  # noqa: TRY301 -- told below, as what cannot be read
                 value = self.read(text)
             except ValueError:

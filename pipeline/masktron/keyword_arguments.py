@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from itertools import groupby
 
-from masktron.declared import Form
+from masktron.declared import Shape
 
 _PROSE = (
     "and|are|as|below|for|gives?|has|if|in|is|it|means|(?<!aggregator )mean|names?|of|or|says?|shows?|tells?|that|to|"
@@ -52,7 +52,7 @@ def _pieces(text: str) -> list[str]:
     while (one := _OPTION.search(text, at)) is not None:
         name = one["name"]
         keyword = keywords().get(name)
-        value = one["value"] if keyword is not None and keyword[1] is not Form.SWITCH else None
+        value = one["value"] if keyword is not None and keyword[1] is not Shape.SWITCH else None
         at = one.end() if value is not None else one.end("name")
         if keyword is not None:
             found.append((name, value, one.start(), at))
@@ -76,18 +76,18 @@ def _runs(text: str, found: list[tuple[str, str | None, int, int]]) -> list[list
 
 def _argument(name: str, given: list[str | None]) -> str:
     keyword, form = keywords()[name]
-    if form is Form.SWITCH:
+    if form is Shape.SWITCH:
         return keyword
     values = [_unquoted(value) for value in given if value is not None]
     if not values:
         return f"{keyword}="
     pairs = [value.partition("=") for value in values]
-    mapping = form in (Form.TABLE, Form.LISTS) and all(equals for _, equals, _ in pairs)
-    if mapping and form is Form.TABLE:
+    mapping = form in (Shape.TABLE, Shape.LISTS) and all(equals for _, equals, _ in pairs)
+    if mapping and form is Shape.TABLE:
         return f"{keyword}={{{', '.join(f'{_text(key)}: {_value(value)}' for key, _, value in pairs)}}}"
     if mapping:
         return f"{keyword}={{{', '.join(f'{_text(key)}: {_list(value.split(","))}' for key, _, value in pairs)}}}"
-    return f"{keyword}={_value(values[-1]) if form is Form.VALUE else _list(values)}"
+    return f"{keyword}={_value(values[-1]) if form is Shape.VALUE else _list(values)}"
 
 
 def _unquoted(value: str) -> str:
@@ -112,8 +112,8 @@ def _text(text: str) -> str:
 
 
 @cache
-def keywords() -> Mapping[str, tuple[str, Form]]:
+def keywords() -> Mapping[str, tuple[str, Shape]]:
     """Return the keyword of each option, without its dashes, and the form in which it takes values."""
     # commands stand above whoever words a result, and say what they take
-    found: Mapping[str, tuple[str, Form]] = import_module("masktron.commands.offered").keywords()
+    found: Mapping[str, tuple[str, Shape]] = import_module("masktron.commands.offered").keywords()
     return found

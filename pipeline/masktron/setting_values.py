@@ -250,7 +250,7 @@ def _codes(values: Any) -> list[str]:
 def missing(given: Mapping[str, Codes] | Collection[str | int]) -> dict[str, frozenset[str]]:
     """Read codes for missing values, of each field or of all."""
     several = (list, tuple, set, frozenset)
-    table = {ALL_FIELDS: given} if isinstance(given, several) else given
+    table: Any = {ALL_FIELDS: given} if isinstance(given, several) else given
     what = f" must be a list of codes, or a table (in Python a dict) of codes for each field, not {given!r}"
     require(isinstance(table, Mapping), what)
     return {

@@ -17,14 +17,14 @@ from rich.console import RenderableType
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
-from masktron import cli
+from masktron.commands import COMMANDS as LISTED
 from masktron.partitions.kdcut import Cut
 from masktron.report.rendering import render, tables_of
 from masktron.report.text import number
 from masktron.results import CutResult
 from schema_files import conforms
 
-COMMANDS = sorted({command.__name__ for command, _ in cli.COMMANDS} - {"report", "web", "completion"})
+COMMANDS = sorted(LISTED.keys() - {"report", "web", "completion"})
 IDS = ["a-rather-long-rule-name", "short"]
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
 
@@ -50,18 +50,6 @@ def test_every_command_has_help_with_an_example_and_json(command: str, run: Runn
     assert outcome.code == 0
     assert "Example: masktron " + command in outcome.out
     assert "--json" in outcome.out
-
-
-def test_a_command_takes_alone_what_it_takes_among_all() -> None:
-    among_all = cli._read_by("")
-    assert [*among_all.commands] == [command.__name__ for command, _ in cli.COMMANDS]
-    for name in ("mask", "rules"):
-        alone = cli._read_by(name)
-        assert [*alone.commands] == [name]
-        assert [one.opts for one in alone.params] == [one.opts for one in among_all.params]
-        assert [one.opts for one in alone.commands[name].params] == [
-            one.opts for one in among_all.commands[name].params
-        ]
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +218,7 @@ def test_outputs_are_checked_before_anything_runs(
     assert "the file of --json" in run("validate", data, "-r", rules, "--json", same, "--svrl", same).err
     for options, says in (
         (("--out", part), "would overwrite a rulebook"),
-        (("--out", hard), "would overwrite the original"),
+        (("--out", hard), "would overwrite the data"),
         (("--out", tmp_path / "o.xml", "--json", tmp_path / "o.manifest.json"), "the file of --manifest"),
         (("--out", tmp_path / "o.xml", "--manifest", toml, "--config", toml), "would overwrite the settings"),
         (("--out", "-"), "needs a file"),

@@ -205,7 +205,7 @@ def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["x=y"], "there is no column 'x' to rename"),
         (["TO=b"], "two columns would be named 'b'"),
         (["TO=c", "b=c"], "two columns would be named 'c'"),
-        (["TO=c", "TO=d"], "gives 'TO' two names"),
+        (["TO=c", "TO=d"], "gives 'TO' twice"),
         (["annual income=c", "annual_x0020_income=d"], "renamed twice"),
         (["TO"], "'TO' is not of the form OLD=NEW"),
     ):

@@ -191,7 +191,11 @@ def test_documents_are_given_once_and_used(tmp_path: Path, codes: Path, run: Run
     (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "half.xml").write_text("<a><b></a>")
     for code, words, says in (
-        (2, ("-r", rules, "--document", f"nace.xml={codes}", "--document", f"nace.xml={codes}"), "given twice"),
+        (
+            2,
+            ("-r", rules, "--document", f"nace.xml={codes}", "--document", f"nace.xml={codes}"),
+            "gives 'nace.xml' twice",
+        ),
         (2, ("-r", rules, "--document", f"nase.xml={codes}"), "did you mean nace.xml?"),
         (2, ("-r", plain, "--document", f"nace.xml={codes}"), "the rules read no document"),
         (2, ("-r", rules, "--document", "nace.xml"), "is not of the form NAME=FILE"),
@@ -223,7 +227,7 @@ def test_settings_give_documents_from_their_folder(tmp_path: Path, codes: Path, 
     assert run("explain", rules, "--data", data, "--config", settings).code == 0
     settings.write_text("documents = 5\n")
     assert "documents must be a table" in run("validate", data, "-r", rules, "--config", settings).err
-    with pytest.raises(UsageError, match=r"documents.nace.xml must be a path"):
+    with pytest.raises(UsageError, match=r"documents.nace.xml must be the name of a file"):
         masktron.validate(data, rules, documents={"nace.xml": 5})  # type: ignore[dict-item]
 
 

@@ -163,8 +163,7 @@ def test_commands_give_a_sign_of_life_before_they_load_anything_heavy() -> None:
     code = f"""
 import sys
 from contextlib import contextmanager
-from masktron import cli
-from masktron.commands import running
+from masktron.commands import line, running
 
 @contextmanager
 def first():
@@ -176,7 +175,7 @@ running.progress_shown = first
 for command in {COMMANDS!r}:
     sys.argv = ["masktron", *command]
     try:
-        cli.main()
+        line.main()
     except SystemExit:
         pass
 """

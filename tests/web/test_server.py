@@ -202,8 +202,8 @@ def test_two_servers_do_not_share_a_port(server: Served, tmp_path: Path, run: Ru
     ("arguments", "what"),
     [
         (("--behind-proxy",), "go together"),
-        (("--port", "70000"), "--port must be"),
-        (("--max-upload", "0"), "--max-upload must be"),
+        (("--port", "70000"), "port must be"),
+        (("--max-upload", "0"), "max_upload must be"),
     ],
 )
 def test_bad_options_are_refused(tmp_path: Path, run: Runner, arguments: tuple[str, ...], what: str) -> None:

@@ -166,7 +166,7 @@ def test_rules_are_spelled_in_many_ways(pairs: list[Pair]) -> None:
 
 
 def test_a_dump_can_be_masked_from_the_command_line(tmp_path: Path) -> None:
-    from masktron.config import load_config
+    from masktron.settings_file import load_config
 
     pair = next(pair for pair in map(generate, range(100)) if pair.settings["missing"] and pair.settings["roles"])
     pair.write(tmp_path)

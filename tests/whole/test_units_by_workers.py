@@ -27,7 +27,7 @@ def settings_of(name: str) -> Config:
 @pytest.mark.parametrize("name", ["household", "business"])
 def test_the_samples_have_the_same_bytes_from_all(name: str, method: str, tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
-    config = replace(settings_of(name), method=method, unit_records=400)
+    config = attrs.evolve(settings_of(name), method=method, unit_records=400)
     found: set[bytes] = set()
     data, rules = SAMPLES / f"{name}.xml", RULES / f"{name}.sch"
     for executor, workers in WORKERS:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from masktron.commands.base import Plain
 
 PROGRAM = "masktron"
+ASKED = "_MASKTRON_COMPLETE"
+"""Variable of the environment by which a shell asks what may stand next."""
 SUMMARY = "Mask survey microdata so that every Schematron edit rule still holds."
 
 

@@ -23,7 +23,7 @@ from masktron.commands.base import (
     typed_place,
 )
 from masktron.commands.check import OnRelease
-from masktron.declared import HOW, IN, Form, WrongValue, checked, declared, with_commas
+from masktron.declared import HOW, IN, Shape, WrongValue, checked, declared, with_commas
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import File, text
 
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from masktron.results import AssessResult
 
 
-def _places(given: File | Sequence[File]) -> list[Path]:
+def _places(given: File | Sequence[File] | None) -> list[Path]:
+    if given is None:
+        return []
     return [place(one) for one in ([given] if isinstance(given, str | PathLike) else given)]
 
 
-def _paths(given: File | Sequence[File]) -> list[Path]:
+def _paths(given: File | Sequence[File] | None) -> list[Path]:
+    if given is None:
+        return []
     return [path(one) for one in ([given] if isinstance(given, str | PathLike) else given)]
 
 
@@ -115,7 +119,7 @@ class Assess(OnRelease):
         converter=_places,
         metadata=declared(
             "An earlier release of the same respondents: how many values it and this one give away; repeatable.",
-            IN, metavar="EARLIER.xml", form=Form.LIST, read=typed_place, reads="the earlier release",
+            IN, metavar="EARLIER.xml", form=Shape.LIST, read=typed_place, reads="the earlier release",
         ),
     )  # fmt: skip
     against_original: Sequence[Path] = field(
@@ -124,7 +128,7 @@ class Assess(OnRelease):
         converter=_places,
         metadata=declared(
             "What the earlier release was made of; one for each, in the same order.",
-            IN, metavar="DATA.xml", form=Form.LIST, read=typed_place, shown="the same original",
+            IN, metavar="DATA.xml", form=Shape.LIST, read=typed_place, shown="the same original",
             reads="the original of the earlier release",
         ),
     )  # fmt: skip
@@ -134,7 +138,7 @@ class Assess(OnRelease):
         converter=_paths,
         metadata=declared(
             "The manifest of the earlier release; one for each, in the same order.",
-            IN, metavar="FILE", form=Form.LIST, shown="the one beside it",
+            IN, metavar="FILE", form=Shape.LIST, shown="the one beside it",
             reads="the manifest of the earlier release",
         ),
     )  # fmt: skip

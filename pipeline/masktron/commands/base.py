@@ -7,7 +7,7 @@ what it shows. `masktron.commands.line` runs commands for it, `masktron.commands
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from os import PathLike
@@ -21,7 +21,7 @@ from attrs.converters import optional
 from masktron.addresses import AddressPath, address_in, hidden, is_address, path_of
 from masktron.commands import running
 from masktron.config import Config
-from masktron.declared import IN, LIMITS, OUTPUT, Form, WrongValue, checked, declared
+from masktron.declared import IN, LIMITS, OUTPUT, Shape, WrongValue, checked, declared
 from masktron.errors import Exit, UsageError
 from masktron.level_settings import tables_given
 from masktron.progress import Progress
@@ -290,7 +290,7 @@ class VerboseLine(JsonLine):
     verbose: bool = field(
         default=False,
         metadata=declared(
-            "Print all tables and notes; by default what fits a screen.", OUTPUT, short="-v", form=Form.SWITCH
+            "Print all tables and notes; by default what fits a screen.", OUTPUT, short="-v", form=Shape.SWITCH
         ),
     )
 
@@ -343,8 +343,8 @@ class Command(Config, Plain):
     hides: ClassVar[tuple[str, ...]] = ()
 
     config: Config | None = field(default=None)
-    given: frozenset[str] = field(default=frozenset(), init=False)
-    """Settings that options or keywords gave."""
+    given: Mapping[str, Any] = field(factory=dict, init=False)
+    """What options or keywords gave of settings."""
     file: tuple[Path | None, bool] = field(default=(None, False), init=False)
     """The file of settings, and whether the user named it."""
 
@@ -353,9 +353,9 @@ class Command(Config, Plain):
         """The settings alone."""
         return Config(**{one.name: getattr(self, one.name) for one in attrs.fields(Config)})
 
-    def came_from(self, given: Iterable[str], file: tuple[Path | None, bool] = (None, False)) -> Self:
+    def came_from(self, given: Mapping[str, Any], file: tuple[Path | None, bool] = (None, False)) -> Self:
         """Say what the settings came from; return the command."""
-        object.__setattr__(self, "given", frozenset(given))
+        object.__setattr__(self, "given", given)
         object.__setattr__(self, "file", file)
         return self
 
@@ -370,13 +370,13 @@ class Command(Config, Plain):
             raise UsageError(f"a data frame has no format {self.format!r}", hint="leave it out")
 
 
-def data_argument(reads: str = "the data") -> Any:
+def data_argument() -> Any:
     """Declare the argument that names a file of microdata."""
     return declared(
         "Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or postgresql://USER@HOST/DB?table=NAME.",
         metavar="DATA",
         read=typed_place,
-        reads=reads,
+        reads="the data",
     )
 
 
@@ -400,7 +400,9 @@ class Replaces(Command):
         default=False,
         converter=switch,
         metadata=declared(
-            "Let the output replace a table of its name in a database; a file is always.", OUTPUT, form=Form.SWITCH
+            "Let the output replace a table of its name in a database; a file is always.",
+            OUTPUT,
+            form=Shape.SWITCH,
         ),
     )
 
@@ -427,7 +429,7 @@ class Judges(Command):
         default=False,
         converter=switch,
         metadata=declared(
-            "Take a file without records as valid.", LIMITS, form=Form.SWITCH, page="how-to/validating"
+            "Take a file without records as valid.", LIMITS, form=Shape.SWITCH, page="how-to/validating"
         ),
     )
 
@@ -452,7 +454,7 @@ def tables_option(help: str, option: str, reads: str) -> Any:  # noqa: A002 -- w
         IN,
         option,
         metavar="LEVEL=FILE",
-        form=Form.TABLE,
+        form=Shape.TABLE,
         collect=tables_given,
         page="nested-files",
         reads=reads,

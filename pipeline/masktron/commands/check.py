@@ -26,7 +26,7 @@ from masktron.commands.base import (
     tables_option,
     typed_place,
 )
-from masktron.declared import IN, Form, checked, declared
+from masktron.declared import IN, Shape, checked, declared
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import switch
 
@@ -79,7 +79,7 @@ class OnRelease(Command):
         kw_only=True,
         converter=switch,
         metadata=declared(
-            "Without a manifest: the masked records are in the order of the original.", IN, form=Form.SWITCH,
+            "Without a manifest: the masked records are in the order of the original.", IN, form=Shape.SWITCH,
             page="how-to/assessing",
         ),
     )  # fmt: skip
@@ -114,8 +114,8 @@ class Check(OnRelease, Judges):
 
         require_files(self.manifest, self.masked, self.original)
         self.require_no_format(self.masked, self.original)
-        require_inputs(self.limits if "limits" in self.given else {}, self.original, self.manifest)
-        said = self.given & {"format", "format_options"}
+        require_inputs(self.given.get("limits", {}), self.original, self.manifest)
+        said = self.given.keys() & {"format", "format_options"}
         return run_check(
             self.masked,
             self.rules,

@@ -10,7 +10,7 @@ import attrs
 from attrs import field
 
 from masktron.commands.base import Plain, path
-from masktron.declared import HOW, IN, Form, checked, declared, number
+from masktron.declared import HOW, IN, Shape, checked, declared, number
 from masktron.progress import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ class Combine(Plain):
         default=False,
         kw_only=True,
         metadata=declared(
-            "Every field was drawn; leave it out where some stayed as they were.", IN, form=Form.SWITCH
+            "Every field was drawn; leave it out where some stayed as they were.", IN, form=Shape.SWITCH
         ),
     )
     population: bool = field(
         default=False,
         kw_only=True,
-        metadata=declared("Each release is a sample from a synthetic population of its own.", IN, form=Form.SWITCH),
+        metadata=declared("Each release is a sample from a synthetic population of its own.", IN, form=Shape.SWITCH),
     )
     level: float = field(
         default=0.95,

@@ -7,15 +7,13 @@ import click
 from attrs import field
 from click.shell_completion import get_completion_class
 
-from masktron.commands import PROGRAM
+from masktron.commands import ASKED, PROGRAM
 from masktron.commands.base import Line, Plain
 from masktron.declared import checked, declared
 from masktron.errors import UsageError
 from masktron.progress import Progress, no_progress
 
 SHELLS = ("bash", "zsh", "fish")
-ASKED = "_MASKTRON_COMPLETE"
-"""Variable of the environment by which a shell asks what may stand next."""
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)

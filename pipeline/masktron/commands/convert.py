@@ -12,12 +12,18 @@ from attrs.converters import optional
 
 from masktron.commands.base import OnData, Replaces, mapping, out_option, place
 from masktron.config import ReadOptions
-from masktron.declared import HOW, Form, checked, declared
+from masktron.declared import HOW, Shape, checked, declared
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import format_options, text
 
 if TYPE_CHECKING:
     from masktron.results import ConvertResult
+
+
+def _named(text: str) -> str:
+    if not text:
+        raise ValueError("it must be a name")
+    return text
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
@@ -48,7 +54,8 @@ class Convert(OnData, Replaces):
         converter=mapping,
         metadata=declared(
             "Give a column another name, where the format of --out does not allow this one; repeatable.",
-            HOW, metavar="OLD=NEW", form=Form.TABLE, example="'annual income=INCOME'", right=True, page="formats",
+            HOW, metavar="OLD=NEW", form=Shape.TABLE, example="'annual income=INCOME'", right=True,
+            read=_named, page="formats",
         ),
     )  # fmt: skip
     to: str | None = field(
@@ -62,7 +69,7 @@ class Convert(OnData, Replaces):
         kw_only=True,
         converter=format_options,
         metadata=declared(
-            "How --out is to be written; repeatable.", HOW, "--to-option", metavar="NAME=VALUE", form=Form.TABLE,
+            "How --out is to be written; repeatable.", HOW, "--to-option", metavar="NAME=VALUE", form=Shape.TABLE,
             example="'delimiter=;'", page="formats",
         ),
     )  # fmt: skip

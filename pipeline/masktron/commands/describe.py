@@ -8,7 +8,7 @@ import attrs
 from attrs import field
 
 from masktron.commands.base import OnData
-from masktron.declared import OUTPUT, Form, checked, declared, integer
+from masktron.declared import OUTPUT, Shape, checked, declared, integer
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import integer as whole
 from masktron.setting_values import switch
@@ -47,7 +47,10 @@ class Describe(OnData):
         default=False,
         converter=switch,
         metadata=declared(
-            "Counts only: no record and no value in any output.", OUTPUT, form=Form.SWITCH, page="how-to/validating"
+            "Counts only: no record and no value in any output.",
+            OUTPUT,
+            form=Shape.SWITCH,
+            page="how-to/validating",
         ),
     )
 

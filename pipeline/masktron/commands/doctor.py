@@ -8,7 +8,7 @@ import attrs
 from attrs import field
 
 from masktron.commands.base import JsonLine, Line, Plain
-from masktron.declared import HOW, Form, checked, declared
+from masktron.declared import HOW, Shape, checked, declared
 from masktron.errors import Exit, InstallationError
 from masktron.progress import Progress, no_progress
 
@@ -34,7 +34,7 @@ class Doctor(Plain):
 
     warm: bool = field(
         default=False,
-        metadata=declared("Compile now what runs would have to compile; once per machine.", HOW, form=Form.SWITCH),
+        metadata=declared("Compile now what runs would have to compile; once per machine.", HOW, form=Shape.SWITCH),
     )
 
     def run(self, progress: Progress = no_progress) -> DoctorResult:

@@ -7,6 +7,7 @@ so that help is there at once.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -15,16 +16,17 @@ from typing import Any, NoReturn, override
 
 import attrs
 import click
+from click.shell_completion import shell_complete
 from rich.console import Console
 
-from masktron.commands import COMMANDS, PROGRAM, Listed, running
+from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed, running
 from masktron.commands.base import Command, Plain, without_passwords
 from masktron.commands.help_pages import page_of_error, page_of_usage
 from masktron.commands.help_text import print_help
 from masktron.commands.offered import Offered, offered, own_fields
 from masktron.commands.told_errors import tell_error, tell_fault, tell_other, tell_usage
 from masktron.config import Config
-from masktron.declared import Form, declared_in
+from masktron.declared import Shape, declared_in
 from masktron.errors import Exit, MasktronError, UsageError
 from masktron.memory import lacks_memory
 from masktron.processes import rules_within
@@ -37,8 +39,6 @@ _BY_SIGNAL = 128
 """Exit codes from here on say which signal ended the run."""
 _SIGPIPE = 13
 """Of a system that has it; `signal` of Python on Windows does not."""
-BEGUN = "masktron.begun"
-"""Where click keeps when the process began."""
 
 
 class _Reader(click.ParamType[Any]):
@@ -116,7 +116,7 @@ APP = Commands(
 
 def _parameter(one: Offered) -> click.Parameter:
     """Return what click parses."""
-    reader = click.STRING if one.said.form in (Form.TABLE, Form.LISTS) or one.part else _Reader(one)
+    reader = click.STRING if one.said.form in (Shape.TABLE, Shape.LISTS) or one.part else _Reader(one)
     if not one.spellings:
         return click.Argument([one.key], type=reader, required=one.required, metavar=one.metavar)
     if one.switch:
@@ -147,8 +147,8 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
     written = {
         one.spelled(name): value
         for name, one, value in (
-            *((name, one, getattr(line, name)) for name, one in declared_in(type(line)).items()),
             *((name, one, own.get(name)) for name, one in said.items()),
+            *((name, one, getattr(line, name)) for name, one in declared_in(type(line)).items()),
         )
         if one.writes
     }
@@ -193,7 +193,8 @@ def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, 
         table = found.setdefault(one.owner, {})
         if one.value:
             if one.name in table:
-                raise UsageError(f"{one.spellings[0]} and another order are both given", hint="keep one of them")
+                both = " and ".join(option for option, _ in one.said.flags.values())
+                raise UsageError(f"{both} are both given", hint="keep one of them")
             table[one.name] = one.value
         elif one.part:
             table[one.name] = {**table.get(one.name, {}), one.part: value}
@@ -249,10 +250,22 @@ def main(begun: float | None = None) -> None:
         _run(begun)
 
 
-def _run(begun: float | None) -> None:
+def _invoke(begun: float | None) -> None:
+    """Run what the arguments say; as `SystemExit`, it says with which exit code."""
     try:
-        with without_passwords(sys.argv[1:]) as arguments:
-            sys.exit(APP.main(arguments, PROGRAM, standalone_mode=False, obj=begun))
+        with without_passwords(sys.argv[1:]) as given, APP.make_context(PROGRAM, given, obj=begun) as context:
+            APP.invoke(context)
+    except click.exceptions.Exit as ended:  # of --help and --version
+        sys.exit(ended.exit_code)
+
+
+def _run(begun: float | None) -> None:
+    if asked := os.environ.get(ASKED):
+        sys.exit(shell_complete(APP, {}, PROGRAM, ASKED, asked))
+    try:
+        _invoke(begun)
+    except click.exceptions.NoArgsIsHelpError:
+        sys.exit(Exit.USAGE)
     except click.UsageError as error:
         said = error.format_message()
         path = " ".join([PROGRAM, *[one for one in sys.argv[1:2] if one in COMMANDS]])

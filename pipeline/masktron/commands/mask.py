@@ -26,7 +26,7 @@ from masktron.commands.base import (
 )
 from masktron.commands.release_pages import ReleasePages, pages_of_release
 from masktron.config import Config, Role
-from masktron.declared import HOW, OUTPUT, Form, checked, declared
+from masktron.declared import HOW, OUTPUT, Shape, checked, declared
 from masktron.errors import Exit, UsageError
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import switch
@@ -49,7 +49,7 @@ class ReleaseLine(VerbosePageLine):
         metadata=declared(
             "Print three values of each masked field before and after masking: CONFIDENTIAL.",
             OUTPUT,
-            form=Form.SWITCH,
+            form=Shape.SWITCH,
         ),
     )
     html_public: Path | None = field(default=None, metadata=public_page_option())
@@ -184,7 +184,7 @@ class Mask(UnderRules, Releases):
         converter=optional(path),
         metadata=declared(
             "The rules as the recoding leaves them, where it changes some; by default x.rules.sch beside x.xml.",
-            OUTPUT, metavar="FILE", page="recoding",
+            OUTPUT, metavar="FILE", read=Path, page="recoding",
         ),
     )  # fmt: skip
     resume: bool = field(
@@ -193,7 +193,7 @@ class Mask(UnderRules, Releases):
         converter=switch,
         metadata=declared(
             "Go on from the units that a run which was ended has finished, if nothing has changed.",
-            HOW, form=Form.SWITCH, page="large-files",
+            HOW, form=Shape.SWITCH, page="large-files",
         ),
     )  # fmt: skip
 

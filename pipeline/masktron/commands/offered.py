@@ -11,7 +11,7 @@ import attrs
 from masktron.commands import COMMANDS
 from masktron.commands.base import Command, Plain
 from masktron.config import Config
-from masktron.declared import IN, PANELS, Declared, Form, declared_in
+from masktron.declared import IN, PANELS, Declared, Shape, declared_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class Offered:
     @property
     def switch(self) -> bool:
         """Whether it takes no value."""
-        return bool(self.value) or self.said.form is Form.SWITCH
+        return bool(self.value) or self.said.form is Shape.SWITCH
 
     @property
     def several(self) -> bool:
         """Whether it may be given again."""
-        return self.said.form in (Form.LIST, Form.TABLE, Form.LISTS) and not self.part
+        return self.said.form in (Shape.LIST, Shape.TABLE, Shape.LISTS) and not self.part
 
     @property
     def panel(self) -> str:
@@ -94,9 +94,9 @@ def settings_of(kind: type[Plain]) -> dict[str, Declared]:
     }
 
 
-def keywords() -> dict[str, tuple[str, Form]]:
+def keywords() -> dict[str, tuple[str, Shape]]:
     """Return the keyword of each option that a function takes, without its dashes, and the form of its values."""
-    found: dict[str, tuple[str, Form]] = {}
+    found: dict[str, tuple[str, Shape]] = {}
     for one in (one for listed in COMMANDS.values() if listed.in_python for one in offered(listed.kind)):
         name, form = one.name, one.said.form
         if one.owner in ("line", "file") or one.part or one.name == "levels":
@@ -104,10 +104,10 @@ def keywords() -> dict[str, tuple[str, Form]]:
         if one.owner not in ("own", "setting"):
             name = f'{one.owner}["{"class" if name == "class_fields" else name}"]'
         if name == "swap":
-            name, form = 'swap["regions"]', Form.LIST
-        said = f'{name}="{one.value}"' if one.value else f"{name}=True" if form is Form.SWITCH else name
+            name, form = 'swap["regions"]', Shape.LIST
+        said = f'{name}="{one.value}"' if one.value else f"{name}=True" if form is Shape.SWITCH else name
         for spelling in one.spellings:
-            found.setdefault(spelling.removeprefix("--"), (said, Form.SWITCH if one.value else form))
+            found.setdefault(spelling.removeprefix("--"), (said, Shape.SWITCH if one.value else form))
     return found
 
 

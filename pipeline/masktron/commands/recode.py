@@ -11,7 +11,7 @@ from attrs import field
 from attrs.converters import optional
 
 from masktron.commands.base import UnderRules, files, mapping, path
-from masktron.declared import HOW, IN, LIMITS, OUTPUT, Form, checked, declared, integer, number
+from masktron.declared import HOW, IN, LIMITS, OUTPUT, Shape, checked, declared, integer, number
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import switch
 
@@ -47,7 +47,8 @@ class Recode(UnderRules):
         converter=files,
         metadata=declared(
             "The hierarchy of a key: CSV with a value and its labels in each row, as ARX has it; repeatable.",
-            IN, "--hierarchy", metavar="FIELD=FILE", form=Form.TABLE, example="AGE=age.csv", page="recoding",
+            IN, "--hierarchy", metavar="FIELD=FILE", form=Shape.TABLE, example="AGE=age.csv", stripped=True,
+            page="recoding",
             reads="the hierarchy",
         ),
     )  # fmt: skip
@@ -71,7 +72,8 @@ class Recode(UnderRules):
         converter=mapping,
         metadata=declared(
             "How much a loss in a key counts beside others; 1 by default; repeatable.",
-            HOW, metavar="FIELD=NUMBER", form=Form.TABLE, read=number, example="AGE=2", page="recoding",
+            HOW, metavar="FIELD=NUMBER", form=Shape.TABLE, read=number, example="AGE=2", stripped=True,
+            page="recoding",
         ),
     )  # fmt: skip
     diversity: Mapping[str, int] = field(
@@ -80,14 +82,15 @@ class Recode(UnderRules):
         converter=mapping,
         metadata=declared(
             "Different values of a masked field beside each combination, at least; repeatable.",
-            LIMITS, metavar="FIELD=L", form=Form.TABLE, read=integer, example="INCOME=2", page="suppression",
+            LIMITS, metavar="FIELD=L", form=Shape.TABLE, read=integer, example="INCOME=2", stripped=True,
+            page="suppression",
         ),
     )  # fmt: skip
     header: bool = field(
         default=False,
         kw_only=True,
         converter=switch,
-        metadata=declared("The first row of the hierarchies has names.", IN, form=Form.SWITCH, page="recoding"),
+        metadata=declared("The first row of the hierarchies has names.", IN, form=Shape.SWITCH, page="recoding"),
     )
     write: Path | None = field(
         default=None,

@@ -27,7 +27,7 @@ from masktron.commands.mask import ReleaseLine, written_manifest
 from masktron.commands.offered import offered
 from masktron.commands.release_pages import ReleasePages
 from masktron.config import Config
-from masktron.declared import HOW, OUTPUT, Form, WrongValue, checked, declared
+from masktron.declared import HOW, OUTPUT, Shape, WrongValue, checked, declared
 from masktron.errors import MasktronError, UsageError
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import switch
@@ -135,7 +135,7 @@ class Rerun(Releases):
             reads="the manifest of the last run",
         ),
     )
-    data: Path = field(converter=place, metadata=data_argument("the original"))
+    data: Path = field(converter=place, metadata=data_argument())
     out: Path = field(converter=place, metadata=out_option("The masked file, or table."))
     rules: Path | None = field(
         default=None,
@@ -158,7 +158,7 @@ class Rerun(Releases):
         converter=_kinds,
         metadata=declared(
             "Go on in spite of changes of this kind, such as new-field or other-rule; repeatable.",
-            HOW, metavar="KIND", form=Form.LIST, page="repeating",
+            HOW, metavar="KIND", form=Shape.LIST, page="repeating",
         ),
     )  # fmt: skip
     tables: Mapping[str, Path] = field(
@@ -176,7 +176,10 @@ class Rerun(Releases):
         kw_only=True,
         converter=switch,
         metadata=declared(
-            "Say what has changed and what would happen; write nothing.", HOW, form=Form.SWITCH, page="repeating"
+            "Say what has changed and what would happen; write nothing.",
+            HOW,
+            form=Shape.SWITCH,
+            page="repeating",
         ),
     )
 

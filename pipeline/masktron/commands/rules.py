@@ -13,7 +13,7 @@ from attrs import field
 from masktron.commands import running
 from masktron.commands.base import JsonLine, Line, Plain
 from masktron.config import Config
-from masktron.declared import HOW, OUTPUT, Form, checked, declared, with_commas
+from masktron.declared import HOW, OUTPUT, Shape, checked, declared, with_commas
 from masktron.errors import UsageError
 from masktron.progress import Progress, no_progress
 
@@ -62,7 +62,9 @@ class Rules(Plain):
     add: bool = field(
         default=False,
         metadata=declared(
-            "Add a rule of --context, --test and --message, and --id; in a new file, too.", HOW, form=Form.SWITCH
+            "Add a rule of --context, --test and --message, and --id; in a new file, too.",
+            HOW,
+            form=Shape.SWITCH,
         ),
     )
     suggested: Path | None = field(
@@ -86,12 +88,12 @@ class Rules(Plain):
     )
     soft: bool | None = field(
         default=None,
-        metadata=declared('Whether a failure is only told: role="warning".', HOW, form=Form.SWITCH, off="--hard"),
+        metadata=declared('Whether a failure is only told: role="warning".', HOW, form=Shape.SWITCH, off="--hard"),
     )
     accept: list[str] = field(
         factory=list,
         metadata=declared(
-            "Proposals to add; repeatable.", HOW, metavar="1,3,ID", form=Form.LIST, collect=with_commas
+            "Proposals to add; repeatable.", HOW, metavar="1,3,ID", form=Shape.LIST, collect=with_commas
         ),
     )
     out: Path | None = field(

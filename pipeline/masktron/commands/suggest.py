@@ -11,7 +11,7 @@ from attrs import field
 from attrs.converters import optional
 
 from masktron.commands.base import OnData, path
-from masktron.declared import OUTPUT, Form, WrongValue, checked, declared, with_commas
+from masktron.declared import OUTPUT, Shape, WrongValue, checked, declared, with_commas
 from masktron.progress import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Suggest(OnData):
         metadata=declared(
             "Proposals to write, by number or id; all leaves out those that follow from others; repeatable. Without "
             "it nothing is written.",
-            OUTPUT, metavar="all|1,3,5-8|ID", form=Form.LIST, collect=with_commas,
+            OUTPUT, metavar="all|1,3,5-8|ID", form=Shape.LIST, collect=with_commas,
         ),
     )  # fmt: skip
 

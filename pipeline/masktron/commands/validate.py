@@ -19,7 +19,7 @@ from masktron.commands.base import (
     report_option,
     source,
 )
-from masktron.declared import OUTPUT, Form, WrongValue, checked, declared
+from masktron.declared import OUTPUT, Shape, WrongValue, checked, declared
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
 from masktron.setting_values import switch, text
@@ -124,7 +124,7 @@ class Validate(UnderRules, Judges):
         default=False,
         converter=switch,
         metadata=declared(
-            "Counts only: no value, id or place of a record in any output.", OUTPUT, form=Form.SWITCH,
+            "Counts only: no value, id or place of a record in any output.", OUTPUT, form=Shape.SWITCH,
             page="how-to/validating",
         ),
     )  # fmt: skip

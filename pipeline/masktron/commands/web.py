@@ -12,7 +12,7 @@ import click
 from attrs import field
 
 from masktron.commands.base import Line, Plain
-from masktron.declared import HOW, LIMITS, Form, WrongValue, checked, declared, integer
+from masktron.declared import HOW, LIMITS, Shape, WrongValue, checked, declared, integer
 from masktron.errors import UsageError
 from masktron.extras import installing
 from masktron.progress import Progress, no_progress
@@ -43,7 +43,9 @@ class Web(Plain):
     no_browser: bool = field(
         default=False,
         metadata=declared(
-            "Only print the address. It opens one browser; run this again for the next one.", HOW, form=Form.SWITCH
+            "Only print the address. It opens one browser; run this again for the next one.",
+            HOW,
+            form=Shape.SWITCH,
         ),
     )
     projects: Path | None = field(
@@ -54,7 +56,7 @@ class Web(Plain):
     )
     behind_proxy: bool = field(
         default=False,
-        metadata=declared("Answer a reverse proxy of the office, which sees to TLS.", HOW, form=Form.SWITCH),
+        metadata=declared("Answer a reverse proxy of the office, which sees to TLS.", HOW, form=Shape.SWITCH),
     )
     proxy_header: str | None = field(
         default=None,
@@ -75,7 +77,7 @@ class Web(Plain):
         converter=tuple,
         metadata=declared(
             "A name by which browsers ask for it, as NAME:443 where the port is another one; repeatable.",
-            HOW, metavar="NAME", form=Form.LIST, variable="MASKTRON_HOST_NAMES",
+            HOW, metavar="NAME", form=Shape.LIST, variable="MASKTRON_HOST_NAMES",
         ),
     )  # fmt: skip
     jobs: int = field(default=1, metadata=declared("Runs at the same time.", LIMITS, metavar="N", read=integer))

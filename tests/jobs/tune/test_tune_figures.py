@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +50,11 @@ def bench_of(data: Path, rules: Path, config: Config, names: Sequence[str] = ("l
 )
 def test_figures_are_those_of_mask_and_assess(tmp_path: Path, suffix: str, recipe: TuneRecipe) -> None:
     data, rules = write_pair(tmp_path, 70, suffix=suffix, category=True)
-    config = replace(CONFIG, quasi_identifiers=("A", "G"))
+    config = attrs.evolve(CONFIG, quasi_identifiers=("A", "G"))
     found = bench_of(data, rules, config, NAMES).outcome(Attempt(0, recipe, 1, whole=True), no_progress)
     out, manifest = tmp_path / f"masked{suffix}", tmp_path / "manifest.json"
     masked = run_mask(
-        data, rules, out, config=replace(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
+        data, rules, out, config=attrs.evolve(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
     )
     assessed = run_assess(out, data, manifest=manifest, measures=NAMES)
     assert found.refused == ""

@@ -12,7 +12,17 @@ from attrs import field
 from attrs.converters import optional
 
 from masktron.config import Config, Grouping
-from masktron.declared import HOW, Form, Trust, WrongValue, checked, declared, declared_in, integer, with_commas
+from masktron.declared import (
+    HOW,
+    Shape,
+    Trust,
+    WrongValue,
+    checked,
+    declared,
+    declared_in,
+    integer,
+    with_commas,
+)
 from masktron.errors import UsageError, did_you_mean
 from masktron.figures import NAMES, Group, figure_of
 from masktron.jobs.tune.axes import Ways, pram_ways, recode_ways, swap_rates
@@ -53,9 +63,12 @@ def _names(given: _Names) -> tuple[str, ...]:
 
 
 def _methods(given: _Names) -> tuple[str, ...]:
-    from masktron.methods import method_named  # noqa: PLC0415 -- loads all methods
+    found = _names(given)
+    if found:
+        from masktron.methods import method_named  # noqa: PLC0415 -- loads all methods
 
-    return tuple(method_named(name).name for name in _names(given))
+        return tuple(method_named(name).name for name in found)
+    return ()
 
 
 def _groupings(given: _Names) -> tuple[Grouping, ...]:
@@ -67,11 +80,13 @@ def _groupings(given: _Names) -> tuple[Grouping, ...]:
 
 
 def _aggregators(given: _Names) -> tuple[str, ...]:
-    from masktron.aggregators import ALL  # noqa: PLC0415 -- loads all aggregators
+    found = _names(given)
+    if found:
+        from masktron.aggregators import ALL  # noqa: PLC0415 -- loads all aggregators
 
-    for name in _names(given):
-        _known("aggregator", name, [one.name for one in ALL])
-    return _names(given)
+        for name in found:
+            _known("aggregator", name, [one.name for one in ALL])
+    return found
 
 
 def _sizes(given: _Sizes) -> tuple[int, ...]:
@@ -87,13 +102,15 @@ def _sizes(given: _Sizes) -> tuple[int, ...]:
 
 
 def _grid(given: Any) -> dict[str, dict[str, tuple[Param, ...]]]:
-    from masktron.methods import method_named  # noqa: PLC0415 -- loads all methods
-
     require(
         isinstance(given, Mapping) and all(isinstance(own, Mapping) for own in given.values()),
         " must be a table METHOD = { NAME = [values] }",
         "for example [tune.params.noise] with c = [0.1, 0.3]",
     )
+    if not given:
+        return {}
+    from masktron.methods import method_named  # noqa: PLC0415 -- loads all methods
+
     return {
         method_named(method).name: {
             key: tuple(tuple(one) if isinstance(one, list) else one for one in own)
@@ -203,7 +220,7 @@ class TuneSettings:
         factory=dict, converter=recode_ways, metadata=declared(
             "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
             "same field.",
-            HOW, metavar="FIELD=HOW", form=Form.LIST, page="recoding",
+            HOW, metavar="FIELD=HOW", form=Shape.LIST, page="recoding",
             trust=Trust(files=_hierarchies, instead="--recode {}=FILE:LEVEL"),
         ),
     )
@@ -217,7 +234,7 @@ class TuneSettings:
         factory=dict, converter=pram_ways, metadata=declared(
             "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
             "drawn together; repeatable, also for the same field.",
-            HOW, metavar="FIELD=HOW", form=Form.LIST, page="pram",
+            HOW, metavar="FIELD=HOW", form=Shape.LIST, page="pram",
             trust=Trust(files=_matrices, instead="--pram {}=FILE"),
         ),
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from masktron.config import Config
-from masktron.declared import Declared, Form, declared_in
+from masktron.declared import Declared, Shape, declared_in
 from masktron.errors import UsageError
 from masktron.web.pages.method_words import LIMITS
 from masktron.web.runs.one_run import ToldError
@@ -75,7 +75,7 @@ def further_settings(shown: Collection[str]) -> dict[str, Declared]:
         name: one
         for name, one in declared_in(Config).items()
         if "mask" in one.commands.split()
-        and not (one.topic or one.local or one.trust.named_only or one.form in (Form.TABLE, Form.LISTS))
+        and not (one.topic or one.local or one.trust.named_only or one.form in (Shape.TABLE, Shape.LISTS))
         and name not in shown
     }
 
@@ -86,8 +86,8 @@ def further_controls(config: Config, shown: Collection[str]) -> list[dict[str, A
     controls = []
     for name, one in further_settings(shown).items():
         value, default = getattr(config, name), getattr(usual, name)
-        said = "" if value == default else ", ".join(value) if one.form is Form.LIST else str(value).lower()
-        values = ("true", "false") if one.form is Form.SWITCH else one.choices
+        said = "" if value == default else ", ".join(value) if one.form is Shape.LIST else str(value).lower()
+        values = ("true", "false") if one.form is Shape.SWITCH else one.choices
         usually = one.shown or ("" if default in (None, ()) else str(default).lower())
         choices = [("", f"as usual: {usually}"), *((each, each) for each in values)] if values else []
         hint = one.help.replace("; repeatable.", ", with commas between.")
@@ -112,11 +112,11 @@ def further_changes(form: FormFields, shown: Collection[str]) -> dict[str, Any]:
             continue
         text = form.text(name)
         try:
-            read = (text == "true") if one.form is Form.SWITCH else one.read(text) if text else None
+            read = (text == "true") if one.form is Shape.SWITCH else one.read(text) if text else None
         except ValueError as error:
             raise UsageError(f"{name}: {error}", hint="leave it empty for what is usual") from None
         listed = [part.strip() for part in text.split(",") if part.strip()]
-        found[name] = (listed if one.form is Form.LIST else read) if text else None
+        found[name] = (listed if one.form is Shape.LIST else read) if text else None
     return found
 
 
