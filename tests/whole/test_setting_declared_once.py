@@ -83,6 +83,6 @@ def test_a_new_setting_is_found_everywhere(tmp_path: Path) -> None:
 
 def test_no_list_of_settings_is_kept_by_hand() -> None:
     """Names of settings that nothing else is called stand in their declaration and where they are used."""
-    for name, most in (("max_observed_share", 4), ("group_size_vars", 3), ("rule_timeout", 12)):
+    for name, most in (("max_observed_share", 5), ("group_size_vars", 3), ("rule_timeout", 12)):
         modules = [path for path in PACKAGE.rglob("*.py") if name in path.read_text(encoding="utf-8")]
         assert len(modules) <= most, modules

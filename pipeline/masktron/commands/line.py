@@ -20,10 +20,10 @@ from click.shell_completion import shell_complete
 from rich.console import Console
 
 from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed, running
-from masktron.commands.base import Command, Plain, without_passwords
+from masktron.commands.base import Command, Line, Plain, without_passwords
 from masktron.commands.help_pages import page_of_error, page_of_usage
 from masktron.commands.help_text import print_help
-from masktron.commands.offered import Offered, offered, own_fields
+from masktron.commands.offered import Offered, offered, own_declared
 from masktron.commands.told_errors import tell_error, tell_fault, tell_other, tell_usage
 from masktron.config import Config
 from masktron.declared import Shape, declared_in
@@ -143,23 +143,7 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
     """
     given = _given(kind, parsed)
     own, line = given["own"], kind.line(**given["line"])
-    said = {one.name: one.metadata["declared"] for one in own_fields(kind) if "declared" in one.metadata}
-    written = {
-        one.spelled(name): value
-        for name, one, value in (
-            *((name, one, own.get(name)) for name, one in said.items()),
-            *((name, one, getattr(line, name)) for name, one in declared_in(type(line)).items()),
-        )
-        if one.writes
-    }
-    settings = declared_in(Config)
-    inputs = dict(
-        one
-        for says, values in ((said, own), (settings, given["setting"]))
-        for name, value in values.items()
-        if name in says and says[name].reads
-        for one in _named(says[name].reads, value)
-    )
+    written, inputs = _outputs(kind, line, own), _inputs(kind, given)
     named, file = _files(kind, parsed)
     line.refuse_outputs(written, {**inputs, "the settings": file}, own)
     made: Plain
@@ -179,6 +163,28 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
         raise
     line.tell(made, result)
     return line.code(result)
+
+
+def _outputs(kind: type[Plain], line: Line, own: Mapping[str, Any]) -> dict[str, Path | None]:
+    """Return what is written, by the options that name it."""
+    of_line = {name: getattr(line, name) for name in declared_in(type(line))}
+    return {
+        one.spelled(name): values.get(name)
+        for says, values in ((own_declared(kind), own), (declared_in(type(line)), of_line))
+        for name, one in says.items()
+        if one.writes
+    }
+
+
+def _inputs(kind: type[Plain], given: Mapping[str, Mapping[str, Any]]) -> dict[str, Path | None]:
+    """Return what is read, by what messages call it."""
+    return dict(
+        one
+        for says, values in ((own_declared(kind), given["own"]), (declared_in(Config), given["setting"]))
+        for name, value in values.items()
+        if name in says and says[name].reads
+        for one in _named(says[name].reads, value)
+    )
 
 
 def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

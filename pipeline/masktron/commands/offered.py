@@ -117,12 +117,17 @@ def own_fields(kind: type) -> list[attrs.Attribute[Any]]:
     return [one for one in attrs.fields(kind) if one.name not in settings and one.name != "config"]
 
 
+def own_declared(kind: type) -> dict[str, Declared]:
+    """Return what the fields of a command declare that are no settings, by name."""
+    own = {one.name for one in own_fields(kind)}
+    return {name: said for name, said in declared_in(kind).items() if name in own}
+
+
 def _own(kind: type[Plain]) -> Iterator[Offered]:
-    for owner, fields in (("own", own_fields(kind)), ("line", own_fields(kind.line))):
-        for one in fields:
-            if "declared" not in one.metadata:
-                continue
-            said: Declared = one.metadata["declared"]
+    for owner, taker in (("own", kind), ("line", kind.line)):
+        fields = {one.name: one for one in attrs.fields(taker)}
+        for name, said in own_declared(taker).items():
+            one = fields[name]
             if said.options is not None:
                 yield from _table(one.name, said.options)
             else:
