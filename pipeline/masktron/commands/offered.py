@@ -124,7 +124,8 @@ def own_declared(kind: type) -> dict[str, Declared]:
 
 
 def _own(kind: type[Plain]) -> Iterator[Offered]:
-    for owner, taker in (("own", kind), ("line", kind.line)):
+    takers: tuple[tuple[str, Any], ...] = (("own", kind), ("line", kind.line))
+    for owner, taker in takers:
         fields = {one.name: one for one in attrs.fields(taker)}
         for name, said in own_declared(taker).items():
             one = fields[name]
