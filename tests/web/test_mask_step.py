@@ -324,3 +324,14 @@ def test_labels_of_limits_follow_from_their_figures() -> None:
     )
     with pytest.raises(KeyError, match="no_figure"):
         limit_label("no_figure", "x")
+
+
+def test_settings_that_no_page_asks_for_are_under_more_settings(client: TestClient, project: Project) -> None:
+    answer = posted(client, project, "save", {"max_observed_share": "abc"})
+    assert answer.status_code == 422 and "max_observed_share" in answer.text
+    assert "max_observed_share" not in project.settings.table
+    wanted = {"max_observed_share": 2.5, "allow": ["R1", "R2"], "keep_missing": True}
+    posted(client, project, "save", {"max_observed_share": "2.5", "allow": "R1, R2", "keep_missing": "true"})
+    assert wanted.items() <= project.settings.table.items()
+    posted(client, project, "save", {"max_observed_share": "", "allow": "", "keep_missing": ""})
+    assert not wanted.keys() & project.settings.table.keys()
