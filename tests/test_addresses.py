@@ -13,9 +13,8 @@ import pytest
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_file, write_rules
-from masktron.addresses import AddressPath, address_in, hidden, is_address, parse_address, path_of
+from masktron.addresses import AddressPath, address_in, hidden, is_address, parse_address, path_of, without_passwords
 from masktron.commands.base import typed_place as place
-from masktron.commands.base import without_passwords
 from masktron.errors import UsageError
 from masktron.files import refuse_outputs, same_file
 from masktron.sources.known_formats import format_of_name

@@ -109,9 +109,11 @@ def given(setting: str, *texts: str) -> Any:
     return getattr(Config().with_options({setting: declared_in(Config)[setting].collected(setting, texts)}), setting)
 
 
-def test_options_name_fields_with_equals_signs_and_the_last_wins() -> None:
-    roles = given("roles", "A=record-id", "B=C=weight", "A=untouched")
+def test_options_name_fields_with_equals_signs_and_give_each_one_role() -> None:
+    roles = given("roles", "A=untouched", "B=C=weight", "A=untouched")
     assert roles == {"A": Role.UNTOUCHED, "B=C": Role.WEIGHT}
+    with pytest.raises(UsageError, match="gives 'A' twice"):
+        given("roles", "A=record-id", "A=untouched")
     assert given("missing", "-9", "A=-1", "A=x") == {"*": frozenset({"-9"}), "A": frozenset({"-1", "x"})}
     with pytest.raises(UsageError, match="not of the form FIELD=ROLE"):
         given("roles", "NAME")
@@ -177,7 +179,7 @@ def test_an_option_that_is_no_number_is_quoted(
             outcome = run(*command.split(), option, value)
             said = " ".join(outcome.err.replace("│", " ").split())
             assert outcome.code == 2
-            assert f"Invalid value for '{option}': it must be {kind}, not {value!r}" in said
+            assert f"'{option}': it must be {kind}, not {value!r}" in said
 
 
 def test_updated_ignores_what_was_not_given() -> None:

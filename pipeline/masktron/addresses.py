@@ -6,7 +6,9 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -276,3 +278,26 @@ def _server(scheme: str, place: str, others: list[tuple[str, str]]) -> tuple[str
         f"postgresql://{user}{at}{hosts}{slash}{database}{told}",
         tuple(dict.fromkeys(filter(None, secrets))),
     )
+
+
+_TYPED: ContextVar[dict[str, str]] = ContextVar("typed")
+"""Addresses with passwords, by what the command line has in their place."""
+
+
+@contextmanager
+def without_passwords(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Give arguments that whoever reads the command line may quote; `typed_path` knows the passwords in them."""
+    addresses = {one: address_in(one) for one in arguments}
+    shown = [
+        one.removesuffix(addresses[one]) + (hidden(addresses[one]) if addresses[one] else "") for one in arguments
+    ]
+    token = _TYPED.set({hidden(address): address for address in addresses.values() if address})
+    try:
+        yield shown
+    finally:
+        _TYPED.reset(token)
+
+
+def typed_path(text: str) -> Path:
+    """Return the path, or the address, that the command line has: see `without_passwords`."""
+    return path_of(_TYPED.get({}).get(text, text))

@@ -32,11 +32,11 @@ from masktron.declared import (
 from masktron.errors import UsageError, did_you_mean
 from masktron.level_settings import LevelSetting, LevelSettings, levels_from, tables_given, with_tables
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
-from masktron.perturbation_settings import matrix_files, moved_matrices, together
+from masktron.perturbation_settings import moved_matrices, together
 from masktron.processes import RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies
 from masktron.setting_values import Param, Register, SecretOfRun
-from masktron.trust import FORMAT_OPTIONS, one_file
+from masktron.trust import FORMAT_OPTIONS, files_read, one_file
 
 
 class Role(StrEnum):
@@ -139,8 +139,7 @@ def _roles(given: Mapping[str, Role | str]) -> dict[str, Role]:
         if not isinstance(name, str):
             raise WrongValue(f": {name!r} is not the name of a field")
         if role not in [*Role]:
-            roles = ", ".join(role.value for role in Role)
-            raise WrongValue(f".{name}: unknown role {role!r}", f"the roles are {roles}")
+            raise WrongValue(f".{name}: unknown role {role!r}", did_you_mean(str(role), [one.value for one in Role]))
     return {name: Role(role) for name, role in given.items()}
 
 
@@ -329,7 +328,7 @@ class Config:
         factory=dict, converter=_roles, metadata=declared(
             "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
             "repeatable.",
-            IN, "--role", metavar="FIELD=ROLE", form=Shape.TABLE, example="NAME=identifier", again=True, right=True,
+            IN, "--role", metavar="FIELD=ROLE", form=Shape.TABLE, example="NAME=identifier", right=True,
             commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields", trust=Trust(weakens=_untouched),
         ),
     )
@@ -393,7 +392,8 @@ class Config:
             "The table of a level of nested records, in the place of its data in [levels] of the settings; "
             "repeatable.",
             IN, "--table", metavar="LEVEL=FILE", form=Shape.TABLE, collect=tables_given, merge=with_tables,
-            commands=READING, topic="reading", page="nested-files", trust=Trust(levels=LevelSetting),
+            commands=READING, topic="reading", page="nested-files", reads="the table of {}",
+            trust=Trust(levels=LevelSetting),
         ),
     )
     metadata: Path | None = field(
@@ -415,6 +415,7 @@ class Config:
             "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
             IN, "--document", metavar="NAME=FILE", form=Shape.TABLE, example="nace.xml=codes/nace.xml", right=True,
             commands=f"{JUDGING} rerun", topic="judging", page="how-to/validating", apart=True, tuned=True,
+            reads="the document {!r}",
             trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
         ),
     )
@@ -422,7 +423,7 @@ class Config:
     k: int = field(
         default=5, converter=values.integer, metadata=declared(
             "Smallest group, at least 2.",
-            HOW, "-k", metavar="N", read=integer, least=2,
+            HOW, short="-k", metavar="N", read=integer, least=2,
             why="a group of one record is not masked at all; 3 to 10 are usual",
             commands="explain mask", topic="way", page="methods", tuned=True,
         ),
@@ -462,7 +463,7 @@ class Config:
             HOW, metavar="FIELD=HOW", form=Shape.TABLE, example=f"AGE=width:5; HOW is {WAYS}", stripped=True,
             twice="both tails are one: bottom:16,top:90",
             commands="mask keys rerun", topic="treating", page="recoding", tuned=True,
-            trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
+            reads="the hierarchy of {}", trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
         ),
     )
     pram: Mapping[str, str] = field(
@@ -472,7 +473,7 @@ class Config:
             HOW, metavar="FIELD=HOW", form=Shape.TABLE, stripped=True,
             example=f"REGION=change:0.1; HOW is {PRAM_WAYS}",
             commands="mask rerun", topic="treating", page="pram", tuned=True,
-            trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
+            reads="the matrix of {}", trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
         ),
     )
     swap: Mapping[str, Any] = field(
@@ -489,6 +490,7 @@ class Config:
             "settings says how.",
             HOW, metavar="K", read=integer, least=2,
             why="a record that is alone with its keys is found by them; 3 to 5 are usual",
+            other={"recode": ("Records that share a combination.", "3")},
             commands="mask recode keys", topic="treating", page="suppression", tuned=True,
         ),
     )
@@ -588,7 +590,15 @@ class Config:
     workers: int | None = field(
         default=None, converter=optional(values.integer), metadata=declared(
             "Processes or threads that work at the same time; the result is the same for any number.",
-            HOW, metavar="N", shown="what suits the command and the cores", read=integer, least=1,
+            HOW, metavar="N", shown="the number of cores", read=integer, least=1,
+            other={
+                "validate": ("Processes that a large flat file is given to in slices.", "this process alone"),
+                "check": (
+                    "Processes that a large flat file is given to in slices.",
+                    "this process for the rules, the cores for engines",
+                ),
+                "assess": ("Threads; no figure depends on them.", "the number of cores"),
+            },
             commands=f"{RUNNING} assess", topic="running", page="workers", local=True, decides="nothing", tuned=True,
         ),
     )
@@ -612,7 +622,7 @@ class Config:
         factory=dict, converter=values.limits, metadata=declared(
             "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
             "is better, such as linkage=5 or block_k=5; repeatable.",
-            LIMITS, "--limit", metavar="NAME=NUMBER", form=Shape.TABLE, read=number, example="linkage=50", again=True,
+            LIMITS, "--limit", metavar="NAME=NUMBER", form=Shape.TABLE, read=number, example="linkage=50",
             commands="mask check tune recode", page="how-to/limits", decides="nothing", tuned=True,
         ),
     )
@@ -620,7 +630,7 @@ class Config:
         factory=dict, converter=values.failures, metadata=declared(
             "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
             "rules; repeatable. Exit code 1 only beyond that.",
-            LIMITS, metavar="RULE=N|P%", form=Shape.TABLE, example="income-sum=0.5%", again=True, right=True,
+            LIMITS, metavar="RULE=N|P%", form=Shape.TABLE, example="income-sum=0.5%", right=True,
             commands="validate check", topic="judging", page="how-to/validating", decides="nothing", tuned=True,
             trust=WEAKENS,
         ),
@@ -669,6 +679,14 @@ class Config:
             "Memory that all processes of the run may take, such as 4GB: what would take much of it is read into "
             "files that are mapped to memory, and masked in units.",
             LIMITS, metavar="SIZE", shown="half of what is free", commands="mask check assess", page="large-files",
+            other=dict.fromkeys(
+                ("check", "assess"),
+                (
+                    "Memory that all processes of the run may take, such as 4GB: what would take much of it is read "
+                    "into files that are mapped to memory.",
+                    "half of what is free",
+                ),
+            ),
             local=True, decides="nothing",
         ),
     )
@@ -802,10 +820,13 @@ class Config:
 
         What recoding reads and writes is known where it is done: `masktron.jobs.treated.files_of_recoding`.
         """
-        documents = {f"the document {name!r}": path for name, path in self.documents.items()}
-        registered = {} if self.register is None else self.register.files
-        tables = {f"the table of {name}": one.data for name, one in self.levels.items() if one.data is not None}
-        return {**documents, **tables, **matrix_files(self.pram), **registered}
+        said, found = declared_in(Config), dict[str, Path]()
+        for one in files_read(self):
+            name, *place = one.setting
+            # where the table of a level is written is no file that is read
+            if said[name].reads and place[1:] != ["out"]:
+                found[said[name].reads.format(*place)] = one.path
+        return {**found, **({} if self.register is None else self.register.files)}
 
     @property
     def weight(self) -> str | None:
@@ -915,7 +936,8 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     try:
         return attrs.evolve(base, **settings)
     except UsageError as error:
-        raise UsageError(error.what, where=where or error.where, hint=error.hint) from error
+        error.where = where or error.where
+        raise
 
 
 def _require(condition: bool, what: str, hint: str = "") -> None:

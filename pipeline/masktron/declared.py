@@ -122,9 +122,7 @@ class Declared:
     example : str
         Of an option of a table, for messages.
     twice : str
-        What to do where a name comes twice in options of a table.
-    again : bool
-        Whether a name may come twice in options of a table: the last one counts.
+        What to do where options of a table give a name two values.
     right : bool
         Whether the last equals sign ends the name.
     stripped : bool
@@ -162,6 +160,8 @@ class Declared:
         Variable of the environment that stands for the option.
     off : str
         The option that switches it off.
+    other : mapping of str to (str, str)
+        By command, its help and what that says of the default, where they are others.
     needed : bool
         Whether the command line needs it, though it has a default.
     """
@@ -180,7 +180,6 @@ class Declared:
     merge: Callable[[Any, Any], Any] | None = None
     example: str = ""
     twice: str = "keep one of them"
-    again: bool = False
     right: bool = False
     stripped: bool = False
     choices: tuple[str, ...] = ()
@@ -200,6 +199,7 @@ class Declared:
     options: type | None = None
     variable: str = ""
     off: str = ""
+    other: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     needed: bool = False
 
     def spelled(self, name: str) -> str:
@@ -230,7 +230,7 @@ class Declared:
             except ValueError:
                 what = f"{option} {one!r} is not of the form {self.metavar}"
                 raise UsageError(what, hint=f"for example {option} {self.example}") from None
-            if key in found and not self.again:
+            if found.get(key, value) != value:
                 raise UsageError(f"{option} gives {key!r} twice", hint=self.twice)
             found[key] = value
         return found
@@ -249,7 +249,7 @@ class Declared:
         WrongValue
         """
         if self.choices and value not in self.choices:
-            raise WrongValue(f" must be one of {', '.join(self.choices)}, not {value!r}")
+            raise WrongValue(f" must be one of {', '.join(self.choices)}, not {value!r}", self.why)
         if self.least is not None and value is not None and value < self.least:
             raise WrongValue(f" must be at least {self.least}, not {value}", self.why)
         return value
@@ -289,7 +289,9 @@ def _converted(one: attrs.Attribute[Any], value: Any) -> Any:
         converted: Any = one.converter
         return one.metadata[_KEY].checked(value if converted is None else converted(value))
     except WrongValue as wrong:
-        raise UsageError(f"{one.name}{wrong.what}", hint=wrong.hint.replace("{name}", one.name)) from None
+        error = UsageError(f"{one.name}{wrong.what}", hint=wrong.hint.replace("{name}", one.name))
+        error.setting = one.name
+        raise error from None
 
 
 def names(kind: type, wanted: Callable[[Declared], object]) -> frozenset[str]:

@@ -171,9 +171,16 @@ class InstallationError(MasktronError):
 
 
 class UsageError(MasktronError, ValueError):
-    """An option or argument is wrong."""
+    """An option or argument is wrong.
+
+    Attributes
+    ----------
+    setting : str
+        The setting, or the field of a command, that it is about; empty where it is about none alone.
+    """
 
     exit_code = Exit.USAGE
+    setting: str = ""
 
 
 class CannotHoldError(UsageError):

@@ -12,7 +12,7 @@ import attrs
 from attrs import field
 from attrs.converters import optional
 
-from masktron.addresses import is_address, path_of
+from masktron.addresses import is_address, typed_path
 from masktron.declared import Trust, WrongValue, checked, declared, declared_in
 from masktron.errors import UsageError
 from masktron.setting_values import format_options, place, switch, text
@@ -195,7 +195,7 @@ def tables_given(option: str, texts: Iterable[str]) -> dict[str, Path]:
             )
         if level in found:
             raise UsageError(f"{option} gives {level!r} two tables", hint="keep one of them")
-        found[level] = path_of(file)
+        found[level] = typed_path(file)
     return found
 
 

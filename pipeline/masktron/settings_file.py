@@ -23,6 +23,7 @@ from masktron.trust import (
     named_only_in,
     relocated,
     shortened,
+    trust_of,
     weakened_in,
 )
 
@@ -90,7 +91,7 @@ def found_config(path: Path, *, judging: bool = False) -> Config:
         return config
     said = ", ".join(f"{name} ({_in_short(part)})" for name, part in weak.items())
     if judging:
-        config = attrs.evolve(config, **{name: _without(getattr(config, name), weak[name], name) for name in weak})
+        config = _without(config, weak)
         said = f"{path.name} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: "
         return attrs.evolve(config, found=f"{said}--config {path}")
     return attrs.evolve(
@@ -144,11 +145,20 @@ def _in_short(part: Any) -> str:
     return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
 
 
-def _without(value: Any, part: Any, name: str) -> Any:
-    """Return a setting without the part of it that relaxes a judgement."""
-    if isinstance(value, Mapping):
-        return {key: one for key, one in value.items() if key not in part}
-    return getattr(Config(), name)
+def _without[T](settings: T, weak: Mapping[str, Any]) -> T:
+    """Return settings without the parts that relax a judgement."""
+    held: Any = settings
+    changes: dict[str, Any] = {}
+    for name, part in weak.items():
+        value, usual = getattr(settings, name), attrs.fields_dict(type(held))[name].default
+        if trust_of(type(held))[name].levels is not None:
+            changes[name] = {level: _without(one, part.get(level, {})) for level, one in value.items()}
+        elif isinstance(value, Mapping):
+            changes[name] = {key: one for key, one in value.items() if key not in part}
+        else:
+            changes[name] = usual
+    changed: T = attrs.evolve(held, **changes)
+    return changed
 
 
 def _config_in(table: Mapping[str, Any], path: Path) -> Config:

@@ -130,6 +130,10 @@ def weakened_in(settings: Any) -> dict[str, Any]:
         for name, trust in trust_of(type(settings)).items()
         if trust.weakens is not None
     }
+    for name, trust in trust_of(type(settings)).items():
+        if trust.levels is not None:
+            inner = {level: weakened_in(one) for level, one in getattr(settings, name).items()}
+            found[name] = {level: parts for level, parts in inner.items() if parts}
     return {name: part for name, part in found.items() if part}
 
 

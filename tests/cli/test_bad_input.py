@@ -25,7 +25,8 @@ class Case:
         self.out.parent.mkdir()
 
     def mask(self, *options: object, code: int, says: tuple[str, ...]) -> None:
-        outcome = self.run("mask", self.data, "--rules", self.rules, "--out", self.out, "-k", 5, *options)
+        k = () if "-k" in options else ("-k", 5)
+        outcome = self.run("mask", self.data, "--rules", self.rules, "--out", self.out, *k, *options)
         assert outcome.code == code, outcome
         for text in says:
             assert text in outcome.err, outcome.err

@@ -163,3 +163,24 @@ def test_python_finds_no_file_by_itself(folder: Path) -> None:
     assert (result.k, result.valid) == (3, True)
     with pytest.raises(UsageError, match="executor"):
         found_config(folder / "masktron.toml")
+
+
+def test_no_output_takes_the_place_of_a_file_that_settings_name(folder: Path, run: Runner) -> None:
+    (folder / "meta.json").write_text('{"fields": [{"name": "A"}]}')
+    (folder / "m.toml").write_text('metadata = "meta.json"\n')
+    told = run("describe", "survey.xml", "--config", "m.toml", "--json", "meta.json")
+    assert (told.code, "would overwrite the metadata" in told.err) == (2, True)
+    (folder / "ids.csv").write_text("".join(f"{at},{'ab'[at % 2]}\n" for at in range(40)))
+    told = run("keys", "survey.xml", "--rules", "rules.sch", "--recode", "Id=ids.csv", "--json", "ids.csv")
+    assert (told.code, "would overwrite the hierarchy of Id" in told.err) == (2, True)
+
+
+def test_a_table_of_a_level_that_hides_records_is_told_and_ignored_by_judges(folder: Path) -> None:
+    (folder / "p.csv").write_text("id,A\n1,2\n")
+    (folder / "masktron.toml").write_text(
+        '[levels.H]\nkey = "id"\n[levels.P]\ndata = "p.csv"\nformat_options = {table = "half"}\n'
+    )
+    assert "relaxes levels (P)" in found_config(folder / "masktron.toml").found
+    judged = found_config(folder / "masktron.toml", judging=True)
+    assert judged.levels["P"].format_options == {}
+    assert judged.levels["P"].data == folder / "p.csv"

@@ -9,6 +9,8 @@ from starlette.testclient import TestClient
 
 from masktron.figures import figure_of
 from masktron.methods import ALL
+from masktron.web.pages import mask_step
+from masktron.web.pages.form_values import further_controls
 from masktron.web.pages.mask_step import masked_name
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, limit_label
 from masktron.web.runs.one_run import InRun, latest_run
@@ -335,3 +337,12 @@ def test_settings_that_no_page_asks_for_are_under_more_settings(client: TestClie
     assert wanted.items() <= project.settings.table.items()
     posted(client, project, "save", {"max_observed_share": "", "allow": "", "keep_missing": ""})
     assert not wanted.keys() & project.settings.table.keys()
+
+
+def test_what_more_settings_show_comes_back_as_it_was(client: TestClient, project: Project) -> None:
+    project.settings.update({"protect": "Person", "keep_missing": True, "allow": ["R1"]}, said="t")
+    shown = {one["name"]: one["value"] for one in further_controls(project.settings.config, mask_step._FIELDS)}
+    before = project.settings.text
+    posted(client, project, "save", shown)
+    assert project.settings.text == before
+    assert posted(client, project, "save", {**shown, "keep_missing": "yes"}).status_code == 422

@@ -73,10 +73,6 @@ class Assess(OnRelease):
 
     Roles, kinds and missing codes count where there is no manifest.
 
-    Without a manifest, data frames are put together by their indices, unless that of the masked one simply counts
-    from 0; and files by a field that differs in every record and has the same values in both, or has the role
-    record-id. Else figures that compare record by record need `same_order`.
-
     Returns
     -------
     AssessResult
@@ -85,9 +81,16 @@ class Assess(OnRelease):
     Raises
     ------
     UsageError, DocumentError
+
+    Notes
+    -----
+    Without a manifest, data frames are put together by their indices, unless that of the masked one simply counts
+    from 0; and files by a field that differs in every record and has the same values in both, or has the role
+    record-id. Else figures that compare record by record need `same_order`.
     """
 
     name = "assess"
+    takes_others = True
     line: ClassVar[type[Line]] = AssessLine
 
     original: Path = field(

@@ -7,9 +7,7 @@ what it shows. `masktron.commands.line` runs commands for it, `masktron.commands
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,7 +16,7 @@ import attrs
 from attrs import field
 from attrs.converters import optional
 
-from masktron.addresses import AddressPath, address_in, hidden, is_address, path_of
+from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_path
 from masktron.commands import running
 from masktron.config import Config
 from masktron.declared import IN, LIMITS, OUTPUT, Shape, WrongValue, checked, declared
@@ -29,8 +27,6 @@ from masktron.report.formats import FORMATS
 from masktron.setting_values import switch, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
     from masktron.jobs.pairing import Stated
@@ -41,28 +37,11 @@ if TYPE_CHECKING:
     """A microdata file, the address of a table, ``postgresql://USER@HOST/DB?table=SCHEMA.NAME``, or a frame with one
     row per record: of pandas, polars, pyarrow, DuckDB, or another library that has the Arrow C stream."""
 
-_TYPED: ContextVar[dict[str, str]] = ContextVar("typed")
-"""Addresses with passwords, by what the command line has in their place."""
-
-
-@contextmanager
-def without_passwords(arguments: Sequence[str]) -> Iterator[list[str]]:
-    """Give arguments that whoever reads the command line may quote; `typed_place` knows the passwords in them."""
-    addresses = {one: address_in(one) for one in arguments}
-    shown = [
-        one.removesuffix(addresses[one]) + (hidden(addresses[one]) if addresses[one] else "") for one in arguments
-    ]
-    token = _TYPED.set({hidden(address): address for address in addresses.values() if address})
-    try:
-        yield shown
-    finally:
-        _TYPED.reset(token)
-
 
 def typed_place(text: str) -> Path:
     """Read the name of a file, or the address of a table in a database."""
     try:
-        return path_of(_TYPED.get({}).get(text, text))
+        return typed_path(text)
     except UsageError as error:
         raise ValueError(f"{error.what}; {error.hint}" if error.hint else error.what) from None
 
@@ -72,6 +51,8 @@ def path(given: File) -> Path:
     if not isinstance(given, str | PathLike):
         raise WrongValue(f" must be a path, not of type {type(given).__name__}", "give the name of a file")
     name = os.fspath(given)
+    if isinstance(given, str) and is_address(given):
+        raise WrongValue(f" must be a file, not the address {hidden(given)}", "give the name of a file")
     return given if isinstance(given, Path) else Path(name if isinstance(name, str) else os.fsdecode(name))
 
 
@@ -333,6 +314,8 @@ class Command(Config, Plain):
         Whether it judges somebody's work; see `masktron.settings_file.found_config`.
     takes_all : bool
         Whether it takes all settings in Python, beside those that its options name.
+    takes_others : bool
+        Whether it takes settings in Python that it has no use for, as they may be those of a run.
     hides : tuple of str
         Settings that it takes in another way.
     """
@@ -340,6 +323,7 @@ class Command(Config, Plain):
     takes_file: ClassVar[bool] = True
     judging: ClassVar[bool] = False
     takes_all: ClassVar[bool] = False
+    takes_others: ClassVar[bool] = False
     hides: ClassVar[tuple[str, ...]] = ()
 
     config: Config | None = field(default=None)

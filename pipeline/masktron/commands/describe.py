@@ -34,6 +34,7 @@ class Describe(OnData):
     """
 
     name = "describe"
+    takes_others = True
 
     rows: int = field(
         default=20, converter=whole, metadata=declared("Records to show.", OUTPUT, metavar="N", read=integer)

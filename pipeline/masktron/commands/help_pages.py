@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from masktron.commands import COMMANDS
 from masktron.commands.offered import offered
+from masktron.config import Config
+from masktron.declared import declared_in
 
 if TYPE_CHECKING:
     from masktron.errors import MasktronError
@@ -99,7 +101,10 @@ def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
         return named_page("refusals")
     # the name of a file says nothing of the matter: levels.csv is no setting
     place = error.where if error.where.startswith("--") else ""
-    return page_of_usage(f"{place} {error.what} {error.hint}", arguments) if isinstance(error, UsageError) else None
+    if not isinstance(error, UsageError):
+        return None
+    page = declared_in(Config)[error.setting].page if error.setting in declared_in(Config) else ""
+    return named_page(page) if page else page_of_usage(f"{place} {error.what} {error.hint}", arguments)
 
 
 def named_page(page: str) -> str:

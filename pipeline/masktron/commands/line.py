@@ -19,15 +19,16 @@ import click
 from click.shell_completion import shell_complete
 from rich.console import Console
 
+from masktron.addresses import without_passwords
 from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed, running
-from masktron.commands.base import Command, Line, Plain, without_passwords
+from masktron.commands.base import Command, Line, Plain
 from masktron.commands.help_pages import page_of_error, page_of_usage
 from masktron.commands.help_text import print_help
-from masktron.commands.offered import Offered, offered, own_declared
+from masktron.commands.offered import Offered, offered, own_declared, takers_of
 from masktron.commands.told_errors import tell_error, tell_fault, tell_other, tell_usage
 from masktron.config import Config
 from masktron.declared import Shape, declared_in
-from masktron.errors import Exit, MasktronError, UsageError
+from masktron.errors import Exit, MasktronError, UsageError, did_you_mean
 from masktron.memory import lacks_memory
 from masktron.processes import rules_within
 from masktron.standard_streams import output_error
@@ -97,12 +98,20 @@ class Commands(click.Group):
         return CommandLine(COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
 
     @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}; {did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    @override
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         print_help(PROGRAM, None, [])
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
+    if wanted and not ctx.resilient_parsing:
         click.echo(f"masktron {version('masktron')}")
         ctx.exit()
 
@@ -126,7 +135,7 @@ def _parameter(one: Offered) -> click.Parameter:
         [one.key, *one.spellings],
         type=reader,
         required=one.required,
-        multiple=one.several,
+        multiple=not one.said.variable or one.several,
         metavar=one.metavar,
         envvar=one.said.variable or None,
     )
@@ -147,13 +156,17 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
     named, file = _files(kind, parsed)
     line.refuse_outputs(written, {**inputs, "the settings": file}, own)
     made: Plain
-    if issubclass(kind, Command):
-        config = _config(kind, named, file, given["setting"])
-        line.refuse_outputs(written, config.named_files, own, config)
-        values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
-        made = kind(**own, **values).came_from(given["setting"], (file, named is not None))
-    else:
-        config, made = Config(), kind(**own)
+    try:
+        if issubclass(kind, Command):
+            config = _config(kind, named, file, given["setting"])
+            line.refuse_outputs(written, config.named_files, own, config)
+            values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
+            made = kind(**own, **values).came_from(given["setting"], (file, named is not None))
+        else:
+            config, made = Config(), kind(**own)
+    except UsageError as error:
+        error.where = error.where or _option_of(kind, error.setting, given)
+        raise
     try:
         signs = running.progress_shown() if kind.shows_progress else running.no_signs()
         with signs as progress, rules_within(config.rule_timeout):
@@ -163,6 +176,13 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
         raise
     line.tell(made, result)
     return line.code(result)
+
+
+def _option_of(kind: type[Plain], setting: str, given: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the option that gave a setting; empty where none did."""
+    said = {**declared_in(Config), **own_declared(kind)}
+    there = setting in given["setting"] or setting in given["own"]
+    return said[setting].spelled(setting) if there and setting in said else ""
 
 
 def _outputs(kind: type[Plain], line: Line, own: Mapping[str, Any]) -> dict[str, Path | None]:
@@ -182,7 +202,7 @@ def _inputs(kind: type[Plain], given: Mapping[str, Mapping[str, Any]]) -> dict[s
         one
         for says, values in ((own_declared(kind), given["own"]), (declared_in(Config), given["setting"]))
         for name, value in values.items()
-        if name in says and says[name].reads
+        if name in says and says[name].reads and "{" not in says[name].reads
         for one in _named(says[name].reads, value)
     )
 
@@ -196,6 +216,10 @@ def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, 
             continue
         if one.several:
             value = one.said.collected(one.name, value)
+        elif isinstance(value, tuple) and one.spellings and not one.switch and not one.said.variable:
+            if len(value) > 1:
+                raise UsageError(f"{one.spellings[0]} is given twice", hint="keep one of them")
+            value = value[0]
         table = found.setdefault(one.owner, {})
         if one.value:
             if one.name in table:
@@ -215,7 +239,7 @@ def _files(kind: type[Plain], parsed: Mapping[str, Any]) -> tuple[Path | None, P
     """Return the file of settings that was named, and the one that is read."""
     if not (issubclass(kind, Command) and kind.takes_file):
         return None, None
-    named, default = parsed.get("file__config"), Path("masktron.toml")
+    named, default = next(iter(parsed.get("file__config") or ()), None), Path("masktron.toml")
     path = None if named is None else Path(named)
     return path, path or (default if default.is_file() else None)
 
@@ -274,6 +298,8 @@ def _run(begun: float | None) -> None:
         sys.exit(Exit.USAGE)
     except click.UsageError as error:
         said = error.format_message()
+        if isinstance(error, click.NoSuchOption) and (owners := takers_of(error.option_name)):
+            said = f"{error.option_name} is no option here, but of masktron {', '.join(owners)}"
         path = " ".join([PROGRAM, *[one for one in sys.argv[1:2] if one in COMMANDS]])
         _complain(f"{said}\n  -> {path} --help shows what there is\n  {page_of_usage(said, sys.argv[1:])}")
         tell_usage(said)

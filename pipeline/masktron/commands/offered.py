@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import attrs
@@ -111,10 +111,15 @@ def keywords() -> dict[str, tuple[str, Shape]]:
     return found
 
 
+def takers_of(option: str) -> list[str]:
+    """Return the commands that have an option."""
+    return [name for name, one in COMMANDS.items() if any(option in each.spellings for each in offered(one.kind))]
+
+
 def own_fields(kind: type) -> list[attrs.Attribute[Any]]:
     """Return the fields of a command that are no settings."""
     settings = {one.name for one in attrs.fields(Config)}
-    return [one for one in attrs.fields(kind) if one.name not in settings and one.name != "config"]
+    return [one for one in attrs.fields(kind) if one.init and one.name not in settings and one.name != "config"]
 
 
 def own_declared(kind: type) -> dict[str, Declared]:
@@ -151,7 +156,9 @@ def _settings(kind: type[Plain]) -> Iterator[Offered]:
         for value, (option, told) in said.flags.items():
             yield Offered("setting", name, said, (option,), "", told, value=value)
         if not said.flags and said.option != "":
-            yield _option("setting", defaults[name], said)
+            one = _option("setting", defaults[name], said)
+            told, shown = said.other.get(kind.name, (one.help, one.shown))
+            yield replace(one, help=told, shown=shown)
         for part, (metavar, told, shown) in said.parts.items():
             yield Offered("setting", name, said, (f"--{part}",), metavar, told, shown, part=part)
 

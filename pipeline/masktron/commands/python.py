@@ -36,7 +36,7 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
     command : type of Plain
     """
     kind: Any = command
-    own, settings = own_fields(kind), keywords_of(kind)
+    own, settings = sorted(own_fields(kind), key=lambda one: bool(one.kw_only)), keywords_of(kind)
 
     @wraps(kind.__init__)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -64,8 +64,7 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
                     default=_default_of(one),
                     annotation=one.type,
                 )
-                for one in sorted(own, key=lambda one: bool(one.kw_only))
-                if one.init
+                for one in own
             ),
             *(
                 inspect.Parameter(
@@ -107,13 +106,20 @@ def _made(
     """
     own = {one.name for one in own_fields(kind)}
     known = {one.name for one in settings}
-    if issubclass(kind, Command) and kind.takes_file:
-        known |= declared_in(Config).keys()  # the settings of a run may be given as they are
+    if getattr(kind, "takes_others", False):
+        known |= declared_in(Config).keys()
     if unknown := [name for name in kwargs if name not in own | known]:
-        what = f"{kind.name} takes no setting {unknown[0]!r}: all others are those of the manifest"
-        if kind.name != "rerun":
-            what = f"unknown setting {unknown[0]!r}"
-        raise UsageError(what, hint=did_you_mean(unknown[0], sorted(own | known)))
+        what = f"unknown setting {unknown[0]!r}"
+        if unknown[0] in declared_in(Config):
+            others = ": all others are those of the manifest" if kind.name == "rerun" else ""
+            what = f"{kind.name} takes no setting {unknown[0]!r}{others}"
+        tables = {name: declared_in(one.options) for name, one in declared_in(kind).items() if one.options}
+        inside = next((name for name, one in tables.items() if unknown[0] in one), "")
+        hint = f'{inside}={{"{unknown[0]}": ...}}' if inside else did_you_mean(unknown[0], sorted(own | known))
+        raise UsageError(what, hint=hint)
+    needed = [one.name for one in own_fields(kind) if one.default is attrs.NOTHING]
+    if lacking := [name for name in needed[len(args) :] if name not in kwargs]:
+        raise TypeError(f"{kind.name}() needs {', '.join(lacking)}")
     parts = {name: value for name, value in kwargs.items() if name in own}
     if not issubclass(kind, Command):
         made: _Runs[Any] = kind(*args, **parts)
@@ -142,7 +148,7 @@ def _documented(
     sections = [("Parameters", own), ("Other Parameters", settings)]
     parts = [summary, body[0].strip()]
     for title, taken in sections:
-        lines = [f"{one.name} : {one.type}\n    {_help_of(one)}" for one in taken if one.init]
+        lines = [f"{one.name} : {one.type}\n    {_help_of(one)}" for one in taken]
         parts += ["\n".join([title, "-" * len(title), *lines])] if lines else []
     return "\n\n".join(part for part in [*parts, *body[1:]] if part)
 

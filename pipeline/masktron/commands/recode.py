@@ -41,7 +41,6 @@ class Recode(UnderRules):
 
     name = "recode"
     takes_all = True
-    hides = ("recode",)
 
     hierarchies: Mapping[str, Path] = field(
         converter=files,

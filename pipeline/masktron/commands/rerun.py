@@ -125,7 +125,6 @@ class Rerun(Releases):
     name = "rerun"
     line: ClassVar[type[Line]] = RerunLine
     takes_file = False
-    hides = ("levels",)
 
     manifest: Path = field(
         converter=path,

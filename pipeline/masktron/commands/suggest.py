@@ -42,6 +42,7 @@ class Suggest(OnData):
     """
 
     name = "suggest"
+    takes_others = True
 
     out: Path | None = field(
         default=None,

@@ -118,11 +118,6 @@ class TuneLine(PageLine):
 class Tune(UnderRules):
     """Mask records in several ways, in memory, compare risk and utility, and recommend one way.
 
-    Each candidate has its own method, parameters, aggregator, k and grouping, and treatment of keys where that is
-    asked for; all else is the same for all. In Python, ``ask`` is what the table ``[tune]`` of a file of settings
-    says:
-    ``{"methods": ["mdav", "noise"], "k": [3, 10], "recode": {"AGE": ["width:5"]}, "key_k": 3, "budget": "5m"}``.
-
     Returns
     -------
     TuneResult
@@ -132,6 +127,13 @@ class Tune(UnderRules):
     Raises
     ------
     UsageError, RulebookError, DocumentError, ViolationError, ResourceError
+
+    Notes
+    -----
+    Each candidate has its own method, parameters, aggregator, k and grouping, and treatment of keys where that is
+    asked for; all else is the same for all. In Python, ``ask`` is what the table ``[tune]`` of a file of settings
+    says:
+    ``{"methods": ["mdav", "noise"], "k": [3, 10], "recode": {"AGE": ["width:5"]}, "key_k": 3, "budget": "5m"}``.
     """
 
     name = "tune"

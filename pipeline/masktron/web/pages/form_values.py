@@ -63,6 +63,9 @@ def whole_from(name: str, text: str, least: int = 0) -> int:
     return int(text)
 
 
+_SWITCHES = {"": None, "true": True, "false": False}
+
+
 def further_settings(shown: Collection[str]) -> dict[str, Declared]:
     """Return the settings of masking that no page asks for by itself, by name.
 
@@ -86,9 +89,9 @@ def further_controls(config: Config, shown: Collection[str]) -> list[dict[str, A
     controls = []
     for name, one in further_settings(shown).items():
         value, default = getattr(config, name), getattr(usual, name)
-        said = "" if value == default else ", ".join(value) if one.form is Shape.LIST else str(value).lower()
-        values = ("true", "false") if one.form is Shape.SWITCH else one.choices
-        usually = one.shown or ("" if default in (None, ()) else str(default).lower())
+        said = "" if value == default else ", ".join(value) if one.form is Shape.LIST else _shown(value)
+        values = ("true",) if one.form is Shape.SWITCH else tuple(each for each in one.choices if each != default)
+        usually = one.shown or ("" if default in (None, ()) else _shown(default))
         choices = [("", f"as usual: {usually}"), *((each, each) for each in values)] if values else []
         hint = one.help.replace("; repeatable.", ", with commas between.")
         label = name.replace("_", " ").capitalize()
@@ -98,7 +101,11 @@ def further_controls(config: Config, shown: Collection[str]) -> list[dict[str, A
     return controls
 
 
-def further_changes(form: FormFields, shown: Collection[str]) -> dict[str, Any]:
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def further_changes(form: FormFields, config: Config, shown: Collection[str]) -> dict[str, Any]:
     """Return what a form says of `further_settings`: None for one that is as usual.
 
     Raises
@@ -107,12 +114,15 @@ def further_changes(form: FormFields, shown: Collection[str]) -> dict[str, Any]:
         One cannot be read.
     """
     found: dict[str, Any] = {}
+    as_it_was = {one["name"]: one["value"] for one in further_controls(config, shown)}
     for name, one in further_settings(shown).items():
-        if name not in form.names:
+        if name not in form.names or form.text(name) == as_it_was[name]:
             continue
         text = form.text(name)
         try:
-            read = (text == "true") if one.form is Shape.SWITCH else one.read(text) if text else None
+            read = _SWITCHES[text] if one.form is Shape.SWITCH else one.read(text) if text else None
+        except KeyError:
+            raise UsageError(f"{name} must be true or false", hint="take one of the list") from None
         except ValueError as error:
             raise UsageError(f"{name}: {error}", hint="leave it empty for what is usual") from None
         listed = [part.strip() for part in text.split(",") if part.strip()]

@@ -305,7 +305,7 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
         changes["limits"] = limits_from(form, config) or None
     elif "limits" in form.names:
         changes["limits"] = None
-    changes |= further_changes(form, _FIELDS)
+    changes |= further_changes(form, config, _FIELDS)
     if form.text("allow_unfired") == "*":
         changes["allow_unfired"] = ["*"]
     # what the form sends as it was is no change: else the map and the plan would be said to be of other settings
