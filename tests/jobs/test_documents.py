@@ -193,7 +193,7 @@ def test_documents_are_given_once_and_used(tmp_path: Path, codes: Path, run: Run
     for code, words, says in (
         (
             2,
-            ("-r", rules, "--document", f"nace.xml={codes}", "--document", f"nace.xml={codes}"),
+            ("-r", rules, "--document", f"nace.xml={codes}", "--document", "nace.xml=x.csv"),
             "gives 'nace.xml' twice",
         ),
         (2, ("-r", rules, "--document", f"nase.xml={codes}"), "did you mean nace.xml?"),

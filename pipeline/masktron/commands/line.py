@@ -135,7 +135,7 @@ def _parameter(one: Offered) -> click.Parameter:
         [one.key, *one.spellings],
         type=reader,
         required=one.required,
-        multiple=not one.said.variable or one.several,
+        multiple=one.several,
         metavar=one.metavar,
         envvar=one.said.variable or None,
     )
@@ -216,10 +216,6 @@ def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, 
             continue
         if one.several:
             value = one.said.collected(one.name, value)
-        elif isinstance(value, tuple) and one.spellings and not one.switch and not one.said.variable:
-            if len(value) > 1:
-                raise UsageError(f"{one.spellings[0]} is given twice", hint="keep one of them")
-            value = value[0]
         table = found.setdefault(one.owner, {})
         if one.value:
             if one.name in table:
@@ -239,7 +235,7 @@ def _files(kind: type[Plain], parsed: Mapping[str, Any]) -> tuple[Path | None, P
     """Return the file of settings that was named, and the one that is read."""
     if not (issubclass(kind, Command) and kind.takes_file):
         return None, None
-    named, default = next(iter(parsed.get("file__config") or ()), None), Path("masktron.toml")
+    named, default = parsed.get("file__config"), Path("masktron.toml")
     path = None if named is None else Path(named)
     return path, path or (default if default.is_file() else None)
 
