@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from masktron.commands import COMMANDS, SUMMARY, Listed
-from masktron.commands.offered import Offered, in_panels
-from masktron.declared import OUTPUT
+
+if TYPE_CHECKING:
+    from masktron.commands.offered import Offered
 
 WIDTH = 80
 """Columns of the help, unless the terminal has fewer."""
@@ -41,6 +42,9 @@ def print_help(program: str, listed: Listed | None, options: Sequence[Offered]) 
     if listed is None:
         _print_panel(console, "Options", [("--version", "Show the version and stop."), last])
     else:
+        from masktron.commands.offered import in_panels
+        from masktron.declared import OUTPUT
+
         panels = {**in_panels([*options]), OUTPUT: in_panels([*options]).get(OUTPUT, [])}
         for panel, found in panels.items():
             rows = [(named(one), told(one)) for one in found]
