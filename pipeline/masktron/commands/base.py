@@ -254,6 +254,17 @@ class JsonLine(Line):
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
+class TablesLine(JsonLine):
+    """The same for a result that is tables, and what JSON has of them."""
+
+    def tell(self, command: Any, result: Any) -> None:
+        """Print the tables, and write the rest."""
+        tables, content = result
+        running.show(tables, self.json)
+        running.write(content, self.json)
+
+
+@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class PageLine(JsonLine):
     """The same, with a page of the result."""
 

@@ -7,21 +7,9 @@ from typing import Any, ClassVar
 import attrs
 from attrs import field
 
-from masktron.commands import running
-from masktron.commands.base import JsonLine, Line, Plain
+from masktron.commands.base import Line, Plain, TablesLine
 from masktron.declared import checked, declared
 from masktron.progress import Progress, no_progress
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class MethodsLine(JsonLine):
-    """Tables, and what JSON has of them."""
-
-    def tell(self, command: Any, result: Any) -> None:
-        """Print the tables, and write the rest."""
-        tables, content = result
-        running.show(tables, self.json)
-        running.write(content, self.json)
 
 
 @attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
@@ -29,7 +17,7 @@ class Methods(Plain):
     """List the masking methods, or explain one."""
 
     name = "methods"
-    line: ClassVar[type[Line]] = MethodsLine
+    line: ClassVar[type[Line]] = TablesLine
     shows_progress = False
 
     which: str | None = field(default=None, metadata=declared("Explain this one.", metavar="[NAME]", shown="all"))
