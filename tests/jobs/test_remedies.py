@@ -151,7 +151,7 @@ def test_a_refusal_has_facts_and_says_what_helps(
     tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     case, raised = CASES[name], list[MasktronError]()
-    monkeypatch.setattr("masktron.commands.line.page_of_error", lambda error, _: raised.append(error))
+    monkeypatch.setattr("masktron.commands.help_pages.page_of_error", lambda error, _: raised.append(error))
     data, rules = _files(tmp_path, case)
     before = {path.name for path in tmp_path.iterdir()}
     outcome = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", *shlex.split(case.options))
