@@ -313,7 +313,7 @@ TESTS_2 = {
 
 
 @pytest.mark.parametrize("kind", TESTS_2)
-@examples(12, full=350)
+@examples(6, full=350)
 @given(data=st.data(), record=clean_records)
 def test_the_form_of_an_xpath_2_test_agrees_with_saxon(
     kind: str, data: st.DataObject, record: dict[str, str | None]

@@ -96,6 +96,7 @@ def test_three_are_alike_the_risk_is_within_its_limit_and_rules_hold(small: tupl
     assert sum(gone.values()) > 0
 
 
+@pytest.mark.full
 def test_what_the_usual_order_breaks_is_what_pandas_counts(small: tuple[Compared, Path]) -> None:
     found, folder = small
     usual = pd.read_csv(folder / "out" / "survey-usual.csv")
@@ -158,6 +159,7 @@ def test_a_hundred_thousand_records(tmp_path: Path) -> None:
     assert next(one.value for one in result.figures if one.name == "global_risk") < 1
 
 
+@pytest.mark.full
 def test_the_command_writes_the_page_and_says_what_was_missed(
     small: tuple[Compared, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
