@@ -17,7 +17,7 @@ from masktron.methods.parameters import CONDITIONS, STRATA, WRITTEN
 
 def named_fields(method: Method) -> dict[str, tuple[str, ...]]:
     """Return the fields that parameters of a method name, by parameter."""
-    given = {one.name: getattr(method, one.name) for one in method.parameters if one.kind == "fields"}
+    given = {name: getattr(method, name) for name, one in method.parameters.items() if one.kind == "fields"}
     return {parameter: tuple(names) for parameter, names in given.items() if names is not None}
 
 
@@ -34,7 +34,7 @@ def strata_of(file: FileValues, method: Method, k: int) -> Labels | None:
     names = tuple(map(str, method.strata))
     if not names:
         return None
-    refuse_unknown(file, method, {STRATA.name: names}, ())
+    refuse_unknown(file, method, {STRATA: names}, ())
     codes = codes_of_columns((file.columns[name].numbered() for name in names), file.n)
     smallest = int(np.bincount(codes).min())
     if smallest < k:
@@ -70,7 +70,7 @@ def refuse_unknown(
                     where=str(file.source),
                     hint=f"--role {name}=untouched says so; or leave it out of {parameter}",
                 )
-            if parameter in (CONDITIONS.name, STRATA.name) and name not in file.written:
+            if parameter in (CONDITIONS, STRATA) and name not in file.written:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, an identifier, a key or a weight",
                     where=str(file.source),

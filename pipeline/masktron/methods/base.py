@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,14 @@ from masktron.kernels.groups import weighted_means
 from masktron.methods.contracts import IdenticalGroups, MethodContract
 from masktron.methods.parameters import (
     CONDITIONS,
+    KEEP,
     NOMINAL,
     STRATA,
-    Parameter,
+    Parametrised,
     columns_at,
     kept_columns,
     nominal_columns,
+    parameter,
     require_positions,
 )
 from masktron.partitions.column_kinds import Kinds
@@ -37,10 +39,6 @@ from masktron.partitions.mdav import standardise
 from masktron.synthesis.conditions import LEAST_LEVEL, Conditions
 from masktron.synthesis.exchanging import BrokenRules
 
-K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
-"""The parameter that `mask` takes from ``-k``."""
-GIVEN = (CONDITIONS, NOMINAL, STRATA)
-"""Parameters of every method that draws given what stays."""
 CELL = 30
 """Records that every cell has at least in which a method draws by itself."""
 ROOM = 2
@@ -144,8 +142,7 @@ class RecordContext:
         return cls(columns, Kinds.numbers(values.shape[1]) if kinds is None else kinds, shares)
 
 
-@dataclass(eq=False)
-class Method(ABC):
+class Method(Parametrised, ABC):
     """A masking method.
 
     Parameters
@@ -166,8 +163,8 @@ class Method(ABC):
         What stays as it was, and how exactly; before settle moves a value.
     loses : tuple of str
         What does not stay, where somebody might count on it, with a figure.
-    parameters : tuple of Parameter
-        In the order of the constructor, without `random_state`.
+    parameters : mapping of str to Parameter
+        See `Parametrised`.
     needs_class : bool
         Whether it asks for a class of each record: an attribute that is confidential and is not masked.
     categories : bool
@@ -186,29 +183,18 @@ class Method(ABC):
     attacker: ClassVar[str]
     preserves: ClassVar[tuple[str, ...]]
     loses: ClassVar[tuple[str, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]]
     needs_class: ClassVar[bool] = False
     categories: ClassVar[bool] = False
     orders: ClassVar[bool] = False
     exchanges: ClassVar[bool] = False
-    strata: Iterable[int] = field(default=(), kw_only=True)
+    strata: Iterable[int] = parameter(
+        "Fields whose values part the records: each part is masked by itself.", default=(), kw_only=True
+    )
 
     @property
     @abstractmethod
     def contract(self) -> MethodContract:
         """What it promises with its parameters."""
-
-    def check(self) -> Self:
-        """Refuse parameters that are wrong; return the method itself.
-
-        Raises
-        ------
-        UsageError
-            Naming the parameter.
-        """
-        for parameter in self.parameters:
-            parameter.check(getattr(self, parameter.name))
-        return self
 
     def require_class(self, *, given: bool) -> None:
         """Refuse to go on without the class that the method needs.
@@ -290,11 +276,13 @@ class Method(ABC):
         self.require_class(given=classes is not None)
         kinds = None if nominal is None else Kinds.of_codes(nominal)
         context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken, k=k)
-        parting = columns_at(self.strata, values.shape[1], STRATA.name)
+        parting = columns_at(self.strata, values.shape[1], STRATA)
         if not parting.any():
             return self._given(values, generator, context)
         if parting.all():
-            raise UsageError("all variables part the records, so there is nothing to mask", hint=STRATA.says)
+            raise UsageError(
+                "all variables part the records, so there is nothing to mask", hint=self.parameters[STRATA].help
+            )
         strata = _rows(np.unique(values[:, parting], axis=0, return_inverse=True)[1].ravel())
         drawn = in_parts(
             strata,
@@ -313,8 +301,49 @@ class Method(ABC):
         """Mask the records of an array; see `mask`."""
 
 
-@dataclass(eq=False)
-class ConditionedMethod(Method):
+class GroupedMethod(Method):
+    """A method that forms groups of k records.
+
+    Parameters
+    ----------
+    k : int
+        Smallest number of records in a group, at least 2; `mask` takes it from ``-k``.
+    """
+
+    k: int = parameter("Smallest number of records in a group; 3 to 10 are usual.", default=5, least=2)
+
+
+class KeepingMethod(Method):
+    """A method whose noise or draws are orthogonal to some fields in every group.
+
+    Parameters
+    ----------
+    keep : sequence of int
+        Columns that stay as they are (Y of the papers); may be empty.
+    """
+
+    keep: Iterable[int] = parameter(
+        "Numbers that stay as they are, and whose covariances with masked ones are kept.", default=(), kw_only=True
+    )
+
+    def kept(self, variables: int) -> NDArray[np.bool_]:
+        """Tell which columns are kept; see `kept_columns`."""
+        return kept_columns(self.keep, variables, self.parameters[KEEP])
+
+
+class RandomMethod(Method):
+    """A method that draws random numbers.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        Seed of the estimator; nothing else uses it.
+    """
+
+    random_state: Any = field(default=None, kw_only=True)
+
+
+class ConditionedMethod(RandomMethod):
     """A method that draws given what stays.
 
     Parameters
@@ -335,8 +364,16 @@ class ConditionedMethod(Method):
 
     conditioning: ClassVar[Conditioning]
 
-    conditions: Iterable[int] | None = field(default=None, kw_only=True)
-    nominal: Sequence[int] = field(default=(), kw_only=True)
+    # in a file, kinds are declared for the file; an array says nothing of its columns
+    nominal: Sequence[int] = parameter(
+        "Columns with codes of categories; in a file, declare the fields nominal.", default=(), kw_only=True
+    )
+    # auto is none for arrays, of which nobody says what is published
+    conditions: Iterable[int] | None = parameter(
+        "Fields that stay as they are, given which the others are drawn; auto for all that are written as they are.",
+        default=None,
+        kw_only=True,
+    )
 
     @override
     def check(self) -> Self:
@@ -349,7 +386,7 @@ class ConditionedMethod(Method):
         nominal = nominal_columns(self.nominal, context.kinds)
         # strata have one value each, so that they tell nothing
         named = {*(() if self.conditions is None else self.conditions), *self.strata}
-        kept = kept_columns(named, values.shape[1], CONDITIONS)
+        kept = kept_columns(named, values.shape[1], self.parameters[CONDITIONS])
         if not self.categories and (wrong := np.flatnonzero(nominal & ~kept)).size:
             raise UsageError(
                 f"{self.name} draws numbers, and column {wrong[0]} holds categories",
@@ -422,30 +459,24 @@ class ConditionedMethod(Method):
             return self
         inner, places = copy(self), (np.cumsum(~kept) - 1).tolist()
         columns = range(len(kept))
-        for one in self.parameters:
+        for one in self.parameters.values():
             named = getattr(self, one.name)
-            if one.kind != "fields" or one.name in (CONDITIONS.name, NOMINAL.name, STRATA.name) or named is None:
+            if one.kind != "fields" or one.name in (CONDITIONS, NOMINAL, STRATA) or named is None:
                 continue
             if both := [at for at in named if at in columns and kept[at]]:
-                raise UsageError(f"{one.name} names column {both[0]}, which is a condition", hint=one.says)
+                raise UsageError(f"{one.name} names column {both[0]}, which is a condition", hint=one.help)
             setattr(inner, one.name, tuple(places[at] if at in columns else at for at in named))
         return inner
 
 
-class Partitioning(Method):
-    """A method whose records share one prototype in each group; the rules decide which aggregate that is.
-
-    Attributes
-    ----------
-    k : int
-    """
+class Partitioning(GroupedMethod):
+    """A method whose records share one prototype in each group; the rules decide which aggregate that is."""
 
     attacker: ClassVar[str] = (
         "Nothing is drawn, so there is no secret that would undo it; but whoever knows the records of all others "
         "runs it with guesses of the one that he lacks, and sees which give the published file, whatever k is. Where "
         "the mean is published, the other members of a group together know the value of the last."
     )
-    k: int
 
     @property
     def contract(self) -> MethodContract:

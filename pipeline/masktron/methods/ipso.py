@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, override
+from typing import ClassVar, Literal, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import regress
 
 
-@dataclass(eq=False)
 class IpsoMethod(ConditionedMethod):
     """Information preserving statistical obfuscation.
 
@@ -60,18 +58,11 @@ class IpsoMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.EXACT
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "variant",
-            "choice",
-            "With strict, drawn values are uncorrelated with the originals beyond what conditions explain.",
-            choices=("plain", "strict"),
-        ),
-        *GIVEN,
-    )
 
-    variant: str = "plain"
-    random_state: object = None
+    variant: Literal["plain", "strict"] = parameter(
+        "With strict, drawn values are uncorrelated with the originals beyond what conditions explain.",
+        default="plain",
+    )
 
     @property
     def contract(self) -> MethodContract:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.synthesis.regressions import LEAST_FREEDOM, draw_regressions
 
-BAYESIAN = Parameter(
-    "bayesian", "flag", "Draw the parameters of each regression from their posterior, or take their estimates."
-)
 
-
-@dataclass(eq=False)
 class SequentialMethod(ConditionedMethod):
     """Synthetic records from regressions, one variable after another: normal for numbers, logistic for categories.
 
@@ -67,12 +61,12 @@ class SequentialMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.REGRESSION
-    parameters: ClassVar[tuple[Parameter, ...]] = (BAYESIAN, *GIVEN)
 
     categories: ClassVar[bool] = True
 
-    bayesian: bool = True
-    random_state: Any = None
+    bayesian: bool = parameter(
+        "Draw the parameters of each regression from their posterior, or take their estimates.", default=True
+    )
 
     @property
     def contract(self) -> MethodContract:

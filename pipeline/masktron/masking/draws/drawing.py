@@ -116,7 +116,7 @@ class Drawing:
         variables = tuple(name for block in blocks for name in block.variables)
         named = named_fields(method)
         refuse_unknown(file, method, named, variables)
-        kept = tuple(dict.fromkeys(named.get(KEEP.name, ())))
+        kept = tuple(dict.fromkeys(named.get(KEEP, ())))
         fields = (*variables, *kept)
         for name in kept:
             if name not in file.numeric or np.isnan(file.values[name]).any():
@@ -142,7 +142,7 @@ class Drawing:
         strata = _strata(inputs, method, blocks, variables, least, parting)
         judging = DrawnRules.of(inputs, blocks, fields) if method.exchanges else None
         said = (*said, *_said(method, given, conditions, len(fields), inputs.k, strata))
-        placed = _positioned(method, {**named, CONDITIONS.name: given, STRATA.name: ()}, (*fields, *given))
+        placed = _positioned(method, {**named, CONDITIONS: given, STRATA: ()}, (*fields, *given))
         return cls(
             placed,
             streams,
