@@ -15,8 +15,9 @@ from cli_runner import Runner
 from masktron import methods
 from masktron.errors import UsageError
 from masktron.estimators import Masker
-from masktron.methods.base import ConditionedMethod, Conditioning, Drawn, GroupedMethod, KeepingMethod, RecordContext
+from masktron.methods.base import Drawn, GroupedMethod, KeepingMethod, RecordContext
 from masktron.methods.chosen import chosen
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import Parameter, Parametrised, parameter
 
@@ -54,6 +55,7 @@ def test_one_field_is_found_everywhere(run: Runner, monkeypatch: pytest.MonkeyPa
         *("k", "shift", "keep"),
         *("conditions", "nominal", "strata"),
     ]
+    assert {name for name, one in MadeUpMethod.parameters.items() if one.stays} == {"keep", "conditions", "strata"}
     assert (listed["parameters"][1]["default"], listed["parameters"][1]["admits"]) == (0.5, "a number above 0 to 2")
     method: Any = chosen("made_up", {"shift": "1.5"}, 3).method
     assert (method.k, method.shift) == (3, 1.5)
@@ -86,6 +88,24 @@ def test_the_annotation_says_the_kind() -> None:
         ("some", "fields", True, ()),
         ("shares", "numbers", False, ()),
     ]
+
+
+class Shifted(Parametrised):
+    shift: float = parameter("A.", default=0.5)
+
+
+class Halved(Parametrised):
+    half: bool = parameter("A.", default=True, kw_only=True)
+
+
+class Joined(Halved, Shifted):
+    def __post_init__(self) -> None:
+        self.doubled = 2 * self.shift
+
+
+def test_a_class_without_fields_of_its_own_takes_those_of_all_its_bases() -> None:
+    assert Joined(3.0, half=False).doubled == 6.0
+    assert repr(Joined(3.0)) == "Joined(shift=3.0, half=True)"
 
 
 def test_a_default_alone_keeps_what_was_declared() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import Drawn, Method, RecordContext
+from masktron.methods.base import Drawn, KeepingMethod, Method, RecordContext
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
 
@@ -53,11 +52,10 @@ class Mixing(Drawing):
     categories = True
 
 
-class Keeping(Drawing):
+class Keeping(KeepingMethod, Drawing):
     """Looks at fields that it keeps."""
 
     name = "test_keeping"
-    keep: Iterable[int] | None = parameter("Fields that stay.", default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.seen: list[Floats] = []

@@ -12,7 +12,7 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError, did_you_m
 from masktron.grouping.members import codes_of_columns
 from masktron.masking.file_values import FileValues
 from masktron.methods.base import Method
-from masktron.methods.parameters import CONDITIONS, STRATA, WRITTEN
+from masktron.methods.parameters import CONDITIONS, STRATA
 
 
 def named_fields(method: Method) -> dict[str, tuple[str, ...]]:
@@ -57,6 +57,7 @@ def refuse_unknown(
     UsageError
     """
     for parameter, names in named.items():
+        stays = method.parameters[parameter].stays
         for name in names:
             if name not in file.columns:
                 raise UsageError(
@@ -64,7 +65,7 @@ def refuse_unknown(
                     where=str(file.source),
                     hint=did_you_mean(name, file.columns),
                 )
-            if parameter in WRITTEN and name in file.masked:
+            if stays and name in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is masked: it would be published as it was",
                     where=str(file.source),
@@ -76,7 +77,7 @@ def refuse_unknown(
                     where=str(file.source),
                     hint=f"leave it out of {parameter}; --role {name}=untouched if it is none",
                 )
-            if parameter not in WRITTEN and name not in file.masked:
+            if not stays and name not in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is not masked",
                     where=str(file.source),

@@ -9,14 +9,8 @@ import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import UsageError
-from masktron.methods.base import (
-    ConditionedMethod,
-    Conditioning,
-    Drawn,
-    GroupedMethod,
-    RecordContext,
-    require_records,
-)
+from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
 from masktron.synthesis.cart import draw_trees
@@ -36,7 +30,7 @@ class CartMethod(GroupedMethod, ConditionedMethod):
         Whether numbers are drawn from a kernel density of their leaf, within or near its range. Values that k records
         share stay as they are. Without it each number is a respondent's own, as in the source.
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Trees ask about conditions as about variables drawn before.
+        See `conditioned.ConditionedMethod`. Trees ask about conditions as about variables drawn before.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 

@@ -8,14 +8,8 @@ import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.methods.base import (
-    ConditionedMethod,
-    Conditioning,
-    Drawn,
-    GroupedMethod,
-    RecordContext,
-    require_records,
-)
+from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.partitions.mdav import standardise

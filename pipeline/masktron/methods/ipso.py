@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, override
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import Drawn, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
 from masktron.synthesis.freedom import require_change, require_freedom
@@ -23,7 +24,7 @@ class IpsoMethod(ConditionedMethod):
     variant : {"plain", "strict"}
         Whether what is drawn may be correlated with the originals given the conditions; with strict it is not.
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Conditions are Y of the papers: numbers as they are, and an
+        See `conditioned.ConditionedMethod`. Conditions are Y of the papers: numbers as they are, and an
         indicator for each category, of which rare ones are pooled.
     random_state : int, RandomState or None
         Used by the estimator alone.

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import (
-    ConditionedMethod,
-    Conditioning,
-    Drawn,
-    GroupedMethod,
-    KeepingMethod,
-    Partitioning,
-    RecordContext,
-    require_records,
-)
+from masktron.methods.base import Drawn, GroupedMethod, KeepingMethod, Partitioning, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.methods.partitionings import PARTITIONINGS
@@ -108,12 +100,6 @@ class MicrohybridMethod(GroupedMethod, KeepingMethod, ConditionedMethod):
     def contract(self) -> MethodContract:
         """Values drawn for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
-
-    def check(self) -> Self:
-        """Refuse a partition that is none as well."""
-        super().check()
-        _partitioning(self.partition)
-        return self
 
     def least(self, variables: int) -> int:
         """Return the fewest records for variables that are linearly independent."""

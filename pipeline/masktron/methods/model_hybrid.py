@@ -9,14 +9,8 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import (
-    ConditionedMethod,
-    Conditioning,
-    Drawn,
-    GroupedMethod,
-    RecordContext,
-    require_records,
-)
+from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.synthesis.em import FAMILIES, CovarianceFamily

@@ -6,7 +6,6 @@ import inspect
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeAliasType, Union, dataclass_transform, get_args, get_origin
 
@@ -28,9 +27,8 @@ _KINDS: Mapping[Any, ParameterKind] = {
     **dict.fromkeys((Iterable[float], Sequence[float]), "numbers"),
 }
 """What the annotation of a field makes of its parameter; a Literal is a choice."""
-WRITTEN = CONDITIONS, STRATA, KEEP = "conditions", "strata", "keep"
-"""Names of the parameters that name fields which are written as they are."""
-NOMINAL = "nominal"
+CONDITIONS, STRATA, KEEP = "conditions", "strata", "keep"
+"""Names of parameters that several methods share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +52,8 @@ class Parameter:
         The least and the largest number.
     above : float
         What a number must exceed.
+    stays : bool
+        Whether the fields that it names are written as they are.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Parameter:
     least: float = -math.inf
     most: float = math.inf
     above: float = -math.inf
+    stays: bool = False
 
     def read(self, text: str) -> Any:
         """Return the value that a text of the command line stands for.
@@ -166,6 +167,7 @@ def parameter[T](
     least: float = -math.inf,
     most: float = math.inf,
     above: float = -math.inf,
+    stays: bool = False,
     kw_only: bool = False,
 ) -> T:
     """Declare a parameter: the value of a field of a class of `Parametrised`. The annotation says its kind.
@@ -177,13 +179,13 @@ def parameter[T](
     default : value
     choices : sequence of str
         Where the annotation is str; a Literal says them itself.
-    least, most, above : float
+    least, most, above, stays
         See `Parameter`.
     kw_only : bool
         Whether Python takes it by name alone. Users see such parameters behind the others, those of all methods last.
     """
-    made = partial(Parameter, help=sentence, choices=tuple(choices), least=least, most=most, above=above)
-    return field(default=default, kw_only=kw_only, metadata={_KEY: made})
+    said = {"help": sentence, "choices": tuple(choices), "least": least, "most": most, "above": above, "stays": stays}
+    return field(default=default, kw_only=kw_only, metadata={_KEY: said})
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(parameter, field))
@@ -199,21 +201,23 @@ class Parametrised:
     parameters: ClassVar[Mapping[str, Parameter]] = MappingProxyType({})
 
     def __init_subclass__(cls) -> None:
-        """Make a dataclass of a class with fields, and read its parameters off them."""
+        """Make a dataclass of it, and read its parameters off its fields."""
         super().__init_subclass__()
         own = inspect.get_annotations(cls, eval_str=True)
-        if not own:
-            return
-        made: Any = dataclass(eq=False)(cls)
+        made: Any = dataclass(eq=False, repr=False)(cls)
         known = {
             name: one for base in reversed(cls.__bases__) for name, one in getattr(base, "parameters", {}).items()
         }
         for one in fields(made):
             if one.name in own and _KEY in one.metadata:
-                known[one.name] = one.metadata[_KEY](one.name, **_read_off(own[one.name]))
+                known[one.name] = Parameter(one.name, **(one.metadata[_KEY] | _read_off(own[one.name])))
         first = [one.name for one in fields(made) if not one.kw_only]
         last = [one.name for one in fields(made) if one.kw_only]
         cls.parameters = MappingProxyType({name: known[name] for name in (*first, *reversed(last)) if name in known})
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
+        return f"{type(self).__name__}({said})"
 
     def check(self) -> Self:
         """Refuse parameters that are wrong; return the method itself.
@@ -284,7 +288,7 @@ def kept_columns(positions: Iterable[int], variables: int, named_by: Parameter) 
     return kept
 
 
-def require_positions(columns: Sequence[int], name: str = NOMINAL) -> None:
+def require_positions(columns: Sequence[int], name: str = "nominal") -> None:
     """Refuse what are no positions of columns.
 
     Raises

@@ -7,7 +7,8 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import Drawn, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
 from masktron.synthesis.regressions import LEAST_FREEDOM, draw_regressions
@@ -25,7 +26,7 @@ class SequentialMethod(ConditionedMethod):
         Whether coefficients and residual variances are drawn from their posterior (normal and inverse chi-squared).
         Releases that are combined afterwards need that; a single one is nearer to the original without.
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Conditions are regressors; rare categories are pooled.
+        See `conditioned.ConditionedMethod`. Conditions are regressors; rare categories are pooled.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 

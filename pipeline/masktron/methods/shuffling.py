@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.methods.base import ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import Drawn, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ValuesExchanged
 from masktron.synthesis.exchanging import BrokenRules, exchanged
 from masktron.synthesis.free_columns import FreeColumns
@@ -27,7 +28,7 @@ class ShufflingMethod(ConditionedMethod):
     Parameters
     ----------
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Numbers among the conditions are S of the paper; values are
+        See `conditioned.ConditionedMethod`. Numbers among the conditions are S of the paper; values are
         exchanged within cells of like categories.
     random_state : int, RandomState or None
         Used by the estimator alone.

@@ -27,7 +27,8 @@ from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.named_fields import named_fields, refuse_unknown
 from masktron.masking.record_rules import RecordRules, held_disjuncts
-from masktron.methods.base import ROOM, ConditionedMethod, Conditioning, Drawn, Method, in_parts
+from masktron.methods.base import Drawn, Method, in_parts
+from masktron.methods.conditioned import ROOM, ConditionedMethod, Conditioning
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
 from masktron.sources.records import OnDemand
