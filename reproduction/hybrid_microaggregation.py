@@ -87,7 +87,7 @@ def measured(data: Path, printed: Printed) -> Measured:
     ms: dict[str, Drawn | str] = {}
     for name, (share, _) in printed.alphas.items():
         try:
-            ms[name] = _drawn(original, MuralidharSarathyMethod(share, KEPT))
+            ms[name] = _drawn(original, MuralidharSarathyMethod(share, keep=KEPT))
         except InfeasibleError as impossible:
             ms[name] = impossible.what
     hybrid = {k: _drawn(original, MicrohybridMethod(k, PARTITION, keep=KEPT)) for k in printed.hybrid}

@@ -90,8 +90,7 @@ def test_every_method_is_an_estimator_of_the_same_name() -> None:
 
 @pytest.mark.parametrize("kind", estimators.ALL, ids=lambda kind: kind.__name__)
 def test_parameters_are_those_that_the_method_declares(kind: Any) -> None:
-    declared = {parameter.name for parameter in kind.parameters}
-    assert set(kind().get_params()) - {"random_state"} == declared
+    assert {*kind().get_params()} - {"random_state"} == {*kind.parameters}
     kind().check()
     copy = clone(kind())
     assert copy.get_params() == kind().get_params()

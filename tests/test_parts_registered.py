@@ -13,7 +13,7 @@ PACKAGES = ("aggregators", "partitions", "methods", "measures", "measures.keys")
 TESTED = (*PACKAGES, "grouping")
 """Packages each module of which has a test file of its own."""
 NOT_PARTS = {
-    *("__init__", "assessed", "base", "chosen", "contracts", "figures", "guesses", "key_file"),
+    *("__init__", "assessed", "base", "chosen", "conditioned", "contracts", "figures", "guesses", "key_file"),
     "parameters",
     "partitionings",
 }

@@ -160,7 +160,7 @@ def settings(case: Case) -> dict[str, Any]:
     found["nominal"], found["numeric"] = ["job"], ["wage", "other", "income"]
     if kind.needs_class:
         found["params"]["class"] = "sex"
-    named = {one.name for one in kind.parameters}
+    named = kind.parameters
     if case["given"] == "none" and "conditions" in named:
         found["params"]["conditions"] = []
     if case["given"] == "strata":

@@ -16,7 +16,8 @@ from cli_runner import write_data, write_rules
 from examples import parts
 from masktron import methods
 from masktron.arrays import Floats
-from masktron.methods.base import ConditionedMethod, Method, Partitioning
+from masktron.methods.base import Method, Partitioning
+from masktron.methods.conditioned import ConditionedMethod
 from paths import ROOT
 
 K = 5

@@ -13,7 +13,7 @@ import masktron
 from attacks import KEY
 from cli_runner import write_rules
 from masktron import estimators, methods
-from masktron.methods.base import ConditionedMethod
+from masktron.methods.conditioned import ConditionedMethod
 
 ROLES = {"id": "identifier", "unit": "record-id", "w": "weight", "region": "quasi-identifier", "sex": "untouched"}
 CONDITIONED = [method.name for method in methods.ALL if issubclass(method, ConditionedMethod)]

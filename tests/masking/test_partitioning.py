@@ -18,8 +18,7 @@ from masktron.grouping import admissible
 from masktron.grouping.admissible import group_admissible
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.masking.groups.partitioning import MethodPartitioner
-from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import Parameter
+from masktron.methods.base import Partitioning, RecordContext
 from masktron.partitions.mdav import partition
 
 
@@ -29,11 +28,9 @@ class Classed(Partitioning):
     name: ClassVar[str] = "test_classed"
     title = says = when = source = attacker = "a test"
     preserves: ClassVar[tuple[str, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]] = (K,)
-    needs_class = True
+    needs_class: ClassVar[bool] = True
 
-    def __init__(self, k: int = 5) -> None:
-        self.k = k
+    def __post_init__(self) -> None:
         self.seen: list[tuple[Floats, Labels, Floats]] = []
 
     @override

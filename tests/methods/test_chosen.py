@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 import pytest
@@ -14,15 +15,15 @@ from masktron import methods
 from masktron.config import Config, config_from
 from masktron.declared import declared_in
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, K, Method, RecordContext
+from masktron.methods.base import Drawn, GroupedMethod, Method, RecordContext
 from masktron.methods.chosen import chosen
 from masktron.methods.contracts import MethodContract, ModelDrawn, PartitionedSynthesis
 from masktron.methods.mdav import MdavMethod
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.settings_file import load_config
 
 
-class Drawing(Method):
+class Drawing(GroupedMethod):
     """A method with a parameter of each kind."""
 
     name: ClassVar[str] = "drawing"
@@ -31,31 +32,14 @@ class Drawing(Method):
     when: ClassVar[str] = "In tests."
     source: ClassVar[str] = "none"
     preserves: ClassVar[tuple[str, ...]] = ("nothing",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        Parameter("share", "number", "Share of the variance.", low=0, high=1, above_low=True),
-        Parameter("runs", "integer", "Number of runs.", low=1, optional=True),
-        Parameter("family", "choice", "Family.", choices=("full", "diagonal")),
-        Parameter("exact", "flag", "Whether moments are exact."),
-        Parameter("order", "fields", "Order of the fields.", optional=True),
-    )
     needs_class: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        k: int = 3,
-        share: float = 0.15,
-        runs: int | None = None,
-        family: str = "full",
-        exact: bool = False,
-        order: tuple[str, ...] | None = None,
-    ) -> None:
-        self.k = k
-        self.share = share
-        self.runs = runs
-        self.family = family
-        self.exact = exact
-        self.order = order
+    k: int = 3
+    share: float = parameter("Share of the variance.", default=0.15, above=0, most=1)
+    runs: int | None = parameter("Number of runs.", default=None, least=1)
+    family: Literal["full", "diagonal"] = parameter("Family.", default="full")
+    exact: bool = parameter("Whether moments are exact.", default=False)
+    order: Iterable[int] | None = parameter("Order of the fields.", default=None)
 
     @property
     def contract(self) -> MethodContract:
@@ -66,19 +50,21 @@ class Drawing(Method):
         raise NotImplementedError
 
 
-class Plain(Drawing):
+class Plain(Method):
     """A method of the whole file, without a class; `classes` is a number of its own."""
 
     name: ClassVar[str] = "plain"
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("classes", "integer", "Latent classes.", low=1),)
-    needs_class: ClassVar[bool] = False
-
-    def __init__(self, classes: int = 2) -> None:
-        self.classes = classes
+    title = says = when = source = attacker = "a test"
+    preserves: ClassVar[tuple[str, ...]] = ()
+    classes: int = parameter("Latent classes.", default=2, least=1)
 
     @property
     def contract(self) -> MethodContract:
         return ModelDrawn()
+
+    @override
+    def _mask(self, values: Any, generator: np.random.Generator, context: RecordContext) -> Drawn:
+        raise NotImplementedError
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +109,7 @@ def test_texts_and_typed_values_say_the_same() -> None:
 
 def test_a_parameter_of_the_method_comes_before_the_class() -> None:
     choice = chosen("plain", {"classes": "5"}, 4)
-    assert vars(choice.method) == {"classes": 5}
+    assert vars(choice.method) == {"classes": 5, "strata": ()}
     assert choice.class_fields == ()
 
 
@@ -136,7 +122,7 @@ def test_a_parameter_of_the_method_comes_before_the_class() -> None:
         ("drawing", {"class": "A", "random_state": 1}, "set by --secret"),
         ("mdav", {"shar": 1}, "known: strata"),
         ("drawing", {"class": "A", "shar": 1}, "did you mean share?"),
-        ("drawing", {"class": "A", "colour": 1}, "known: share, runs, family, exact, order, class"),
+        ("drawing", {"class": "A", "colour": 1}, "known: share, runs, family, exact, order, strata, class"),
         ("mdav", {"class": "A"}, "mdav has no use for a class"),
         ("drawing", {}, "needs the class of each record\n  -> name its field: --param class=FIELD"),
         ("drawing", {"class": "A", "classes": "B"}, "both given"),

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.hierarchical import HierarchicalMethod
-from masktron.methods.parameters import Parameter
 from masktron.partitions.centroid import agglomerate
 from masktron.synthesis.hierarchical import Marked, mark, replace_marked
 
@@ -175,7 +174,7 @@ def test_ugly_columns() -> None:
 
 
 def test_numbers_are_read_from_texts() -> None:
-    parameter = Parameter("thresholds", "numbers", "Bounds.", optional=True)
+    parameter = HierarchicalMethod.parameters["thresholds"]
     assert parameter.read("225000, 1.5e5") == (225000.0, 150000.0)
     assert parameter.read("auto") is None
     parameter.check((1, 2.5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,10 +12,11 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.estimators import MdavGeneric as Estimator
 from masktron.methods.contracts import IdenticalGroups
 from masktron.methods.mdav import MdavMethod
-from masktron.methods.mdav_generic import MIXED, MdavGenericMethod
+from masktron.methods.mdav_generic import MdavGenericMethod, Mixed
 from masktron.partitions.column_kinds import Kinds
 
 RNG = np.random.default_rng
+MIXED: tuple[Mixed, ...] = get_args(Mixed.__value__)
 
 
 def mixture(n: int = 80) -> NDArray[np.float64]:
@@ -24,7 +27,7 @@ def mixture(n: int = 80) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("mixed", MIXED)
-def test_each_kind_has_its_aggregate(mixed: str) -> None:
+def test_each_kind_has_its_aggregate(mixed: Mixed) -> None:
     values = mixture()
     method = MdavGenericMethod(4, mixed=mixed, ordinal=[1], nominal=[2]).check()
     drawn = method.mask(values, RNG(0))
@@ -82,7 +85,7 @@ def test_per_type_has_no_partition_of_several_kinds() -> None:
 
 @pytest.mark.parametrize("mixed", ["together", "imposed", "consensus"])
 @pytest.mark.parametrize("n", [3, 4, 5, 17])
-def test_ugly_columns(mixed: str, n: int) -> None:
+def test_ugly_columns(mixed: Mixed, n: int) -> None:
     """Constant columns of each kind, duplicates, barely enough records."""
     rng = RNG(n)
     values = np.column_stack(
@@ -117,7 +120,7 @@ def test_refusals_of_records() -> None:
 
 
 @pytest.mark.parametrize("mixed", MIXED)
-def test_the_worked_example_of_the_page(mixed: str) -> None:
+def test_the_worked_example_of_the_page(mixed: Mixed) -> None:
     values = np.array([[10.0, 1, 1], [12, 1, 1], [14, 2, 1], [50, 3, 2], [54, 3, 2], [40, 2, 1]])
     masked = Estimator(k=3, mixed=mixed, ordinal=[1], nominal=[2]).fit_transform(values)
     assert masked[:, 0].tolist() == [12.0] * 3 + [48.0] * 3

@@ -14,7 +14,8 @@ from scipy import optimize, stats
 
 from masktron import estimators, methods
 from masktron.masking.draws.drawing import FEW
-from masktron.methods.base import CELL, ConditionedMethod, Partitioning
+from masktron.methods.base import Partitioning
+from masktron.methods.conditioned import CELL, ConditionedMethod
 from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, MOST, RECORDS, Conditions
 from masktron.synthesis.trees import MOST_CELLS, Question
 from paths import DOCS

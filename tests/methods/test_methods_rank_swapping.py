@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from scipy.stats import spearmanr
 
 from masktron.methods.rank_swapping import RankSwappingMethod
 from masktron.synthesis.exchanging import BrokenRules, rank_gap
-from masktron.synthesis.rank_swapping import RANK_SPREADS, RankSpread, rank_swapped, swapped_ranks
+from masktron.synthesis.rank_swapping import RankSpread, rank_swapped, swapped_ranks
 from paths import DOCS
 from rank_attacks import intersections, links_by_intersection, links_by_likelihood
+
+RANK_SPREADS: tuple[RankSpread, ...] = get_args(RankSpread.__value__)
 
 
 def outcomes(n: int, width: int) -> dict[tuple[int, ...], Fraction]:

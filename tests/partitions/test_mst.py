@@ -97,10 +97,10 @@ def test_a_long_chain_is_cut_without_recursion() -> None:
 def test_unit_scale_knows_no_units() -> None:
     generator = np.random.default_rng(4)
     points = np.column_stack((generator.normal(size=70), np.full(70, 3.0), generator.exponential(size=70)))
-    expected = MstMethod(5, "unit").partition(points).tolist()
+    expected = MstMethod(5, scale="unit").partition(points).tolist()
     assert to_unit(points).shape == (70, 2)
     assert (to_unit(points).min(axis=0), to_unit(points).max(axis=0)) == pytest.approx((0.0, 1.0))
-    assert MstMethod(5, "unit").partition(points * [2.0**9, 5.0, 2.0**-40]).tolist() == expected
+    assert MstMethod(5, scale="unit").partition(points * [2.0**9, 5.0, 2.0**-40]).tolist() == expected
     assert MstMethod(5).partition(points * [2.0**9, 5.0, 2.0**-40]).tolist() != expected
 
 
@@ -119,7 +119,7 @@ def pima(shared_data: Path) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
 
 def test_pima_as_in_the_paper(shared_data: Path) -> None:
     values, classes = pima(shared_data)
-    labels = MstMethod(5, "unit").partition(values)
+    labels = MstMethod(5, scale="unit").partition(values)
     # 163 and 83 in print, whose tree and linkage are not told
     assert round(homogeneity(labels, classes) * len(values) / 100) == 169
     assert round(linkage(values, group_means(values, labels)[labels]) * len(values) / 100) == 106

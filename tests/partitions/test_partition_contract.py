@@ -45,7 +45,7 @@ UGLY = (
 
 
 def test_groups_on_the_unit_scale_have_k_records() -> None:
-    assert all(np.bincount(MstMethod(4, "unit").partition(points)).min() >= 4 for points in UGLY)
+    assert all(np.bincount(MstMethod(4, scale="unit").partition(points)).min() >= 4 for points in UGLY)
 
 
 @pytest.mark.parametrize("name", PARTITIONS)

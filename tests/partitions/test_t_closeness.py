@@ -108,4 +108,7 @@ def test_contract() -> None:
 def test_the_class_of_pima_cannot_be_read_from_a_group(shared_data: Path) -> None:
     table = pd.read_csv(shared_data / "pima.csv")
     values, classes = table.iloc[:, :-1].to_numpy(np.float64), (table["diabetes"] == "pos").to_numpy(np.intp)
-    assert homogeneity(TClosenessMethod(5, 0.2, "unit").partition(values, classes=classes[:, None]), classes) == 0.0
+    assert (
+        homogeneity(TClosenessMethod(5, 0.2, scale="unit").partition(values, classes=classes[:, None]), classes)
+        == 0.0
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, override
 
@@ -15,7 +16,7 @@ import pytest
 from cli_runner import Runner
 from examples import spread
 from masktron import methods
-from masktron.methods.base import Drawn, K, Method, RecordContext
+from masktron.methods.base import Drawn, GroupedMethod, Method, RecordContext
 from masktron.methods.contracts import (
     KINDS,
     IdenticalGroups,
@@ -29,7 +30,7 @@ from masktron.methods.contracts import (
     contract_from,
 )
 from masktron.methods.mdav import MdavMethod
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.report.rendering import render
 from masktron.report.tables.methods import explained, methods_dict, methods_tables
 from paths import SCHEMAS
@@ -37,7 +38,7 @@ from paths import SCHEMAS
 SCHEMA = SCHEMAS / "methods.schema.json"
 
 
-class Wordy(Method):
+class Wordy(GroupedMethod):
     """A method with long texts, some that a terminal or its markup would obey."""
 
     name: ClassVar[str] = "rather_long_method_name"
@@ -47,28 +48,13 @@ class Wordy(Method):
     source: ClassVar[str] = "Somebody 2013, section 4"
     attacker: ClassVar[str] = "With the key he takes off [red]what was added[/], and without it a share of it."
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, exactly", "covariances, in expectation")
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        Parameter("share_of_variance", "number", "Share of the variance of the original.", low=0, above_low=True),
-        Parameter("runs", "integer", "Runs.", low=1, optional=True),
-        Parameter("exact", "flag", "Whether moments are those of the original, and not in expectation alone."),
-        Parameter("order", "fields", "Order.", optional=True),
-    )
     needs_class: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        k: int = 3,
-        share_of_variance: float = 0.15,
-        runs: int | None = None,
-        exact: bool = True,
-        order: tuple[str, ...] = ("A", "B"),
-    ) -> None:
-        self.k = k
-        self.share_of_variance = share_of_variance
-        self.runs = runs
-        self.exact = exact
-        self.order = order
+    k: int = 3
+    share_of_variance: float = parameter("Share of the variance of the original.", default=0.15, above=0)
+    runs: int | None = parameter("Runs.", default=None, least=1)
+    exact: bool = parameter("Whether moments are those of the original, and not in expectation alone.", default=True)
+    order: Iterable[int] | None = parameter("Order.", default=("A", "B"))  # type: ignore[assignment]
 
     @property
     def contract(self) -> MethodContract:
@@ -91,8 +77,8 @@ def test_lines_fit_and_nothing_is_lost(kind: type[Method], width: int) -> None:
     told = " ".join((kind.says, kind.when, kind.source, kind.attacker)).split()
     for text in (kind.name, *told, "promises", "needs", "attacker"):
         assert text in words
-    for parameter in kind.parameters:
-        option = "-k" if parameter.name == "k" else parameter.name
+    for name in kind.parameters:
+        option = "-k" if name == "k" else name
         assert any(line.startswith(f"{option} ") for line in page.splitlines())
 
 

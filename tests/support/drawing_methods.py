@@ -7,9 +7,9 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import Drawn, Method, RecordContext
+from masktron.methods.base import Drawn, KeepingMethod, Method, RecordContext
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 
 
 class Drawing(Method):
@@ -18,10 +18,7 @@ class Drawing(Method):
     name: ClassVar[str] = "test_noise"
     title = says = when = source = attacker = "a test"
     preserves: ClassVar[tuple[str, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("share", "number", "Of the spread.", low=0.0),)
-
-    def __init__(self, share: float = 0.4) -> None:
-        self.share = share
+    share: float = parameter("Of the spread.", default=0.4, least=0)
 
     @property
     def contract(self) -> MethodContract:
@@ -55,15 +52,12 @@ class Mixing(Drawing):
     categories = True
 
 
-class Keeping(Drawing):
+class Keeping(KeepingMethod, Drawing):
     """Looks at fields that it keeps."""
 
     name = "test_keeping"
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("keep", "fields", "Fields that stay.", optional=True),)
 
-    def __init__(self, keep: tuple[str | int, ...] | None = None) -> None:
-        self.keep = keep
-        self.share = 0.4
+    def __post_init__(self) -> None:
         self.seen: list[Floats] = []
 
     @override

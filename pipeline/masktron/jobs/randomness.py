@@ -270,7 +270,9 @@ def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFa
         "allow": sorted({*config.allow}),
         "aggregator": config.aggregator,
         "method": method.name,
-        "params": {one.name: _plain(one, getattr(method, one.name)) for one in method.parameters if one.name != "k"},
+        "params": {
+            name: _plain(one, getattr(method, name)) for name, one in method.parameters.items() if name != "k"
+        },
         "class": list(chosen.class_fields),
     }
 

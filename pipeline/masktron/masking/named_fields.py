@@ -12,12 +12,12 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError, did_you_m
 from masktron.grouping.members import codes_of_columns
 from masktron.masking.file_values import FileValues
 from masktron.methods.base import Method
-from masktron.methods.parameters import CONDITIONS, STRATA, WRITTEN
+from masktron.methods.parameters import CONDITIONS, STRATA
 
 
 def named_fields(method: Method) -> dict[str, tuple[str, ...]]:
     """Return the fields that parameters of a method name, by parameter."""
-    given = {one.name: getattr(method, one.name) for one in method.parameters if one.kind == "fields"}
+    given = {name: getattr(method, name) for name, one in method.parameters.items() if one.kind == "fields"}
     return {parameter: tuple(names) for parameter, names in given.items() if names is not None}
 
 
@@ -34,7 +34,7 @@ def strata_of(file: FileValues, method: Method, k: int) -> Labels | None:
     names = tuple(map(str, method.strata))
     if not names:
         return None
-    refuse_unknown(file, method, {STRATA.name: names}, ())
+    refuse_unknown(file, method, {STRATA: names}, ())
     codes = codes_of_columns((file.columns[name].numbered() for name in names), file.n)
     smallest = int(np.bincount(codes).min())
     if smallest < k:
@@ -57,6 +57,7 @@ def refuse_unknown(
     UsageError
     """
     for parameter, names in named.items():
+        stays = method.parameters[parameter].stays
         for name in names:
             if name not in file.columns:
                 raise UsageError(
@@ -64,19 +65,19 @@ def refuse_unknown(
                     where=str(file.source),
                     hint=did_you_mean(name, file.columns),
                 )
-            if parameter in WRITTEN and name in file.masked:
+            if stays and name in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is masked: it would be published as it was",
                     where=str(file.source),
                     hint=f"--role {name}=untouched says so; or leave it out of {parameter}",
                 )
-            if parameter in (CONDITIONS.name, STRATA.name) and name not in file.written:
+            if parameter in (CONDITIONS, STRATA) and name not in file.written:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, an identifier, a key or a weight",
                     where=str(file.source),
                     hint=f"leave it out of {parameter}; --role {name}=untouched if it is none",
                 )
-            if parameter not in WRITTEN and name not in file.masked:
+            if not stays and name not in file.masked:
                 raise UsageError(
                     f"{parameter} of {method.name} names {name!r}, which is not masked",
                     where=str(file.source),

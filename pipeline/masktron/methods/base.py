@@ -10,10 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,29 +21,17 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.groups import weighted_means
 from masktron.methods.contracts import IdenticalGroups, MethodContract
 from masktron.methods.parameters import (
-    CONDITIONS,
-    NOMINAL,
+    KEEP,
     STRATA,
-    Parameter,
+    Parametrised,
     columns_at,
     kept_columns,
-    nominal_columns,
-    require_positions,
+    parameter,
 )
 from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
 from masktron.synthesis.conditions import LEAST_LEVEL, Conditions
 from masktron.synthesis.exchanging import BrokenRules
-
-K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
-"""The parameter that `mask` takes from ``-k``."""
-GIVEN = (CONDITIONS, NOMINAL, STRATA)
-"""Parameters of every method that draws given what stays."""
-CELL = 30
-"""Records that every cell has at least in which a method draws by itself."""
-ROOM = 2
-"""Records together have at least that many for each of their variables and for each record of a group: figures of
-barely more records than variables would be those of single records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,21 +58,6 @@ class Drawn:
     notes: tuple[str, ...] = ()
     marked: NDArray[np.bool_] | None = None
     runs: tuple[Labels, ...] = ()
-
-
-class Conditioning(Enum):
-    """What a method does with fields that stay as they are."""
-
-    TREES = "trees"
-    """It draws in the leaves of trees that ask about them."""
-    REGRESSION = "regression"
-    """It draws from regressions on them."""
-    EXACT = "exact"
-    """It does, and keeps the figures of these regressions exactly."""
-    NUMBERS = "numbers"
-    """It draws given the numbers, within cells of like categories."""
-    CELLS = "cells"
-    """It draws within cells of records whose fields, like what is drawn, are alike."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,8 +115,7 @@ class RecordContext:
         return cls(columns, Kinds.numbers(values.shape[1]) if kinds is None else kinds, shares)
 
 
-@dataclass(eq=False)
-class Method(ABC):
+class Method(Parametrised, ABC):
     """A masking method.
 
     Parameters
@@ -166,8 +136,8 @@ class Method(ABC):
         What stays as it was, and how exactly; before settle moves a value.
     loses : tuple of str
         What does not stay, where somebody might count on it, with a figure.
-    parameters : tuple of Parameter
-        In the order of the constructor, without `random_state`.
+    parameters : mapping of str to Parameter
+        See `Parametrised`.
     needs_class : bool
         Whether it asks for a class of each record: an attribute that is confidential and is not masked.
     categories : bool
@@ -186,29 +156,18 @@ class Method(ABC):
     attacker: ClassVar[str]
     preserves: ClassVar[tuple[str, ...]]
     loses: ClassVar[tuple[str, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]]
     needs_class: ClassVar[bool] = False
     categories: ClassVar[bool] = False
     orders: ClassVar[bool] = False
     exchanges: ClassVar[bool] = False
-    strata: Iterable[int] = field(default=(), kw_only=True)
+    strata: Iterable[int] = parameter(
+        "Fields whose values part the records: each part is masked by itself.", default=(), stays=True, kw_only=True
+    )
 
     @property
     @abstractmethod
     def contract(self) -> MethodContract:
         """What it promises with its parameters."""
-
-    def check(self) -> Self:
-        """Refuse parameters that are wrong; return the method itself.
-
-        Raises
-        ------
-        UsageError
-            Naming the parameter.
-        """
-        for parameter in self.parameters:
-            parameter.check(getattr(self, parameter.name))
-        return self
 
     def require_class(self, *, given: bool) -> None:
         """Refuse to go on without the class that the method needs.
@@ -290,12 +249,14 @@ class Method(ABC):
         self.require_class(given=classes is not None)
         kinds = None if nominal is None else Kinds.of_codes(nominal)
         context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken, k=k)
-        parting = columns_at(self.strata, values.shape[1], STRATA.name)
+        parting = columns_at(self.strata, values.shape[1], STRATA)
         if not parting.any():
             return self._given(values, generator, context)
         if parting.all():
-            raise UsageError("all variables part the records, so there is nothing to mask", hint=STRATA.says)
-        strata = _rows(np.unique(values[:, parting], axis=0, return_inverse=True)[1].ravel())
+            raise UsageError(
+                "all variables part the records, so there is nothing to mask", hint=self.parameters[STRATA].help
+            )
+        strata = rows_of(np.unique(values[:, parting], axis=0, return_inverse=True)[1].ravel())
         drawn = in_parts(
             strata,
             lambda _, rows: self._given(values[rows], generator, context.part(rows)),
@@ -313,139 +274,59 @@ class Method(ABC):
         """Mask the records of an array; see `mask`."""
 
 
-@dataclass(eq=False)
-class ConditionedMethod(Method):
-    """A method that draws given what stays.
+class GroupedMethod(Method):
+    """A method that forms groups of k records.
 
     Parameters
     ----------
-    conditions : sequence of int, optional
-        Columns that stay as they are, given which the others are drawn. None in an array by default; in a file, all
-        fields that are written as they are but keys and weights.
-    nominal : sequence of int
-        Columns of an array that hold codes of categories; the others are numbers. In a file, fields are declared so.
-    strata : sequence of int
-        See `Method`.
-
-    Attributes
-    ----------
-    conditioning : Conditioning
-        What it does with what stays.
-    """
-
-    conditioning: ClassVar[Conditioning]
-
-    conditions: Iterable[int] | None = field(default=None, kw_only=True)
-    nominal: Sequence[int] = field(default=(), kw_only=True)
-
-    @override
-    def check(self) -> Self:
-        super().check()
-        require_positions(self.nominal)
-        return self
-
-    @override
-    def _given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
-        nominal = nominal_columns(self.nominal, context.kinds)
-        # strata have one value each, so that they tell nothing
-        named = {*(() if self.conditions is None else self.conditions), *self.strata}
-        kept = kept_columns(named, values.shape[1], CONDITIONS)
-        if not self.categories and (wrong := np.flatnonzero(nominal & ~kept)).size:
-            raise UsageError(
-                f"{self.name} draws numbers, and column {wrong[0]} holds categories",
-                hint="name it among the conditions, or take a method that draws categories",
-            )
-        conditions = Conditions(values[:, kept], nominal[kept], max(context.k, LEAST_LEVEL))
-        own = replace(
-            context,
-            kinds=Kinds.of_codes(nominal[~kept]),
-            known=None if context.known is None else context.known[:, ~kept],
-            broken=None if context.broken is None else _of_columns(context.broken, values, ~kept),
-            conditions=conditions,
-        )
-        drawn = self._without(kept).drawn_given(values[:, ~kept], generator, own)
-        made = values.copy()
-        made[:, ~kept] = drawn.values
-        return replace(drawn, values=made)
-
-    def drawn_given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
-        """Draw what does not stay, within cells where the method asks for them."""
-        given = context.conditions
-        if given is None or not given or self.conditioning not in (Conditioning.NUMBERS, Conditioning.CELLS):
-            return self._mask(values, generator, context)
-        parting = given if self.conditioning is Conditioning.CELLS else given.chosen(given.nominal)
-        rest = replace(context, conditions=None if parting is given else given.chosen(~given.nominal))
-        if not parting:
-            return self._mask(values, generator, rest)
-        labels = parting.cells(values, context.kinds.of("nominal"), self.cell(values.shape[1], context.k), generator)
-        cells = _rows(labels)
-        drawn = in_parts(
-            cells,
-            lambda _, rows: self._mask(values[rows], generator, rest.part(rows)),
-            lambda runs: self.told(runs, context.classes),
-            "cells",
-        )
-        said = (
-            f"values are drawn in {len(cells)} cells of records with like conditions"
-            if len(cells) > 1
-            else "conditions explain too little to part records into cells: values are drawn as if there were none"
-        )
-        return replace(drawn, notes=(said, *drawn.notes))
-
-    def levels(self, conditions: Conditions, variables: int, k: int) -> list[Labels]:
-        """Return which categories among the conditions are told apart: the level of each, by column of categories."""
-        if self.conditioning in (Conditioning.REGRESSION, Conditioning.EXACT):
-            return conditions.regressed()
-        trees = self.conditioning is Conditioning.TREES
-        return conditions.pooled(int(getattr(self, "k", k)) if trees else self.cell(variables, k))
-
-    def regressors(self, conditions: Conditions) -> int:
-        """Return the columns of a regression on conditions, where the method draws from one."""
-        if self.conditioning is Conditioning.NUMBERS:
-            return int((~conditions.nominal).sum())
-        regresses = self.conditioning in (Conditioning.REGRESSION, Conditioning.EXACT)
-        return conditions.regressors().shape[1] if regresses else 0
-
-    def cell(self, variables: int, k: int) -> int:
-        """Return the fewest records of a cell in which so many variables are drawn, where groups have k."""
-        return max(CELL, self.least(variables), ROOM * (variables + 1), ROOM * int(getattr(self, "k", k)))
-
-    def _without(self, kept: NDArray[np.bool_]) -> Self:
-        """Return the method for an array without some columns: the positions of others count fewer.
-
-        Raises
-        ------
-        UsageError
-            One of its parameters names such a column.
-        """
-        if not kept.any():
-            return self
-        inner, places = copy(self), (np.cumsum(~kept) - 1).tolist()
-        columns = range(len(kept))
-        for one in self.parameters:
-            named = getattr(self, one.name)
-            if one.kind != "fields" or one.name in (CONDITIONS.name, NOMINAL.name, STRATA.name) or named is None:
-                continue
-            if both := [at for at in named if at in columns and kept[at]]:
-                raise UsageError(f"{one.name} names column {both[0]}, which is a condition", hint=one.says)
-            setattr(inner, one.name, tuple(places[at] if at in columns else at for at in named))
-        return inner
-
-
-class Partitioning(Method):
-    """A method whose records share one prototype in each group; the rules decide which aggregate that is.
-
-    Attributes
-    ----------
     k : int
+        Smallest number of records in a group, at least 2; `mask` takes it from ``-k``.
     """
+
+    k: int = parameter("Smallest number of records in a group; 3 to 10 are usual.", default=5, least=2)
+
+
+class KeepingMethod(Method):
+    """A method whose noise or draws are orthogonal to some fields in every group.
+
+    Parameters
+    ----------
+    keep : sequence of int
+        Columns that stay as they are (Y of the papers); may be empty.
+    """
+
+    keep: Iterable[int] = parameter(
+        "Numbers that stay as they are, and whose covariances with masked ones are kept.",
+        default=(),
+        stays=True,
+        kw_only=True,
+    )
+
+    def kept(self, variables: int) -> NDArray[np.bool_]:
+        """Tell which columns are kept; see `kept_columns`."""
+        return kept_columns(self.keep, variables, self.parameters[KEEP])
+
+
+class RandomMethod(Method):
+    """A method that draws random numbers.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        Seed of the estimator; nothing else uses it.
+    """
+
+    random_state: Any = field(default=None, kw_only=True)
+
+
+class Partitioning(GroupedMethod):
+    """A method whose records share one prototype in each group; the rules decide which aggregate that is."""
 
     attacker: ClassVar[str] = (
         "Nothing is drawn, so there is no secret that would undo it; but whoever knows the records of all others "
         "runs it with guesses of the one that he lacks, and sees which give the published file, whatever k is. Where "
         "the mean is published, the other members of a group together know the value of the last."
     )
-    k: int
 
     @property
     def contract(self) -> MethodContract:
@@ -558,17 +439,6 @@ def group_means(values: Floats, labels: Labels) -> Floats:
     return weighted_means(values[order], np.ones(len(values)), np.bincount(labels))
 
 
-def _of_columns(broken: BrokenRules, values: Floats, drawn: NDArray[np.bool_]) -> BrokenRules:
-    """Return what judges the drawn columns alone: the others are as they were."""
-
-    def count(made: Floats, positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        whole = values[positions]
-        whole[:, drawn] = made
-        return broken.count(whole, positions)
-
-    return BrokenRules(broken.read[drawn], count)
-
-
 def in_parts(
     parts: Sequence[Labels],
     draw: Callable[[int, Labels], Drawn],
@@ -609,7 +479,7 @@ def in_parts(
     return Drawn(values, labels, (*notes, *(told(runs) if runs else ())), drew, runs)
 
 
-def _rows(labels: Labels) -> list[Labels]:
+def rows_of(labels: Labels) -> list[Labels]:
     """Return the positions of the records of each label, 0 to g - 1."""
     return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, override
 
 import numpy as np
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
+from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
-from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
-from masktron.methods.parameters import STRATA, Parameter
-from masktron.partitions.crest import crest
+from masktron.methods.crest import ClassRestrictedMethod, class_notes
+from masktron.methods.parameters import parameter
 from masktron.partitions.mdav import standardise
 from masktron.synthesis.microperturbation import microperturb
 
-COMPOUND, AVERAGED = "compound", "averaged"
 
-
-@dataclass(eq=False)
-class CampCrestMethod(Method):
+class CampCrestMethod(ClassRestrictedMethod, RandomMethod):
     """Clustering and microperturbation with class-restricted spanning trees.
 
     Parameters
@@ -66,28 +61,13 @@ class CampCrestMethod(Method):
         "variances and covariances: in expectation, by default",
         "exact linear relations between variables",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        ALPHA,
-        NEIGHBOURS,
-        Parameter(
-            "several",
-            "choice",
-            "What several class attributes are: one class of their combinations, or a run for each, averaged.",
-            choices=(COMPOUND, AVERAGED),
-        ),
-        Parameter(
-            "as_printed", "flag", "Whether noise is drawn as in the paper, with variances that come out wrong."
-        ),
-        STRATA,
+    several: Literal["compound", "averaged"] = parameter(
+        "What several class attributes are: one class of their combinations, or a run for each, averaged.",
+        default="compound",
     )
-    needs_class: ClassVar[bool] = True
-    k: int = 5
-    alpha: float = 0.5
-    neighbours: int | None = None
-    several: Literal["compound", "averaged"] = "compound"
-    as_printed: bool = False
-    random_state: int | np.random.RandomState | None = None
+    as_printed: bool = parameter(
+        "Whether noise is drawn as in the paper, with variances that come out wrong.", default=False
+    )
 
     @property
     def contract(self) -> MethodContract:
@@ -103,7 +83,7 @@ class CampCrestMethod(Method):
         """
         require_records(len(values), self.least(values.shape[1]), self.name)
         points = standardise(values)
-        partitions = tuple(self._groups(points, one) for one in self._apart(context.classes))
+        partitions = tuple(self.groups(points, one) for one in self._apart(context.classes))
         drawn = microperturb(values, partitions, generator, as_printed=self.as_printed)
         labels = partitions[0] if len(partitions) == 1 else None
         return Drawn(drawn, labels, self.told(partitions, context.classes), runs=partitions)
@@ -121,8 +101,4 @@ class CampCrestMethod(Method):
 
     def _apart(self, columns: Labels) -> Sequence[Labels]:
         """Return the class attributes of each run, shape (n, c) each."""
-        return [column[:, None] for column in columns.T] if self.several == AVERAGED else [columns]
-
-    def _groups(self, points: Floats, classes: Labels) -> Labels:
-        near = None if self.neighbours is None else int(self.neighbours)
-        return crest(points, int(self.k), classes, alpha=float(self.alpha), neighbours=near)
+        return [column[:, None] for column in columns.T] if self.several == "averaged" else [columns]

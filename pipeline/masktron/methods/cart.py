@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import UsageError
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, K, RecordContext, require_records
+from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.synthesis.cart import draw_trees
 
-ORDER = Parameter(
-    "order", "fields", "Variables to draw first, in this order; the others follow as they stand.", optional=True
-)
-SMOOTH = Parameter(
-    "smooth",
-    "flag",
-    "Draw numbers from a density of the leaf. Without it they are respondents' own values and tell who took part.",
-)
 
-
-@dataclass(eq=False)
-class CartMethod(ConditionedMethod):
+class CartMethod(GroupedMethod, ConditionedMethod):
     """Synthetic records from classification and regression trees, one variable after another.
 
     Parameters
@@ -40,7 +30,7 @@ class CartMethod(ConditionedMethod):
         Whether numbers are drawn from a kernel density of their leaf, within or near its range. Values that k records
         share stay as they are. Without it each number is a respondent's own, as in the source.
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Trees ask about conditions as about variables drawn before.
+        See `conditioned.ConditionedMethod`. Trees ask about conditions as about variables drawn before.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 
@@ -75,13 +65,16 @@ class CartMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.TREES
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH, *GIVEN)
     categories: ClassVar[bool] = True
 
-    k: int = 5
-    order: Iterable[int] | None = None
-    smooth: bool = True
-    random_state: Any = None
+    order: Iterable[int] | None = parameter(
+        "Variables to draw first, in this order; the others follow as they stand.", default=None
+    )
+    smooth: bool = parameter(
+        "Draw numbers from a density of the leaf. Without it they are respondents' own values and tell who took "
+        "part.",
+        default=True,
+    )
 
     @property
     def contract(self) -> MethodContract:
@@ -95,7 +88,10 @@ class CartMethod(ConditionedMethod):
         require_records(n, self.least(p), self.name)
         order = [] if self.order is None else list(self.order)
         if len(set(order)) < len(order) or not set(order) <= set(range(p)):
-            raise UsageError(f"order must name different ones of the {p} variables, not {order}", hint=ORDER.says)
+            raise UsageError(
+                f"order must name different ones of the {p} variables, not {order}",
+                hint=self.parameters["order"].help,
+            )
         made = draw_trees(
             values,
             generator,

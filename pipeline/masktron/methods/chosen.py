@@ -62,7 +62,7 @@ def chosen(name: str, params: Mapping[str, object], k: int) -> Chosen:
         There is no such method or parameter, a value is none that the parameter can have, or the class is missing.
     """
     kind = method_named(name)
-    own = {parameter.name: parameter for parameter in kind.parameters}
+    own = kind.parameters
     values = {key: _value(own[key], value) for key, value in params.items() if key in own and key not in ELSEWHERE}
     given = {key: value for key, value in params.items() if key in ELSEWHERE or key not in own}
     if "k" in own:
@@ -82,7 +82,7 @@ def _value(parameter: Parameter, value: object) -> Any:
     if parameter.kind == "integer" and isinstance(value, float):
         value = int(value)
     if parameter.kind == "fields" and not _names(value):
-        raise UsageError(f"{parameter.name} must be {parameter.admits}, not {value!r}", hint=parameter.says)
+        raise UsageError(f"{parameter.name} must be {parameter.admits}, not {value!r}", hint=parameter.help)
     return value
 
 
@@ -118,7 +118,7 @@ def _require_known(method: Method, others: list[str]) -> None:
             raise UsageError(f"{key} is not given as a parameter of {method.name}", hint=ELSEWHERE[key])
         if key in CLASS:
             raise UsageError(f"{method.name} has no use for a class", hint="leave it out; see `masktron methods`")
-        known = [one.name for one in method.parameters if one.name not in ELSEWHERE]
+        known = [name for name in method.parameters if name not in ELSEWHERE]
         if method.needs_class:
             known.append(CLASS[0])
         raise UsageError(

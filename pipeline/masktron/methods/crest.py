@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.counts import counted
-from masktron.methods.base import Drawn, K, Partitioning, RecordContext
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import Drawn, GroupedMethod, Partitioning, RecordContext
+from masktron.methods.parameters import parameter
 from masktron.partitions.crest import class_counts, compound, crest
 
-ALPHA = Parameter(
-    "alpha",
-    "number",
-    "Weight of distance against mixed classes while the tree grows; 1 is Partial CREST, a minimum spanning tree.",
-    low=0.0,
-    high=1.0,
-)
-NEIGHBOURS = Parameter(
-    "neighbours",
-    "integer",
-    "Records among which the classes around an edge of the tree are counted; as many as k if auto.",
-    low=2,
-    optional=True,
-)
+
+class ClassRestrictedMethod(GroupedMethod):
+    """A method whose groups mix the classes of near records.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of distance against divergence of classes in the tree, 0 to 1; 1 is Partial CREST.
+    neighbours : int, optional
+        Records among which classes around an edge are counted, at least 2; k if not given.
+    """
+
+    needs_class: ClassVar[bool] = True
+    alpha: float = parameter(
+        "Weight of distance against mixed classes while the tree grows; 1 is Partial CREST, a minimum spanning tree.",
+        default=0.5,
+        least=0,
+        most=1,
+    )
+    neighbours: int | None = parameter(
+        "Records among which the classes around an edge of the tree are counted; as many as k if auto.",
+        default=None,
+        least=2,
+    )
+
+    def groups(self, points: Floats, classes: Labels, shares: Floats | None = None) -> Labels:
+        """Return the groups of points; see `masktron.partitions.crest.crest`."""
+        near = None if self.neighbours is None else int(self.neighbours)
+        return crest(points, int(self.k), classes, shares=shares, alpha=float(self.alpha), neighbours=near)
 
 
-@dataclass(eq=False)
-class CrestMethod(Partitioning):
+class CrestMethod(ClassRestrictedMethod, Partitioning):
     """Class-restricted spanning tree: near records whose classes tell as little as those of the file.
 
     Parameters
@@ -61,19 +74,11 @@ class CrestMethod(Partitioning):
         "published file."
     )
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, ALPHA, NEIGHBOURS, STRATA)
-    needs_class: ClassVar[bool] = True
-    k: int = 5
-    alpha: float = 0.5
-    neighbours: int | None = None
 
     @override
     def _partition(self, points: Floats, context: RecordContext) -> Labels:
-        """Partition points by CREST; see `Partitioning.partition` and `masktron.partitions.crest.crest`."""
-        near = None if self.neighbours is None else int(self.neighbours)
-        return crest(
-            points, int(self.k), context.classes, shares=context.shares, alpha=float(self.alpha), neighbours=near
-        )
+        """Partition points by CREST; see `Partitioning.partition`."""
+        return self.groups(points, context.classes, context.shares)
 
     def notes(self, labels: Labels, classes: Labels | None) -> tuple[str, ...]:
         """Say which classes groups give away; see `class_notes`."""

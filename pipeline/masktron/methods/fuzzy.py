@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import Drawn, K, Partitioning, RecordContext, require_records
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import Drawn, Partitioning, RecordContext, require_records
+from masktron.methods.parameters import parameter
 from masktron.partitions.fuzzy import Clusters, centres_of, cluster, partition, starting_centres, weighted_centres
 from masktron.partitions.mdav import standardise
 
 
-@dataclass(eq=False)
 class FuzzyMethod(Partitioning):
     """Fuzzy c-means whose prototypes keep linear rules, with at least k records on each of them.
 
@@ -57,30 +55,18 @@ class FuzzyMethod(Partitioning):
         "linear equalities and inequalities that all records satisfy, to rounding",
         "the range of every variable",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        Parameter(
-            "m",
-            "number",
-            "Fuzzifier: 1.05 to 1.1 with many small clusters, where the 2 of textbooks lets centres run together.",
-            low=1.01,
-            high=10.0,
-        ),
-        Parameter(
-            "clusters", "integer", "Clusters to start with; auto is one for every k records.", low=1, optional=True
-        ),
-        Parameter(
-            "tolerance", "number", "Move of a centre at which the clustering is done.", low=0.0, above_low=True
-        ),
-        Parameter("rounds", "integer", "Most rounds of the clustering.", low=1),
-        STRATA,
-    )
 
-    k: int = 5
-    m: float = 1.1
-    clusters: int | None = None
-    tolerance: float = 1e-3
-    rounds: int = 50
+    m: float = parameter(
+        "Fuzzifier: 1.05 to 1.1 with many small clusters, where the 2 of textbooks lets centres run together.",
+        default=1.1,
+        least=1.01,
+        most=10,
+    )
+    clusters: int | None = parameter(
+        "Clusters to start with; auto is one for every k records.", default=None, least=1
+    )
+    tolerance: float = parameter("Move of a centre at which the clustering is done.", default=1e-3, above=0)
+    rounds: int = parameter("Most rounds of the clustering.", default=50, least=1)
 
     @override
     def _partition(self, points: Floats, context: RecordContext) -> Labels:

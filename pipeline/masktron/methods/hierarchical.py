@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
 
 from masktron.arrays import Floats
 from masktron.counts import counted
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MarkedReplaced, MethodContract
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.parameters import parameter
 from masktron.partitions.centroid import LIMITS, Stop, agglomerate
 from masktron.synthesis.hierarchical import Marked, Release, Side, mark, replace_marked
 
-VARIABLES = Parameter("variables", "fields", "Variables with a threshold; auto for all.", optional=True)
-THRESHOLDS = Parameter(
-    "thresholds",
-    "numbers",
-    "Values strictly beyond are replaced: a number for each of the variables; auto for their quantile.",
-    optional=True,
-)
-QUANTILE = Parameter("quantile", "number", "The threshold as a quantile of each variable.", low=0.0, high=1.0)
-SIDE = Parameter("side", "choice", "Which values are beyond a threshold.", choices=("upper", "lower", "both"))
-STOP = Parameter(
-    "stop",
-    "choice",
-    "When clusters are joined no further: small, each when it has enough; counts, all when none lacks anything; spr "
-    "and rmsstd, before a joining that exceeds a limit of homogeneity.",
-    choices=("small", "counts", "spr", "rmsstd"),
-)
-CLUSTER = Parameter("cluster", "integer", "Fewest records in a cluster.", low=2)
-DISTINCT = Parameter("distinct", "integer", "Fewest different values of the variable in a cluster.", low=1)
-LIMIT = Parameter(
-    "limit",
-    "number",
-    f"Where spr or rmsstd stops the joining; auto for {LIMITS['spr']} and {LIMITS['rmsstd']}.",
-    low=0.0,
-    optional=True,
-)
-RELEASES = Parameter("releases", "integer", "How many files are released together.", low=1)
-RELEASE = Parameter("release", "integer", "Which of them this one is, from 1.", low=1)
 
-
-@dataclass(eq=False)
-class HierarchicalMethod(Method):
+class HierarchicalMethod(RandomMethod):
     """Values beyond thresholds, drawn by the Bayesian bootstrap from clusters of records that have such values.
 
     Parameters
@@ -99,31 +69,28 @@ class HierarchicalMethod(Method):
         "their nominal 95 % intervals covered 66 to 87 % on lognormal data, those of means 93 to 96 %; more releases "
         "do not help, smaller clusters and robust standard errors do",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        VARIABLES,
-        THRESHOLDS,
-        QUANTILE,
-        SIDE,
-        STOP,
-        CLUSTER,
-        DISTINCT,
-        LIMIT,
-        RELEASES,
-        RELEASE,
-        STRATA,
-    )
 
-    variables: Iterable[int] | None = None
-    thresholds: Sequence[float] | None = None
-    quantile: float = 0.85
-    side: Side = "upper"
-    stop: Stop = "small"
-    cluster: int = 10
-    distinct: int = 3
-    limit: float | None = None
-    releases: int = 5
-    release: int = 1
-    random_state: Any = None
+    variables: Iterable[int] | None = parameter("Variables with a threshold; auto for all.", default=None)
+    thresholds: Sequence[float] | None = parameter(
+        "Values strictly beyond are replaced: a number for each of the variables; auto for their quantile.",
+        default=None,
+    )
+    quantile: float = parameter("The threshold as a quantile of each variable.", default=0.85, least=0, most=1)
+    side: Side = parameter("Which values are beyond a threshold.", default="upper")
+    stop: Stop = parameter(
+        "When clusters are joined no further: small, each when it has enough; counts, all when none lacks anything; "
+        "spr and rmsstd, before a joining that exceeds a limit of homogeneity.",
+        default="small",
+    )
+    cluster: int = parameter("Fewest records in a cluster.", default=10, least=2)
+    distinct: int = parameter("Fewest different values of the variable in a cluster.", default=3, least=1)
+    limit: float | None = parameter(
+        f"Where spr or rmsstd stops the joining; auto for {LIMITS['spr']} and {LIMITS['rmsstd']}.",
+        default=None,
+        least=0,
+    )
+    releases: int = parameter("How many files are released together.", default=5, least=1)
+    release: int = parameter("Which of them this one is, from 1.", default=1, least=1)
 
     @property
     def contract(self) -> MethodContract:
@@ -188,10 +155,14 @@ class HierarchicalMethod(Method):
         require_records(n, self.least(p), self.name)
         variables = list(range(p)) if self.variables is None else list(self.variables)
         if len(set(variables)) < len(variables) or not set(variables) <= set(range(p)):
-            raise UsageError(f"variables must be different ones of the {p}, not {variables}", hint=VARIABLES.says)
+            raise UsageError(
+                f"variables must be different ones of the {p}, not {variables}",
+                hint=self.parameters["variables"].help,
+            )
         if self.thresholds is not None and len(self.thresholds) != len(variables):
             raise UsageError(
-                f"there are {len(self.thresholds)} thresholds for {len(variables)} variables", hint=THRESHOLDS.says
+                f"there are {len(self.thresholds)} thresholds for {len(variables)} variables",
+                hint=self.parameters["thresholds"].help,
             )
         return mark(
             values,

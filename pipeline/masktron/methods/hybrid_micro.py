@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, K, RecordContext, require_records
+from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import partition_whole
 from masktron.synthesis.grouped import joined
 from masktron.synthesis.within import SPARE, draw_normal, rank, short, unchanged
 
-EXACT = Parameter("exact", "flag", "Whether draws get the moments of their group exactly, or in expectation.")
 
-
-@dataclass(eq=False)
-class HybridMicroMethod(ConditionedMethod):
+class HybridMicroMethod(GroupedMethod, ConditionedMethod):
     """Normal draws with the moments of each group of MDAV.
 
     Parameters
@@ -65,11 +62,9 @@ class HybridMicroMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, EXACT, *GIVEN)
 
     k: int = 10
-    exact: bool = True
-    random_state: Any = None
+    exact: bool = parameter("Whether draws get the moments of their group exactly, or in expectation.", default=True)
 
     @property
     def contract(self) -> MethodContract:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, override
+from typing import ClassVar, Literal, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import Drawn, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import regress
 
 
-@dataclass(eq=False)
 class IpsoMethod(ConditionedMethod):
     """Information preserving statistical obfuscation.
 
@@ -25,7 +24,7 @@ class IpsoMethod(ConditionedMethod):
     variant : {"plain", "strict"}
         Whether what is drawn may be correlated with the originals given the conditions; with strict it is not.
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Conditions are Y of the papers: numbers as they are, and an
+        See `conditioned.ConditionedMethod`. Conditions are Y of the papers: numbers as they are, and an
         indicator for each category, of which rare ones are pooled.
     random_state : int, RandomState or None
         Used by the estimator alone.
@@ -60,18 +59,11 @@ class IpsoMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.EXACT
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "variant",
-            "choice",
-            "With strict, drawn values are uncorrelated with the originals beyond what conditions explain.",
-            choices=("plain", "strict"),
-        ),
-        *GIVEN,
-    )
 
-    variant: str = "plain"
-    random_state: object = None
+    variant: Literal["plain", "strict"] = parameter(
+        "With strict, drawn values are uncorrelated with the originals beyond what conditions explain.",
+        default="plain",
+    )
 
     @property
     def contract(self) -> MethodContract:

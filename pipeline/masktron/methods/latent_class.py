@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import GIVEN, Drawn, K, RecordContext
-from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybridMethod
-from masktron.methods.parameters import Parameter
+from masktron.methods.base import Drawn, RecordContext
+from masktron.methods.model_hybrid import ModelHybridMethod
+from masktron.methods.parameters import parameter
 from masktron.synthesis.mixture import MixtureSearch
-
-STARTS = Parameter("starts", "integer", "Starts of EM around records drawn at random, beside the two trees.", low=0)
 
 
 class LatentClassMethod(ModelHybridMethod):
@@ -57,37 +54,9 @@ class LatentClassMethod(ModelHybridMethod):
         "shares of all categories, there as well; exactly with exact draws",
         "linear relations between numbers that hold exactly in the file",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, STARTS, *GIVEN)
     categories: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        k: int = 5,
-        fewest: int = 2,
-        most: int = 10,
-        family: str | None = None,
-        exact: bool = True,
-        iterations: int = 500,
-        starts: int = 1,
-        random_state: Any = None,
-        *,
-        conditions: Iterable[int] | None = None,
-        nominal: Sequence[int] = (),
-        strata: Iterable[int] = (),
-    ) -> None:
-        super().__init__(
-            k,
-            fewest,
-            most,
-            family,
-            exact,
-            iterations,
-            random_state,
-            conditions=conditions,
-            nominal=nominal,
-            strata=strata,
-        )
-        self.starts = starts
+    starts: int = parameter("Starts of EM around records drawn at random, beside the two trees.", default=1, least=0)
 
     @override
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import Partitioning, RecordContext
 from masktron.partitions.partitioner import partition_whole
 
 
-@dataclass(eq=False)
 class MdavMethod(Partitioning):
     """Maximum distance to average vector; the univariate optimum where records differ in one variable alone.
 
@@ -32,9 +29,6 @@ class MdavMethod(Partitioning):
     when: ClassVar[str] = "The default: little loss, fast, and k records are identical in each block."
     source: ClassVar[str] = "Domingo-Ferrer and Torra 2005; Domingo-Ferrer and Gonzalez-Nicolas 2010, section 2.2"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, STRATA)
-
-    k: int = 5
 
     @override
     def _partition(self, points: Floats, context: RecordContext) -> Labels:

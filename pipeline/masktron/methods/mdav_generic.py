@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self, override
+from typing import ClassVar, Literal, Self, override
 
 import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, K, Partitioning, RecordContext, require_records
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import Drawn, Partitioning, RecordContext, require_records
+from masktron.methods.parameters import parameter, require_positions
 from masktron.partitions.column_kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.generic import (
@@ -23,10 +22,9 @@ from masktron.partitions.generic import (
 )
 from masktron.partitions.mdav import standardise
 
-MIXED = ("together", "per_type", "imposed", "consensus")
+type Mixed = Literal["together", "per_type", "imposed", "consensus"]
 
 
-@dataclass(eq=False)
 class MdavGenericMethod(Partitioning):
     """MDAV with the average and the distance of each type of attribute.
 
@@ -64,36 +62,25 @@ class MdavGenericMethod(Partitioning):
         "means of numbers, where the aggregate is the mean",
         "the values of categories: medians and modes are values of the group",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        Parameter("mixed", "choice", "What is done with several types of attributes.", choices=MIXED),
-        Parameter(
-            "imposing",
-            "choice",
-            "The type whose partition is imposed; the first that tells records apart when not given.",
-            choices=KINDS,
-            optional=True,
-        ),
-        Parameter("nominal", "fields", "Columns with codes of categories; in a file, declare the fields nominal."),
-        Parameter("ordinal", "fields", "Columns with codes in their order; in a file, declare the fields ordinal."),
-        STRATA,
-    )
 
-    k: int = 5
-    mixed: str = "together"
-    imposing: str | None = None
-    nominal: Sequence[int] = ()
-    ordinal: Sequence[int] = ()
+    mixed: Mixed = parameter("What is done with several types of attributes.", default="together")
+    imposing: str | None = parameter(
+        "The type whose partition is imposed; the first that tells records apart when not given.",
+        default=None,
+        choices=KINDS,
+    )
+    nominal: Sequence[int] = parameter(
+        "Columns with codes of categories; in a file, declare the fields nominal.", default=()
+    )
+    ordinal: Sequence[int] = parameter(
+        "Columns with codes in their order; in a file, declare the fields ordinal.", default=()
+    )
 
     @override
     def check(self) -> Self:
         super().check()
-        for name, columns in (("nominal", self.nominal), ("ordinal", self.ordinal)):
-            if not all(isinstance(column, int | np.integer) and column >= 0 for column in columns):
-                raise UsageError(
-                    f"{name} must be positions of columns from 0, not {tuple(columns)!r}",
-                    hint=f"fields of a file are declared with --{name} FIELD, for every method",
-                )
+        require_positions(self.nominal)
+        require_positions(self.ordinal, "ordinal")
         if both := sorted(set(self.nominal).intersection(self.ordinal)):
             raise UsageError(f"columns {', '.join(map(str, both))} are nominal and ordinal", hint="keep one of them")
         return self

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast, override
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import (
-    GIVEN,
-    ConditionedMethod,
-    Conditioning,
-    Drawn,
-    K,
-    Partitioning,
-    RecordContext,
-    require_records,
-)
+from masktron.methods.base import Drawn, GroupedMethod, KeepingMethod, Partitioning, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
-from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.methods.parameters import parameter
 from masktron.methods.partitionings import PARTITIONINGS
 from masktron.partitions.mdav import standardise
 from masktron.synthesis.freedom import lacking, needed, require_change, require_freedom
@@ -44,8 +35,7 @@ class _ByPartition:
         return instance is not None and _partitioning(instance.partition).needs_class
 
 
-@dataclass(eq=False)
-class MicrohybridMethod(ConditionedMethod):
+class MicrohybridMethod(GroupedMethod, KeepingMethod, ConditionedMethod):
     """Any partition, and any synthesiser in its groups; R-microhybrid with mdav or mu_approx, and ipso.
 
     Parameters
@@ -100,32 +90,16 @@ class MicrohybridMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        Parameter("partition", "choice", "Method whose groups are taken.", choices=tuple(PARTITIONS)),
-        Parameter("synthesiser", "choice", "What draws the values of a group.", choices=tuple(DRAWS)),
-        KEEP,
-        *GIVEN,
-    )
     # what type checkers see is what an instance answers
     needs_class: ClassVar[bool] = cast("bool", _ByPartition())
 
-    k: int = 5
-    partition: str = "mdav"
-    synthesiser: str = "ipso"
-    keep: Iterable[int] = ()
-    random_state: object = None
+    partition: str = parameter("Method whose groups are taken.", default="mdav", choices=tuple(PARTITIONS))
+    synthesiser: str = parameter("What draws the values of a group.", default="ipso", choices=tuple(DRAWS))
 
     @property
     def contract(self) -> MethodContract:
         """Values drawn for groups of at least k."""
         return PartitionedSynthesis(int(self.k))
-
-    def check(self) -> Self:
-        """Refuse a partition that is none as well."""
-        super().check()
-        _partitioning(self.partition)
-        return self
 
     def least(self, variables: int) -> int:
         """Return the fewest records for variables that are linearly independent."""
@@ -136,7 +110,7 @@ class MicrohybridMethod(ConditionedMethod):
         """Form groups and draw the records of each anew; see `Method.mask`."""
         n = len(values)
         require_records(n, max(int(self.k), 2), self.name)
-        kept = kept_columns(self.keep, values.shape[1])
+        kept = self.kept(values.shape[1])
         whole = regress(values[None, :, ~kept], values[None, :, kept])
         require_change(whole, self.name)
         size, notes = self._size(whole)

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, K, RecordContext, require_records
+from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
-from masktron.methods.parameters import Parameter
-from masktron.synthesis.em import FAMILIES
+from masktron.methods.parameters import parameter
+from masktron.synthesis.em import FAMILIES, CovarianceFamily
 from masktron.synthesis.mixture import MixtureSearch
 from masktron.synthesis.model_based import draw_clusters
 from masktron.synthesis.within import SPARE
 
-FEWEST = Parameter("fewest", "integer", "Fewest components of a mixture that is tried.", low=1)
-MOST = Parameter("most", "integer", "Most components of a mixture that is tried.", low=1)
-FAMILY = Parameter(
-    "family",
-    "choice",
-    "Covariances of the components as in mclust: EII, VII spherical, EEI, VVI diagonal, EEE, VVV any; E the same for "
-    "all components, V one for each; auto takes the family with the largest BIC.",
-    choices=FAMILIES,
-    optional=True,
-)
-EXACT = Parameter("exact", "flag", "Whether draws get the moments of their cluster exactly, or in expectation.")
-ITERATIONS = Parameter("iterations", "integer", "Steps of EM, after which a mixture is left out.", low=1)
 
-
-@dataclass(eq=False)
-class ModelHybridMethod(ConditionedMethod):
+class ModelHybridMethod(GroupedMethod, ConditionedMethod):
     """Model-based hybrid data.
 
     A Gaussian mixture is fitted, its size and family of covariances chosen by BIC, and the values of each record are
@@ -82,15 +68,18 @@ class ModelHybridMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, *GIVEN)
 
-    k: int = 5
-    fewest: int = 2
-    most: int = 10
-    family: str | None = None
-    exact: bool = True
-    iterations: int = 500
-    random_state: Any = None
+    fewest: int = parameter("Fewest components of a mixture that is tried.", default=2, least=1)
+    most: int = parameter("Most components of a mixture that is tried.", default=10, least=1)
+    family: CovarianceFamily | None = parameter(
+        "Covariances of the components as in mclust: EII, VII spherical, EEI, VVI diagonal, EEE, VVV any; E the same "
+        "for all components, V one for each; auto takes the family with the largest BIC.",
+        default=None,
+    )
+    exact: bool = parameter(
+        "Whether draws get the moments of their cluster exactly, or in expectation.", default=True
+    )
+    iterations: int = parameter("Steps of EM, after which a mixture is left out.", default=500, least=1)
 
     @property
     def contract(self) -> MethodContract:

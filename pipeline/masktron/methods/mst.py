@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, override
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import Partitioning, RecordContext
+from masktron.methods.parameters import parameter
 from masktron.partitions.mst import to_unit, tree_partition
 
-type Scale = Literal["standard", "unit"]
 
-SCALE = Parameter(
-    "scale",
-    "choice",
-    "Coordinates that distance is measured in: as they are given, standardised, or each variable from 0 to 1.",
-    choices=("standard", "unit"),
-)
+class TreePartitioning(Partitioning):
+    """A method that cuts the minimum spanning tree.
+
+    Parameters
+    ----------
+    scale : {"standard", "unit"}
+        Coordinates as they are given, or each variable rescaled to [0, 1] among the records that are partitioned.
+    """
+
+    scale: Literal["standard", "unit"] = parameter(
+        "Coordinates that distance is measured in: as they are given, standardised, or each variable from 0 to 1.",
+        default="standard",
+        kw_only=True,
+    )
+
+    def scaled(self, points: Floats) -> Floats:
+        """Return points in these coordinates."""
+        return to_unit(points) if self.scale == "unit" and len(points) else points
 
 
-def scaled(points: Floats, scale: Scale) -> Floats:
-    """Return points in the coordinates of `SCALE`."""
-    return to_unit(points) if scale == "unit" and len(points) else points
-
-
-@dataclass(eq=False)
-class MstMethod(Partitioning):
+class MstMethod(TreePartitioning):
     """The minimum spanning tree, cut at the longest edge that leaves k records on both sides until there is none.
 
     Parameters
@@ -48,11 +52,8 @@ class MstMethod(Partitioning):
     when: ClassVar[str] = "Records that form natural clusters of uneven size; up to some 50,000 at a time."
     source: ClassVar[str] = "Laszlo and Mukherjee 2005; Li and Sarkar 2013, section 4"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, SCALE, STRATA)
-    k: int = 5
-    scale: Scale = "standard"
 
     @override
     def _partition(self, points: Floats, context: RecordContext) -> Labels:
         """Partition points by their minimum spanning tree; see `Partitioning.partition`."""
-        return tree_partition(scaled(points, self.scale), int(self.k))
+        return tree_partition(self.scaled(points), int(self.k))

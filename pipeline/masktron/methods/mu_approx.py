@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import Partitioning, RecordContext
 from masktron.partitions.mu_approx import approx_partition
 
 
-@dataclass(eq=False)
 class MuApproxMethod(Partitioning):
     """Groups of k to 2k - 1 records, cut from trees in which each record is joined to a near one.
 
@@ -32,9 +29,6 @@ class MuApproxMethod(Partitioning):
     when: ClassVar[str] = "Records that form natural clusters, or many of them: groups vary in size with the data."
     source: ClassVar[str] = "Domingo-Ferrer, Sebe and Solanas 2008; Aggarwal et al. 2005"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, STRATA)
-
-    k: int = 5
 
     @override
     def _partition(self, points: Floats, context: RecordContext) -> Labels:

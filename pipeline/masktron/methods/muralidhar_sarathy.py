@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar, Self, override
 
 import numpy as np
@@ -11,16 +10,15 @@ import numpy as np
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.linear_algebra import eigen_decomposition, product
-from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.base import Drawn, KeepingMethod, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
-from masktron.methods.parameters import KEEP, STRATA, Parameter, kept_columns
+from masktron.methods.parameters import parameter
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.moments import NEGATIVE, orthonormal, square_root
 from masktron.synthesis.regression import Regression, regress
 
 
-@dataclass(eq=False)
-class MuralidharSarathyMethod(Method):
+class MuralidharSarathyMethod(KeepingMethod, RandomMethod):
     """Non-synthetic perturbed data by sufficient statistics, with a diagonal matrix alpha.
 
     Parameters
@@ -57,15 +55,10 @@ class MuralidharSarathyMethod(Method):
         "means, variances and covariances, also with kept fields, exactly",
         "exact linear relations between variables, with one alpha for all",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("alpha", "numbers", "Share of the original in each masked variable, below 1.", 0.0, 1.0),
-        KEEP,
-        STRATA,
-    )
 
-    alpha: float | Iterable[float] = 0.9
-    keep: Iterable[int] = ()
-    random_state: object = None
+    alpha: float | Iterable[float] = parameter(
+        "Share of the original in each masked variable, below 1.", default=0.9, least=0, most=1
+    )
 
     @property
     def contract(self) -> MethodContract:
@@ -91,7 +84,7 @@ class MuralidharSarathyMethod(Method):
         """Mask all records; see `Method.mask`."""
         n = len(values)
         require_records(n, 2, self.name)
-        kept = kept_columns(self.keep, values.shape[1])
+        kept = self.kept(values.shape[1])
         alpha = self._alpha(int((~kept).sum()))
         regression = regress(values[None, :, ~kept], values[None, :, kept])
         require_freedom(regression, self.name, strict=True)

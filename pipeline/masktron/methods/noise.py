@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.parameters import parameter
 from masktron.synthesis.freedom import require_freedom
 from masktron.synthesis.moments import orthonormal
 from masktron.synthesis.regression import regress
 
 
-@dataclass(eq=False)
-class NoiseMethod(Method):
+class NoiseMethod(RandomMethod):
     """Correlated noise.
 
     Parameters
@@ -52,17 +50,9 @@ class NoiseMethod(Method):
         "means, variances and covariances, in expectation; exactly with exact=true",
         "exact linear relations between variables",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "c", "number", "Variance of the noise, as a share of the variance of the data.", 0.0, above_low=True
-        ),
-        Parameter("exact", "flag", "Keep means and covariances exactly; else in expectation."),
-        STRATA,
-    )
 
-    c: float = 0.15
-    exact: bool = False
-    random_state: object = None
+    c: float = parameter("Variance of the noise, as a share of the variance of the data.", default=0.15, above=0)
+    exact: bool = parameter("Keep means and covariances exactly; else in expectation.", default=False)
 
     @property
     def contract(self) -> MethodContract:

@@ -1,11 +1,13 @@
-"""Parameters of methods: declared once, read from texts, checked, and explained to the user."""
+"""Parameters of methods: fields of their classes that say what they are, as settings do (`masktron.declared`)."""
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, ClassVar, Literal, Self, TypeAliasType, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,19 @@ from masktron.errors import UsageError
 from masktron.partitions.column_kinds import Kinds
 
 type ParameterKind = Literal["integer", "number", "numbers", "choice", "flag", "fields"]
+
+_KEY = "parameter"
+_KINDS: Mapping[Any, ParameterKind] = {
+    int: "integer",
+    float: "number",
+    bool: "flag",
+    str: "choice",
+    **dict.fromkeys((Iterable[int], Sequence[int]), "fields"),
+    **dict.fromkeys((Iterable[float], Sequence[float]), "numbers"),
+}
+"""What the annotation of a field makes of its parameter; a Literal is a choice."""
+CONDITIONS, STRATA, KEEP = "conditions", "strata", "keep"
+"""Names of parameters that several methods share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +42,29 @@ class Parameter:
     kind : {"integer", "number", "numbers", "choice", "flag", "fields"}
         ``fields`` are names of fields on the command line, where ``none`` stands for no field, and positions of
         columns in Python. ``numbers`` are one number, or one for each masked variable.
-    says : str
+    help : str
         What it does, in one sentence.
-    low, high : float
-        Bounds of a number, themselves admitted unless `above_low`.
     choices : tuple of str
         Values of a choice.
     optional : bool
         Whether None may stand for it, spelled ``auto`` on the command line.
-    above_low : bool
-        Whether `low` itself is not admitted.
+    least, most : float
+        The least and the largest number.
+    above : float
+        What a number must exceed.
+    stays : bool
+        Whether the fields that it names are written as they are.
     """
 
     name: str
     kind: ParameterKind
-    says: str
-    low: float = -math.inf
-    high: float = math.inf
+    help: str
     choices: tuple[str, ...] = ()
     optional: bool = False
-    above_low: bool = False
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
+    stays: bool = False
 
     def read(self, text: str) -> Any:
         """Return the value that a text of the command line stands for.
@@ -117,16 +135,18 @@ class Parameter:
         return f"{words}, or auto" if self.optional else words
 
     def _bounds(self) -> Iterable[str]:
-        if self.low > -math.inf:
-            yield f"{'above' if self.above_low else 'from'} {self.low:g}"
-        if self.high < math.inf:
-            yield f"to {self.high:g}"
+        if self.above > -math.inf:
+            yield f"above {self.above:g}"
+        if self.least > -math.inf:
+            yield f"from {self.least:g}"
+        if self.most < math.inf:
+            yield f"to {self.most:g}"
 
     def _within(self, value: float) -> bool:
-        return self.low <= value <= self.high and not (self.above_low and value == self.low)
+        return self.least <= value <= self.most and value > self.above
 
     def _wrong(self, value: object) -> UsageError:
-        return UsageError(f"{self.name} must be {self.admits}, not {value!r}", hint=self.says)
+        return UsageError(f"{self.name} must be {self.admits}, not {value!r}", hint=self.help)
 
 
 def _is_number(value: object) -> bool:
@@ -139,19 +159,96 @@ def _is_number(value: object) -> bool:
         return False
 
 
-CONDITIONS = Parameter(
-    "conditions",
-    "fields",
-    "Fields that stay as they are, given which the others are drawn; auto for all that are written as they are.",
-    optional=True,
-)
-"""Conditions of methods that draw; `auto` is none for arrays, of which nobody says what is published."""
-STRATA = Parameter("strata", "fields", "Fields whose values part the records: each part is masked by itself.")
-"""What every method takes."""
-KEEP = Parameter("keep", "fields", "Numbers that stay as they are, and whose covariances with masked ones are kept.")
-"""The parameter of methods whose noise or draws are orthogonal to some fields in every group."""
-WRITTEN = (CONDITIONS.name, STRATA.name, KEEP.name)
-"""Names of parameters that name fields which are written as they are."""
+def parameter[T](
+    sentence: str,
+    *,
+    default: T,
+    choices: Sequence[str] = (),
+    least: float = -math.inf,
+    most: float = math.inf,
+    above: float = -math.inf,
+    stays: bool = False,
+    kw_only: bool = False,
+) -> T:
+    """Declare a parameter: the value of a field of a class of `Parametrised`. The annotation says its kind.
+
+    Parameters
+    ----------
+    sentence : str
+        What it does.
+    default : value
+    choices : sequence of str
+        Where the annotation is str; a Literal says them itself.
+    least, most, above, stays
+        See `Parameter`.
+    kw_only : bool
+        Whether Python takes it by name alone. Users see such parameters behind the others, those of all methods last.
+    """
+    said = {"help": sentence, "choices": tuple(choices), "least": least, "most": most, "above": above, "stays": stays}
+    return field(default=default, kw_only=kw_only, metadata={_KEY: said})
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(parameter, field))
+class Parametrised:
+    """A class whose fields are parameters. Subclasses add some, or give another default to one that they inherit.
+
+    Attributes
+    ----------
+    parameters : mapping of str to Parameter
+        By name, in the order in which users see them.
+    """
+
+    parameters: ClassVar[Mapping[str, Parameter]] = MappingProxyType({})
+
+    def __init_subclass__(cls) -> None:
+        """Make a dataclass of it, and read its parameters off its fields."""
+        super().__init_subclass__()
+        own = inspect.get_annotations(cls, eval_str=True)
+        made: Any = dataclass(eq=False, repr=False)(cls)
+        known = {
+            name: one for base in reversed(cls.__bases__) for name, one in getattr(base, "parameters", {}).items()
+        }
+        for one in fields(made):
+            if one.name in own and _KEY in one.metadata:
+                known[one.name] = Parameter(one.name, **(one.metadata[_KEY] | _read_off(own[one.name])))
+        first = [one.name for one in fields(made) if not one.kw_only]
+        last = [one.name for one in fields(made) if one.kw_only]
+        cls.parameters = MappingProxyType({name: known[name] for name in (*first, *reversed(last)) if name in known})
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
+        return f"{type(self).__name__}({said})"
+
+    def check(self) -> Self:
+        """Refuse parameters that are wrong; return the method itself.
+
+        Raises
+        ------
+        UsageError
+            Naming the parameter.
+        """
+        for name, one in self.parameters.items():
+            one.check(getattr(self, name))
+        return self
+
+
+def _read_off(annotation: Any) -> dict[str, Any]:
+    """Return what an annotation says of a parameter."""
+    *_, main = (one for one in _alternatives(annotation) if one is not NoneType)
+    optional = NoneType in _alternatives(annotation)
+    if get_origin(main) is Literal:
+        return {"kind": "choice", "choices": get_args(main), "optional": optional}
+    return {"kind": _KINDS[main], "optional": optional}
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    if isinstance(annotation, TypeAliasType):
+        yield from _alternatives(annotation.__value__)
+    elif get_origin(annotation) in (Union, UnionType):
+        for one in get_args(annotation):
+            yield from _alternatives(one)
+    else:
+        yield annotation
 
 
 def columns_at(positions: Iterable[int], variables: int, name: str) -> NDArray[np.bool_]:
@@ -177,7 +274,7 @@ def columns_at(positions: Iterable[int], variables: int, name: str) -> NDArray[n
     return found
 
 
-def kept_columns(positions: Iterable[int], variables: int, parameter: Parameter = KEEP) -> NDArray[np.bool_]:
+def kept_columns(positions: Iterable[int], variables: int, named_by: Parameter) -> NDArray[np.bool_]:
     """Tell which columns are kept, as `columns_at` does.
 
     Raises
@@ -185,17 +282,13 @@ def kept_columns(positions: Iterable[int], variables: int, parameter: Parameter 
     UsageError
         A position is none, or all are kept.
     """
-    kept = columns_at(positions, variables, parameter.name)
+    kept = columns_at(positions, variables, named_by.name)
     if kept.all():
-        raise UsageError("all variables are kept, so there is nothing to mask", hint=parameter.says)
+        raise UsageError("all variables are kept, so there is nothing to mask", hint=named_by.help)
     return kept
 
 
-NOMINAL = Parameter("nominal", "fields", "Columns with codes of categories; in a file, declare the fields nominal.")
-"""In a file, kinds are declared for the file; an array says nothing of its columns."""
-
-
-def require_positions(columns: Sequence[int]) -> None:
+def require_positions(columns: Sequence[int], name: str = "nominal") -> None:
     """Refuse what are no positions of columns.
 
     Raises
@@ -204,8 +297,8 @@ def require_positions(columns: Sequence[int]) -> None:
     """
     if not all(isinstance(column, int | np.integer) and column >= 0 for column in columns):
         raise UsageError(
-            f"nominal must be positions of columns from 0, not {tuple(columns)!r}",
-            hint="fields of a file are declared with --nominal FIELD, for every method",
+            f"{name} must be positions of columns from 0, not {tuple(columns)!r}",
+            hint=f"fields of a file are declared with --{name} FIELD, for every method",
         )
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import Drawn, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ValuesExchanged
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.synthesis.exchanging import exchanged
 from masktron.synthesis.free_columns import FreeColumns
-from masktron.synthesis.rank_swapping import RANK_SPREADS, RankSpread, rank_swapped
+from masktron.synthesis.rank_swapping import RankSpread, rank_swapped
 
 FARTHEST = 2
 """Times p that exchanges for the sake of rules may take a value from its original rank, where there is no window."""
@@ -22,7 +22,6 @@ LEAST_WIDTH = 5
 """Ranks that values move in the order of, however few the records are."""
 
 
-@dataclass(eq=False)
 class RankSwappingMethod(ConditionedMethod):
     """Rank swapping.
 
@@ -73,25 +72,15 @@ class RankSwappingMethod(ConditionedMethod):
         "sums over records with weights: every record counts once",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "p", "number", "How far values move in rank, in per cent of the records.", 0.0, 100.0, above_low=True
-        ),
-        Parameter(
-            "spread",
-            "choice",
-            "How the way in ranks is drawn: normal around p / 2 (about a fifth of the records move farther than p), "
-            "in buckets of p (about half do), or within a window of p (none does).",
-            choices=RANK_SPREADS,
-        ),
-        *GIVEN,
-    )
     orders: ClassVar[bool] = True
     exchanges: ClassVar[bool] = True
 
-    p: float = 15.0
-    spread: RankSpread = "distribution"
-    random_state: Any = None
+    p: float = parameter("How far values move in rank, in per cent of the records.", default=15.0, above=0, most=100)
+    spread: RankSpread = parameter(
+        "How the way in ranks is drawn: normal around p / 2 (about a fifth of the records move farther than p), "
+        "in buckets of p (about half do), or within a window of p (none does).",
+        default="distribution",
+    )
 
     @property
     def contract(self) -> MethodContract:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import Drawn, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import parameter
 from masktron.synthesis.regressions import LEAST_FREEDOM, draw_regressions
 
-BAYESIAN = Parameter(
-    "bayesian", "flag", "Draw the parameters of each regression from their posterior, or take their estimates."
-)
 
-
-@dataclass(eq=False)
 class SequentialMethod(ConditionedMethod):
     """Synthetic records from regressions, one variable after another: normal for numbers, logistic for categories.
 
@@ -31,7 +26,7 @@ class SequentialMethod(ConditionedMethod):
         Whether coefficients and residual variances are drawn from their posterior (normal and inverse chi-squared).
         Releases that are combined afterwards need that; a single one is nearer to the original without.
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Conditions are regressors; rare categories are pooled.
+        See `conditioned.ConditionedMethod`. Conditions are regressors; rare categories are pooled.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 
@@ -67,12 +62,12 @@ class SequentialMethod(ConditionedMethod):
         "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.REGRESSION
-    parameters: ClassVar[tuple[Parameter, ...]] = (BAYESIAN, *GIVEN)
 
     categories: ClassVar[bool] = True
 
-    bayesian: bool = True
-    random_state: Any = None
+    bayesian: bool = parameter(
+        "Draw the parameters of each regression from their posterior, or take their estimates.", default=True
+    )
 
     @property
     def contract(self) -> MethodContract:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
+from masktron.methods.base import Drawn, RecordContext, require_records
+from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ValuesExchanged
-from masktron.methods.parameters import Parameter
 from masktron.synthesis.exchanging import BrokenRules, exchanged
 from masktron.synthesis.free_columns import FreeColumns
 from masktron.synthesis.shuffling import explained, shuffled
@@ -23,14 +22,13 @@ NEAR = 0.05
 """Share of the records within which values are exchanged once more for the sake of rules."""
 
 
-@dataclass(eq=False)
 class ShufflingMethod(ConditionedMethod):
     """Data shuffling by the normal copula.
 
     Parameters
     ----------
     conditions, nominal, strata : sequence of int
-        See `masktron.methods.base.ConditionedMethod`. Numbers among the conditions are S of the paper; values are
+        See `conditioned.ConditionedMethod`. Numbers among the conditions are S of the paper; values are
         exchanged within cells of like categories.
     random_state : int, RandomState or None
         Used by the estimator alone.
@@ -72,11 +70,8 @@ class ShufflingMethod(ConditionedMethod):
         "sums over records with weights: every record counts once",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.NUMBERS
-    parameters: ClassVar[tuple[Parameter, ...]] = (*GIVEN,)
     orders: ClassVar[bool] = True
     exchanges: ClassVar[bool] = True
-
-    random_state: Any = None
 
     @property
     def contract(self) -> MethodContract:

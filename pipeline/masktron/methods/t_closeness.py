@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.mst import SCALE, Scale, scaled
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import RecordContext
+from masktron.methods.mst import TreePartitioning
+from masktron.methods.parameters import parameter
 from masktron.partitions.crest import class_counts
 from masktron.partitions.t_closeness import close_partition, distances
 
 
-@dataclass(eq=False)
-class TClosenessMethod(Partitioning):
+class TClosenessMethod(TreePartitioning):
     """The minimum spanning tree, cut only where both parts keep the distribution of a class within t.
 
     Parameters
@@ -51,22 +49,13 @@ class TClosenessMethod(Partitioning):
         "means of all variables, where the aggregate is the mean",
         "shares of the classes in each group, to t, where those of its stratum allow it",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        Parameter(
-            "t",
-            "number",
-            "Largest distance of the class in a group to the class in the file, by half the sum of differences.",
-            low=0.0,
-            high=1.0,
-        ),
-        SCALE,
-        STRATA,
-    )
     needs_class: ClassVar[bool] = True
-    k: int = 5
-    t: float = 0.2
-    scale: Scale = "standard"
+    t: float = parameter(
+        "Largest distance of the class in a group to the class in the file, by half the sum of differences.",
+        default=0.2,
+        least=0,
+        most=1,
+    )
 
     @override
     def _partition(self, points: Floats, context: RecordContext) -> Labels:
@@ -75,7 +64,7 @@ class TClosenessMethod(Partitioning):
         With several class attributes, `shares` has an axis for each.
         """
         codes, overall = combined(context.classes, context.shares)
-        return close_partition(scaled(points, self.scale), int(self.k), float(self.t), codes, overall)
+        return close_partition(self.scaled(points), int(self.k), float(self.t), codes, overall)
 
     def notes(self, labels: Labels, classes: Labels | None) -> tuple[str, ...]:
         """Say in how many groups the class is farther from the file than asked for; see `Partitioning.notes`."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
-from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import STRATA, Parameter
+from masktron.methods.base import Partitioning, RecordContext
+from masktron.methods.parameters import parameter
 from masktron.partitions.univariate import Projection, projected_partition
 
 
-@dataclass(eq=False)
 class UnivariateMethod(Partitioning):
     """The groups of least loss along one variable, or along one direction of several.
 
@@ -37,19 +35,11 @@ class UnivariateMethod(Partitioning):
         "means of all variables, where the aggregate is the mean",
         "the order of the group means along the direction",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
-        K,
-        Parameter(
-            "projection",
-            "choice",
-            "Direction for several variables: their first principal component, or the sum of their z-scores.",
-            choices=("pca", "sum"),
-        ),
-        STRATA,
-    )
 
-    k: int = 5
-    projection: Projection = "pca"
+    projection: Projection = parameter(
+        "Direction for several variables: their first principal component, or the sum of their z-scores.",
+        default="pca",
+    )
 
     @override
     def _partition(self, points: Floats, context: RecordContext) -> Labels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats
 
 type RankSpread = Literal["distribution", "buckets", "window"]
-RANK_SPREADS: tuple[RankSpread, ...] = get_args(RankSpread.__value__)
 """How far a value may go; the first is the default."""
 _TRIES = 6
 """Ranks that are drawn for a value before the nearest free one is taken."""

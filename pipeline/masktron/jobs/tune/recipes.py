@@ -339,7 +339,7 @@ def draws_values(kind: type[Method]) -> bool:
 
 def _has_size(name: str) -> bool:
     """Whether the size of groups is a parameter of a method."""
-    return any(one.name == "k" for one in method_named(name).parameters)
+    return "k" in method_named(name).parameters
 
 
 def _spread(sizes: Sequence[int]) -> list[int]:

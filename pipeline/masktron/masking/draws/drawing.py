@@ -27,7 +27,8 @@ from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.named_fields import named_fields, refuse_unknown
 from masktron.masking.record_rules import RecordRules, held_disjuncts
-from masktron.methods.base import ROOM, ConditionedMethod, Conditioning, Drawn, Method, in_parts
+from masktron.methods.base import Drawn, Method, in_parts
+from masktron.methods.conditioned import ROOM, ConditionedMethod, Conditioning
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
 from masktron.sources.records import OnDemand
@@ -116,7 +117,7 @@ class Drawing:
         variables = tuple(name for block in blocks for name in block.variables)
         named = named_fields(method)
         refuse_unknown(file, method, named, variables)
-        kept = tuple(dict.fromkeys(named.get(KEEP.name, ())))
+        kept = tuple(dict.fromkeys(named.get(KEEP, ())))
         fields = (*variables, *kept)
         for name in kept:
             if name not in file.numeric or np.isnan(file.values[name]).any():
@@ -142,7 +143,7 @@ class Drawing:
         strata = _strata(inputs, method, blocks, variables, least, parting)
         judging = DrawnRules.of(inputs, blocks, fields) if method.exchanges else None
         said = (*said, *_said(method, given, conditions, len(fields), inputs.k, strata))
-        placed = _positioned(method, {**named, CONDITIONS.name: given, STRATA.name: ()}, (*fields, *given))
+        placed = _positioned(method, {**named, CONDITIONS: given, STRATA: ()}, (*fields, *given))
         return cls(
             placed,
             streams,

@@ -98,7 +98,8 @@ def _method_dict(kind: type[Method]) -> dict[str, Any]:
 
 
 def _asked_for(kind: type[Method]) -> tuple[Parameter, ...]:
-    return (CLASS_FIELDS, *kind.parameters) if kind.needs_class else kind.parameters
+    own = tuple(kind.parameters.values())
+    return (CLASS_FIELDS, *own) if kind.needs_class else own
 
 
 def _parameter_dict(parameter: Parameter, method: Method) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def _parameter_dict(parameter: Parameter, method: Method) -> dict[str, Any]:
     return {
         "name": parameter.name,
         "kind": parameter.kind,
-        "says": parameter.says,
+        "says": parameter.help,
         "admits": parameter.admits,
         "default": list(default) if isinstance(default, tuple) else default,
         "needed": needed,
@@ -118,7 +119,7 @@ def _parameter_dict(parameter: Parameter, method: Method) -> dict[str, Any]:
 def _as_run(kind: type[Method]) -> Method:
     """Return a method as `mask` makes it where nothing is asked for."""
     method = kind()
-    if any(parameter.name == "k" for parameter in kind.parameters):
+    if "k" in kind.parameters:
         setattr(method, "k", K)  # noqa: B010 -- not every method has one
     return method
 
@@ -164,7 +165,7 @@ def _parameters(parameters: Sequence[Parameter], method: Method) -> Iterator[Ren
         table.add_column(header)
     for one in parameters:
         default = "needed" if one is CLASS_FIELDS else _spelled(getattr(method, one.name))
-        table.add_row(_option(one), default, plain(one.admits), plain(one.says))
+        table.add_row(_option(one), default, plain(one.admits), plain(one.help))
     yield Padding(table, (1, 0, 0, 0))
 
 
