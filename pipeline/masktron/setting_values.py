@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Annotated, Any
 
-from masktron.addresses import AddressPath, path_of
-from masktron.declared import WrongValue
+from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_path
+from masktron.declared import Declared, Taken, WrongValue, integer, require, switch
 from masktron.errors import UsageError, did_you_mean
 from masktron.figures import NAMES
 from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
@@ -84,30 +84,20 @@ class SecretOfRun(bytes):
     units: int | None = None
 
 
-def require(condition: object, what: str, hint: str = "") -> None:
-    """Refuse a value; see `WrongValue`.
-
-    Raises
-    ------
-    WrongValue
-    """
-    if not condition:
-        raise WrongValue(what, hint)
-
-
-def integer(given: SupportsIndex) -> int:
-    """Read an integer, also one of numpy."""
-    value: Any = given
-    if not isinstance(value, bool) and isinstance(value, Integral):
-        return int(value)
-    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
-    write = f"write {{name}} = {int(value)}" if whole and isinstance(value, float | str) else ""
-    raise WrongValue(f" must be an integer, not {given!r}", write)
-
-
 def is_number(value: object) -> bool:
     """Whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+type Names = Annotated[Taken[tuple[str, ...], Fields], Declared(metavar="FIELD", converter=fields)]
+type RuleIds = Annotated[Taken[tuple[str, ...], Fields], Declared(metavar="RULE-ID", converter=rules)]
+type FilePath = Annotated[Taken[Path, File], Declared(converter=path)]
+type MaybeFilePath = Annotated[Taken[Path | None, File | None], Declared(converter=path)]
+type Place = Annotated[Taken[Path, File], Declared(converter=place, read=typed_place)]
+type MaybePlace = Annotated[Taken[Path | None, File | None], Declared(converter=place, read=typed_place)]
+type FormatOptions = Annotated[
+    Taken[Mapping[str, str], Mapping[str, Any]], Declared(metavar="NAME=VALUE", converter=format_options)
+]
 
 
 def share(given: float) -> float:
@@ -124,35 +114,41 @@ def seconds(given: float) -> float:
     return given
 
 
-def switch(given: bool) -> bool:
-    """Read true or false."""
-    require(isinstance(given, bool), f" must be true or false, not {given!r}")
-    return given
-
-
-def text(given: str) -> str:
-    """Read a name."""
-    require(isinstance(given, str), f" must be a name, not {given!r}")
-    return given
-
-
 def method(given: str) -> str:
     """Read the name of a method; `mask` knows which there are."""
     require(isinstance(given, str) and given, f" must be a name, not {given!r}", SEE_METHODS)
     return given
 
 
-def file(given: File) -> Path:
+def typed_place(text: str) -> Path:
+    """Read the name of a file, or the address of a table in a database."""
+    try:
+        return typed_path(text)
+    except UsageError as error:
+        raise ValueError(f"{error.what}; {error.hint}" if error.hint else error.what) from None
+
+
+def path(given: File) -> Path:
     """Read the name of a file."""
-    require(isinstance(given, str | PathLike) and str(given), f" must be the name of a file, not {given!r}")
-    return Path(given)
+    if not isinstance(given, str | PathLike):
+        raise WrongValue(f" must be a path, not of type {type(given).__name__}", "give the name of a file")
+    name = os.fspath(given)
+    require(name, f" must be the name of a file, not {given!r}")
+    if isinstance(given, str) and is_address(given):
+        raise WrongValue(f" must be a file, not the address {hidden(given)}", "give the name of a file")
+    return given if isinstance(given, Path) else Path(name if isinstance(name, str) else os.fsdecode(name))
 
 
 def place(given: File) -> Path:
-    """Read the name of a file, or the address of a table in a database."""
-    named = isinstance(given, str) and given
-    require(named or isinstance(given, PathLike), f" must be a file, or the address of a table, not {given!r}")
-    return given if isinstance(given, AddressPath) else path_of(given) if isinstance(given, str) else Path(given)
+    """Read the path of microdata, which may be the address of a table in a database."""
+    if isinstance(given, AddressPath):
+        return given
+    if isinstance(given, str):
+        return path_of(given)
+    found = path(given)
+    if is_address(str(found)):
+        raise WrongValue(" is an address, and no path", "give it as a text: a path has no double slashes")
+    return found
 
 
 def memory(size: int | str) -> int:
@@ -316,7 +312,7 @@ def documents(given: Mapping[str, File]) -> dict[str, Path]:
     """Read the files of documents that rules read."""
     for key in _table(given, "NAME = file"):
         require(isinstance(key, str), f": {key!r} is not what stands in document()")
-    return {key: _at(key, file, path) for key, path in given.items()}
+    return {key: _at(key, path, file) for key, file in given.items()}
 
 
 def register(given: Register | Mapping[str, File] | File) -> Register:
@@ -329,9 +325,8 @@ def register(given: Register | Mapping[str, File] | File) -> Register:
         " must be a table with the path of a file, and where its salt lies elsewhere, with salt",
         '[{name}] path = "releases.jsonl"',
     )
-    path = _at("path", file, table["path"])
-    salt = table.get("salt")
-    return Register(path, path.with_name(f"{path.name}.salt") if salt is None else _at("salt", file, salt))
+    lines, salt = _at("path", path, table["path"]), table.get("salt")
+    return Register(lines, lines.with_name(f"{lines.name}.salt") if salt is None else _at("salt", path, salt))
 
 
 def joined_register(former: Register | None, given: Mapping[str, File]) -> Mapping[str, File]:

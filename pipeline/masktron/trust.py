@@ -14,10 +14,8 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from masktron.addresses import AddressPath, is_address
-from masktron.declared import Trust, declared_in
+from masktron.declared import Trust, declared_in, evolve
 
 PARTS_OF_FILES = frozenset({"query", "range", "sheet", "table"})
 """Options of formats that choose what is read of a file: `TableFormat.choosing` of all formats."""
@@ -109,7 +107,7 @@ def relocated[T](settings: T, moved: Callable[[ReadFile], Path], within: tuple[s
             changes[name] = trust.files(value, partial(_moved, moved, way, option))
         if trust.levels is not None:
             changes[name] = {level: relocated(one, moved, (*way, level)) for level, one in value.items()}
-    changed: T = attrs.evolve(held, **changes)
+    changed: T = evolve(held, **changes)
     return changed
 
 

@@ -14,11 +14,7 @@ from package_trees import PACKAGE
 from paths import DOCS
 
 DECLARED = """
-    made_up: int | None = field(
-        default=None,
-        converter=optional(values.integer),
-        metadata=declared("Made up for a test.", HOW, metavar="N", read=integer, least=2, commands="mask rerun"),
-    )
+    made_up: int | None = setting("Made up for a test.", HOW, default=None, least=2, commands="mask rerun")
 """
 
 SCRIPT = r"""

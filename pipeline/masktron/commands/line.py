@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, override
 
 import click
@@ -46,10 +45,8 @@ class _Reader(click.ParamType[Any]):
 
     @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        said = self.one.said
-        read = Path if said.read is str and (said.reads or said.writes) else said.read
         try:
-            return read(value) if isinstance(value, str) else value
+            return self.one.said.read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

@@ -13,7 +13,7 @@ import attrs
 
 from masktron.commands import COMMANDS
 from masktron.commands.base import Command, Plain
-from masktron.commands.offered import own_fields
+from masktron.commands.offered import own_declared
 from masktron.config import Config, config_from
 from masktron.declared import declared_in
 from masktron.errors import MasktronError, UsageError, did_you_mean
@@ -36,7 +36,7 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
     command : type of Plain
     """
     kind: Any = command
-    own, settings = sorted(own_fields(kind), key=lambda one: bool(one.kw_only)), keywords_of(kind)
+    own, settings = sorted(_own_fields(kind), key=lambda one: bool(one.kw_only)), keywords_of(kind)
 
     @wraps(kind.__init__)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -55,26 +55,14 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
     shown.__name__ = shown.__qualname__ = "write_report" if kind.name == "report" else kind.name
     shown.__module__ = "masktron"
     shown.__doc__ = _documented(kind, listed.summary, own, settings)
-    shown.__signature__ = inspect.Signature(
-        [
-            *(
-                inspect.Parameter(
-                    one.name,
-                    inspect.Parameter.KEYWORD_ONLY if one.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                    default=_default_of(one),
-                    annotation=one.type,
-                )
-                for one in own
-            ),
-            *(
-                inspect.Parameter(
-                    one.name, inspect.Parameter.KEYWORD_ONLY, default=_default_of(one), annotation=one.type
-                )
-                for one in settings
-            ),
-        ]
-    )
+    shown.__signature__ = inspect.Signature([_parameter(one) for one in (*own, *settings)])
     return called
+
+
+def _own_fields(kind: type[Plain]) -> list[attrs.Attribute[Any]]:
+    """Return the fields of a command that are no settings, and that Python gives."""
+    own = own_declared(kind)
+    return [one for one in attrs.fields(kind) if one.name in own and own[one.name].init]
 
 
 def keywords_of(kind: type[Plain]) -> list[attrs.Attribute[Any]]:
@@ -87,11 +75,16 @@ def keywords_of(kind: type[Plain]) -> list[attrs.Attribute[Any]]:
     return [one for one in attrs.fields(kind) if one.name in taken or one.name in given]
 
 
-def _default_of(one: attrs.Attribute[Any]) -> Any:
-    if one.default is attrs.NOTHING:
-        return inspect.Parameter.empty
+def _parameter(one: attrs.Attribute[Any]) -> inspect.Parameter:
     default: Any = one.default
-    return default.factory() if isinstance(default, attrs.Factory) else default  # type: ignore[arg-type]
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+        default = default.factory()
+    return inspect.Parameter(
+        one.name,
+        inspect.Parameter.KEYWORD_ONLY if one.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=inspect.Parameter.empty if default is attrs.NOTHING else default,
+        annotation=one.type,
+    )
 
 
 def _made(
@@ -104,20 +97,20 @@ def _made(
     UsageError
         It has no such keyword, or a setting is wrong.
     """
-    own = {one.name for one in own_fields(kind)}
+    own = {one.name: one for one in _own_fields(kind)}
     known = {one.name for one in settings}
     if getattr(kind, "takes_others", False):
         known |= declared_in(Config).keys()
-    if unknown := [name for name in kwargs if name not in own | known]:
+    if unknown := [name for name in kwargs if name not in own.keys() | known]:
         what = f"unknown setting {unknown[0]!r}"
         if unknown[0] in declared_in(Config):
             others = ": all others are those of the manifest" if kind.name == "rerun" else ""
             what = f"{kind.name} takes no setting {unknown[0]!r}{others}"
         tables = {name: declared_in(one.options) for name, one in declared_in(kind).items() if one.options}
         inside = next((name for name, one in tables.items() if unknown[0] in one), "")
-        hint = f'{inside}={{"{unknown[0]}": ...}}' if inside else did_you_mean(unknown[0], sorted(own | known))
+        hint = f'{inside}={{"{unknown[0]}": ...}}' if inside else did_you_mean(unknown[0], sorted(own.keys() | known))
         raise UsageError(what, hint=hint)
-    needed = [one.name for one in own_fields(kind) if one.default is attrs.NOTHING]
+    needed = [name for name, one in own.items() if one.default is attrs.NOTHING]
     if lacking := [name for name in needed[len(args) :] if name not in kwargs]:
         raise TypeError(f"{kind.name}() needs {', '.join(lacking)}")
     parts = {name: value for name, value in kwargs.items() if name in own}
@@ -134,8 +127,7 @@ def _made(
         )
     given = {name: value for name, value in kwargs.items() if name in known - {"config"}}
     config = config_from(given, base=base)
-    values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
-    settled: _Runs[Any] = kind(*args, **parts, **values, config=base).came_from(given)
+    settled: _Runs[Any] = kind.with_settings(config, *args, **parts, config=base).came_from(given)
     return settled
 
 

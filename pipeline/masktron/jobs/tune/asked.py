@@ -7,29 +7,29 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-import attrs
-from attrs import field
-from attrs.converters import optional
-
 from masktron.config import Config, Grouping
 from masktron.declared import (
     HOW,
+    Integer,
+    MaybeInteger,
+    Settings,
     Shape,
+    Taken,
     Trust,
     WrongValue,
-    checked,
-    declared,
     declared_in,
-    integer,
+    evolve,
+    require,
+    setting,
     with_commas,
 )
+from masktron.declared import integer as whole
 from masktron.errors import UsageError, did_you_mean
 from masktron.figures import NAMES, Group, figure_of
 from masktron.jobs.tune.axes import Ways, pram_ways, recode_ways, swap_rates
 from masktron.perturbation_settings import located_pram, matrices_named, moved_matrices
 from masktron.recoding_settings import FromHierarchy, how_of, moved_hierarchies, resolved
-from masktron.setting_values import Param, require
-from masktron.setting_values import integer as whole
+from masktron.setting_values import Param
 from masktron.settings_file import read_toml, require_beside
 
 BUDGET = 600.0
@@ -144,8 +144,7 @@ def seconds_of(text: str | float) -> float:
     return seconds
 
 
-@attrs.define(frozen=True, kw_only=True, field_transformer=checked)
-class TuneSettings:
+class TuneSettings(Settings, eq=True):
     """What is to be tried, and how long.
 
     Attributes
@@ -189,98 +188,77 @@ class TuneSettings:
     """
 
     # fmt: off
-    methods: tuple[str, ...] = field(
-        default=(), converter=_methods, metadata=declared(
-            "Methods to try, with commas between: see masktron methods.",
-            HOW, metavar="NAMES", shown="those that suit most files", page="methods",
-        ),
+    methods: Taken[tuple[str, ...], _Names] = setting(
+        "Methods to try, with commas between: see masktron methods.",
+        HOW, converter=_methods, default=(), metavar="NAMES", shown="those that suit most files", page="methods",
+        form=Shape.VALUE,
     )
-    k: tuple[int, ...] = field(
-        default=(), converter=_sizes, metadata=declared(
-            "Smallest groups to try.", HOW, short="-k", metavar="N,N", shown="3,5,10,20", page="tuning"
-        ),
+    k: Taken[tuple[int, ...], _Sizes] = setting(
+        "Smallest groups to try.",
+        HOW, converter=_sizes, default=(), short="-k", metavar="N,N", shown="3,5,10,20", page="tuning",
+        form=Shape.VALUE,
     )
     least: int = 0
     wider: tuple[str, ...] = ()
-    groupings: tuple[Grouping, ...] = field(
-        default=(), converter=_groupings, metadata=declared(
-            "Groupings to try.", HOW, "--grouping", metavar="rules,all", shown="both", page="methods"
-        ),
+    groupings: Taken[tuple[Grouping, ...], _Names] = setting(
+        "Groupings to try.",
+        HOW, converter=_groupings, default=(), option="--grouping", metavar="rules,all", shown="both", page="methods",
+        form=Shape.VALUE,
     )
-    aggregators: tuple[str, ...] = field(
-        default=(), converter=_aggregators, metadata=declared(
-            "Aggregators to ask for, beside the one that loses least.", HOW, "--aggregator", metavar="NAMES",
-            page="methods",
-        ),
+    aggregators: Taken[tuple[str, ...], _Names] = setting(
+        "Aggregators to ask for, beside the one that loses least.",
+        HOW, converter=_aggregators, default=(), option="--aggregator", metavar="NAMES", page="methods",
+        form=Shape.VALUE,
     )
-    params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(
-        factory=dict, converter=_grid, metadata=declared("Values of parameters to try, by method.", option="")
+    params: Taken[Mapping[str, Mapping[str, tuple[Param, ...]]], Any] = setting(
+        "Values of parameters to try, by method.", converter=_grid, factory=dict, option="", form=Shape.VALUE
     )
-    recode: Ways = field(
-        factory=dict, converter=recode_ways, metadata=declared(
-            "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
-            "same field.",
-            HOW, metavar="FIELD=HOW", form=Shape.LIST, page="recoding",
-            trust=Trust(files=_hierarchies, instead="--recode {}=FILE:LEVEL"),
-        ),
+    recode: Taken[Ways, Any] = setting(
+        "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
+        "same field.",
+        HOW, converter=recode_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="recoding",
+        trust=Trust(files=_hierarchies, instead="--recode {}=FILE:LEVEL"),
     )
-    key_k: tuple[int, ...] = field(
-        default=(), converter=_sizes, metadata=declared(
-            "Try keys suppressed until N records share each combination, beside suppressing nothing.",
-            HOW, metavar="N,N", page="suppression",
-        ),
+    key_k: Taken[tuple[int, ...], _Sizes] = setting(
+        "Try keys suppressed until N records share each combination, beside suppressing nothing.",
+        HOW, converter=_sizes, default=(), metavar="N,N", page="suppression", form=Shape.VALUE,
     )
-    pram: Ways = field(
-        factory=dict, converter=pram_ways, metadata=declared(
-            "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
-            "drawn together; repeatable, also for the same field.",
-            HOW, metavar="FIELD=HOW", form=Shape.LIST, page="pram",
-            trust=Trust(files=_matrices, instead="--pram {}=FILE"),
-        ),
+    pram: Taken[Ways, Any] = setting(
+        "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
+        "drawn together; repeatable, also for the same field.",
+        HOW, converter=pram_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="pram",
+        trust=Trust(files=_matrices, instead="--pram {}=FILE"),
     )
-    swap_rate: tuple[float, ...] = field(
-        default=(), converter=swap_rates, metadata=declared(
-            "Try records swapped at these rates, from 0 to 1, as [swap] in settings says all else, beside not "
-            "swapping.",
-            HOW, metavar="N,N", page="swapping",
-        ),
+    swap_rate: Taken[tuple[float, ...], Any] = setting(
+        "Try records swapped at these rates, from 0 to 1, as [swap] in settings says all else, beside not "
+        "swapping.",
+        HOW, converter=swap_rates, default=(), metavar="N,N", page="swapping", form=Shape.VALUE,
     )
-    class_fields: tuple[str, ...] = field(
-        default=(), converter=_names, metadata=declared(
-            "Fields with the class of each record, for methods that need one.", HOW, "--class", metavar="FIELDS"
-        ),
+    class_fields: Taken[tuple[str, ...], _Names] = setting(
+        "Fields with the class of each record, for methods that need one.",
+        HOW, converter=_names, default=(), option="--class", metavar="FIELDS", form=Shape.VALUE,
     )
-    risk: str | None = field(
-        default=None, converter=optional(_risk), metadata=declared(
-            "The risk on the map.", HOW, metavar="FIGURE", shown="disclosure_risk", page="tuning"
-        ),
+    risk: str | None = setting(
+        "The risk on the map.",
+        HOW, converter=_risk, default=None, metavar="FIGURE", shown="disclosure_risk", page="tuning",
     )
-    utility: str | None = field(
-        default=None,
-        converter=optional(_utility),
-        metadata=declared("The loss on the map.", HOW, metavar="FIGURE", shown="pil", page="tuning"),
+    utility: str | None = setting(
+        "The loss on the map.", HOW, converter=_utility, default=None, metavar="FIGURE", shown="pil", page="tuning"
     )
-    budget: float = field(
-        default=BUDGET,
-        converter=seconds_of,
-        metadata=declared("What the run may take: 90s, 10m, 1h.", HOW, metavar="TIME", shown="10m", page="tuning"),
+    budget: Taken[float, str | float] = setting(
+        "What the run may take: 90s, 10m, 1h.",
+        HOW, converter=seconds_of, default=BUDGET, metavar="TIME", shown="10m", page="tuning",
     )
-    seeds: int = field(
-        default=SEEDS, converter=whole, metadata=declared(
-            "Runs of a candidate that draws.", HOW, metavar="N", read=integer, least=1, page="tuning"
-        ),
+    seeds: Integer = setting(
+        "Runs of a candidate that draws.", HOW, default=SEEDS, metavar="N", least=1, page="tuning"
     )
-    sample: int | None = field(
-        default=None, converter=optional(whole), metadata=declared(
-            "Compare larger files on so many records first; 0 for all.",
-            HOW, metavar="N", shown="21000, of more than 50000", read=integer, least=0, page="tuning",
-        ),
+    sample: MaybeInteger = setting(
+        "Compare larger files on so many records first; 0 for all.",
+        HOW, default=None, metavar="N", shown="21000, of more than 50000", least=0, page="tuning",
     )
-    workers: int | None = field(
-        default=None, converter=optional(whole), metadata=declared(
-            "Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
-            HOW, metavar="N", shown="the number of cores, at most 4", read=integer, least=0, page="workers",
-        ),
+    workers: MaybeInteger = setting(
+        "Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
+        HOW, default=None, metavar="N", shown="the number of cores, at most 4", least=0, page="workers",
     )
     # fmt: on
 
@@ -298,7 +276,7 @@ class TuneSettings:
             One of them is wrong.
         """
         given: dict[str, Any] = {_field(name): value for name, value in wishes.items() if value is not None}
-        return attrs.evolve(self, **given)
+        return evolve(self, **given)
 
 
 def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
@@ -315,7 +293,7 @@ def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
     # a path in a file of settings starts at its folder
     ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
     pram = {name: tuple(located_pram(how, path.parent) for how in own) for name, own in asked.pram.items()}
-    found = attrs.evolve(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
+    found = evolve(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
     if not named:
         require_beside(found, path, ("tune",))
     return found

@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import attrs
-
 from masktron.addresses import AddressPath
 from masktron.config import Config
+from masktron.declared import evolve
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.level_wording import said_by_level
@@ -135,7 +134,7 @@ def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
             where=str(source.path),
             hint=f"leave --grouping out, or protect members alone (--protect), which tells more of each {unit}",
         )
-    return attrs.evolve(asked, groupings=("all",))
+    return evolve(asked, groupings=("all",))
 
 
 def _with_axes(config: Config, asked: TuneSettings) -> Config:
