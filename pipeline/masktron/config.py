@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from dataclasses import field as part
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self
-
-import attrs
-from attrs import field
 
 from masktron import setting_values as values
 from masktron.declared import (
@@ -27,7 +24,6 @@ from masktron.declared import (
     Trust,
     WrongValue,
     declared_in,
-    evolve,
     setting,
 )
 from masktron.errors import UsageError, did_you_mean
@@ -179,7 +175,7 @@ def _moved_register(register: Register | None, moved: Callable[[str, Path], Path
     return None if register is None else register.moved(moved)
 
 
-class Config(Settings, eq=True):
+class Config(Settings):
     """Everything that decides a run besides the data and the rules.
 
     Attributes
@@ -627,11 +623,11 @@ class Config(Settings, eq=True):
         LIMITS, converter=values.seconds, default=RULE_SECONDS, metavar="SECONDS", commands=JUDGING, topic="judging",
         page="how-to/validating", decides="nothing", tuned=True,
     )
-    found: str = field(default="", repr=False, eq=False)
-    spare_documents: frozenset[str] = field(default=frozenset(), repr=False, eq=False)
+    found: str = field(default="", repr=False, compare=False)
+    spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     # fmt: on
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         secret: object = self.secret
         if isinstance(secret, SecretOfRun):
             # with another k, the size of units of the run that the secret is of may be none
@@ -772,17 +768,16 @@ class Config(Settings, eq=True):
         """
         name = self.method if method is None else method
         kept = self.params if name == self.method else {}
-        return evolve(self, method=name, params={**kept, **params})
+        return replace(self, method=name, params={**kept, **params})
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings as plain data, without what is no setting."""
-        plain = attrs.asdict(self, recurse=False)
-        return {name: _plain(plain[name]) for name in declared_in(Config)}
+        return {name: _plain(getattr(self, name)) for name in declared_in(Config)}
 
     def updated(self, **changes: Any) -> Self:
         """Return a copy in which every argument that is not None replaces the setting."""
-        return evolve(self, **{name: value for name, value in changes.items() if value is not None})
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
     def with_options(self, given: Mapping[str, Any]) -> Self:
         """Return a copy in which options add to tables, and replace or add to all else, as each setting declares.
@@ -805,14 +800,13 @@ class Config(Settings, eq=True):
             name: declarations[name].merged(former, given[name]) if name in given else former
             for name, former in before.items()
         }
-        return evolve(self, spare_documents=self.spare_documents.difference(given.get("documents", ())), **merged)
+        return replace(self, spare_documents=self.spare_documents.difference(given.get("documents", ())), **merged)
 
 
 def _plain(value: Any) -> Any:
     """Return a value of a setting whose classes are plain data, as `dataclasses.asdict` makes it."""
-    if attrs.has(type(value)) or is_dataclass(value):
-        names = [one.name for one in (attrs.fields(type(value)) if attrs.has(type(value)) else fields(value))]
-        return {name: _plain(getattr(value, name)) for name in names}
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     return value
@@ -846,7 +840,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     if isinstance(settings.get("keys"), Mapping) and "k" in settings["keys"]:
         settings.setdefault("key_k", None)  # which is said there
     try:
-        return evolve(base, **settings)
+        return replace(base, **settings)
     except UsageError as error:
         error.where = where or error.where
         raise

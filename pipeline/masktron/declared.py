@@ -12,18 +12,18 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
-from functools import partial
 from numbers import Integral
 from pathlib import Path
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
     Literal,
+    NoReturn,
     Self,
     SupportsIndex,
     TypeAliasType,
@@ -33,44 +33,7 @@ from typing import (
     overload,
 )
 
-import attrs
-from attrs.converters import optional
-
 from masktron.errors import UsageError
-
-if TYPE_CHECKING:
-    from dataclasses import replace as evolve  # which checks the changes, as attrs would with its own decorator
-else:
-    from attrs import evolve
-
-__all__ = [
-    "HARMLESS",
-    "HOW",
-    "IN",
-    "LIMITS",
-    "NAMED_ONLY",
-    "OUTPUT",
-    "PANELS",
-    "Declared",
-    "Integer",
-    "MaybeInteger",
-    "Settings",
-    "Shape",
-    "Taken",
-    "Trust",
-    "WrongValue",
-    "about",
-    "declared_in",
-    "evolve",
-    "integer",
-    "names",
-    "number",
-    "require",
-    "setting",
-    "switch",
-    "text",
-    "with_commas",
-]
 
 _KEY = "declared"
 IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", "Output")
@@ -244,11 +207,13 @@ class Declared:
         By command, its help and what that says of the default, where they are others.
     needed : bool
         Whether the command line needs it, though it has a default.
+    optional : bool
+        Whether it may be None: by the type of the field.
     """
 
     help: str = ""
     panel: str = ""
-    default: Any = attrs.NOTHING
+    default: Any = ...
     factory: Callable[[], Any] | None = None
     converter: Callable[[Any], Any] | None = None
     kw_only: bool = True
@@ -287,11 +252,12 @@ class Declared:
     off: str = ""
     other: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     needed: bool = False
+    optional: bool = False
 
     @property
     def required(self) -> bool:
         """Whether a value has to be given."""
-        return self.default is attrs.NOTHING and self.factory is None
+        return self.default is ... and self.factory is None
 
     def spelled(self, name: str) -> str:
         """Return the long spelling of the option of a field; empty where it has none."""
@@ -358,8 +324,10 @@ _NOTHING_SAID = Declared()
 def _field_of[**P](made: Callable[P, Declared]) -> Callable[P, Any]:
     def setting(*args: P.args, **kwargs: P.kwargs) -> Any:
         said = made(*args, **kwargs)
-        default = said.default if said.factory is None else attrs.Factory(said.factory)
-        return attrs.field(default=default, kw_only=said.kw_only, repr=said.repr, metadata={_KEY: said})
+        default = {"default": said.default} if said.factory is None else {"default_factory": said.factory}
+        return field(
+            **({} if said.required else default), kw_only=said.kw_only, repr=said.repr, metadata={_KEY: said}
+        )
 
     return setting
 
@@ -369,36 +337,85 @@ setting = _field_of(Declared)
 
 
 # mypy would give inherited fields of a frozen class the types that they take, not those that they store
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(setting, attrs.field))
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(setting, field))
 class Settings:
-    """A class whose fields are declared."""
+    """A frozen dataclass whose fields are declared, and that checks what it is given.
 
-    # what attrs and mypy look for
+    All have these methods, as compiling some for each of the commands would take longer than the help.
+    """
 
-    __attrs_attrs__: ClassVar[Any]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    __signature__: ClassVar[inspect.Signature]
 
-    def __init_subclass__(cls, *, eq: bool = False) -> None:
-        attrs.define(cls, frozen=True, slots=False, eq=eq, repr=eq, field_transformer=_completed)
+    def __init_subclass__(cls) -> None:
+        dataclass(init=False, repr=False, eq=False, kw_only=True, match_args=False)(cls)
+        for one in fields(cls):
+            if one.name in inspect.get_annotations(cls) and _KEY in one.metadata:
+                _complete(one, vars(sys.modules[cls.__module__]))
+        cls.__signature__ = signature_of(fields(cls))
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        own, kind = fields(self), type(self).__name__
+        positional = [one.name for one in own if not one.kw_only]
+        given |= dict(zip(positional, args, strict=False))
+        strange = [*given.keys() - {one.name for one in own}, *args[len(positional) :]]
+        lacking = [one.name for one in own if one.name not in given and usual(one) is MISSING]
+        if strange or lacking:
+            raise TypeError(
+                f"{kind}() needs {', '.join(lacking)}" if lacking else f"{kind}() does not take {strange}"
+            )
+        for one in own:
+            vars(self)[one.name] = _checked(one, given[one.name] if one.name in given else usual(one))
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Check what fields say together."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        same = [one.name for one in fields(self) if one.compare]
+        return type(other) is type(self) and all(getattr(self, name) == getattr(other, name) for name in same)
+
+    __hash__ = None  # type: ignore[assignment]  # fields may be tables
+
+    def __repr__(self) -> str:
+        shown = [f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def declared_in(kind: type) -> dict[str, Declared]:
+def usual(one: Field[Any]) -> Any:
+    """Return what a field has that nobody gives."""
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def signature_of(taken: Iterable[Field[Any]]) -> inspect.Signature:
+    """Return the signature of what takes some fields, those by position first."""
+    ways = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    nothing = inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                one.name,
+                ways[bool(one.kw_only)],
+                default=nothing if usual(one) is MISSING else usual(one),
+                annotation=one.type,
+            )
+            for one in sorted(taken, key=lambda one: bool(one.kw_only))
+        ]
+    )
+
+
+def declared_in(kind: type[Settings]) -> dict[str, Declared]:
     """Return what each field of a class declares, by name; fields without a declaration are left out."""
-    return {one.name: one.metadata[_KEY] for one in attrs.fields(kind) if _KEY in one.metadata}
+    return {one.name: one.metadata[_KEY] for one in fields(kind) if _KEY in one.metadata}
 
 
-def _completed(kind: type, all_fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
-    """Let fields say what their annotations say, and their names where a value is wrong; for ``attrs.define``."""
-    return [one if _inherited(one) else _complete(one, vars(sys.modules[kind.__module__])) for one in all_fields]
-
-
-def _inherited(one: Any) -> bool:
-    return bool(one.inherited)
-
-
-def _complete(one: attrs.Attribute[Any], known: dict[str, Any]) -> attrs.Attribute[Any]:
-    if _KEY not in one.metadata:
-        return one.evolve(kw_only=True)
-    said, plain, shown = one.metadata[_KEY], eval(str(one.type), known), one.type  # noqa: S307 -- what the module says
+def _complete(one: Field[Any], known: dict[str, Any]) -> None:
+    """Let a field say what its annotation says."""
+    said: Declared = one.metadata[_KEY]
+    plain = eval(str(one.type), known)  # noqa: S307 -- what the module says
     if isinstance(plain, TypeAliasType):
         plain = plain.__value__
     if get_origin(plain) is Annotated:
@@ -407,22 +424,25 @@ def _complete(one: attrs.Attribute[Any], known: dict[str, Any]) -> attrs.Attribu
     given: tuple[Any, ...] = ()
     if get_origin(plain) is Taken:
         plain, given = get_args(plain)[0], get_args(get_args(plain)[1])
-        shown = re.sub(r"\b(?:\w+\.)+", "", inspect.formatannotation(plain))
+        one.type = re.sub(r"\b(?:\w+\.)+", "", inspect.formatannotation(plain))
     kinds = {one for one in get_args(plain) if one is not NoneType} if isinstance(plain, UnionType) else {plain}
     by_kind = _said_by_kind(kinds.pop() if len(kinds) == 1 else None)
     said = said.otherwise(replace(by_kind, read=str) if str in given else by_kind)
-    if said.converter is not None and isinstance(plain, UnionType) and NoneType in get_args(plain):
-        said = replace(said, converter=optional(said.converter))
-    return one.evolve(type=shown, metadata={_KEY: said}, converter=partial(_converted, one.name, said))
+    if isinstance(plain, UnionType) and NoneType in get_args(plain):
+        said = replace(said, optional=True)
+    one.metadata = MappingProxyType({_KEY: said})
 
 
-def _converted(name: str, said: Declared, value: Any) -> Any:
-    """Convert and check the value of a field."""
+def _checked(one: Field[Any], value: Any) -> Any:
+    """Return the value of a field as it is stored."""
+    said: Declared | None = one.metadata.get(_KEY)
+    if said is None or (said.optional and value is None):
+        return value
     try:
         return said.checked(value if said.converter is None else said.converter(value))
     except WrongValue as wrong:
-        error = UsageError(f"{name}{wrong.what}", hint=wrong.hint.replace("{name}", name))
-        error.setting = name
+        error = UsageError(f"{one.name}{wrong.what}", hint=wrong.hint.replace("{name}", one.name))
+        error.setting = one.name
         raise error from None
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from dataclasses import field as part
 from pathlib import Path
 from typing import Annotated
 
-from attrs import field
-
 from masktron.addresses import is_address, typed_path
-from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, evolve, setting
+from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, setting
 from masktron.errors import UsageError
 from masktron.setting_values import FormatOptions, MaybePlace
 from masktron.trust import FORMAT_OPTIONS, one_file
@@ -37,7 +35,7 @@ type Columns = Annotated[Taken[tuple[str, ...], _Given], Declared(converter=_col
 type MaybeColumns = Annotated[Taken[tuple[str, ...] | None, _Given], Declared(converter=_columns)]
 
 
-class LevelSetting(Settings, eq=True):
+class LevelSetting(Settings):
     """What is said of one level of nested records that stand in tables.
 
     Attributes
@@ -78,7 +76,7 @@ class LevelSetting(Settings, eq=True):
     fields: MaybeColumns = setting("Columns of its own, where the level below has others.", default=None)
     format: str | None = setting("The format of its table.", default=None)
     format_options: FormatOptions = setting("What the format is told.", factory=dict, trust=FORMAT_OPTIONS)
-    numbered: tuple[str, ...] = field(default=(), converter=_columns)
+    numbered: tuple[str, ...] = field(default=())
 
 
 type LevelSettings = Mapping[str, LevelSetting]
@@ -152,8 +150,8 @@ def with_tables(
 def _with_table(one: LevelSetting, table: Path, *, keep_format: bool) -> LevelSetting:
     alike = one.data is not None and table.suffix.lower() == one.data.suffix.lower()
     if keep_format and alike and not is_address(str(table)) and not is_address(str(one.data)):
-        return evolve(one, data=table)
-    return evolve(one, data=table, format=None, format_options={})
+        return replace(one, data=table)
+    return replace(one, data=table, format=None, format_options={})
 
 
 def tables_given(option: str, texts: Iterable[str]) -> dict[str, Path]:
@@ -228,8 +226,8 @@ def _released(one: LevelSetting, removed: frozenset[str], *, joins: bool) -> Lev
         None if one.fields is None else tuple(name for name in one.fields if name not in removed or name in one.key)
     )
     if joins:
-        return evolve(one, numbered=tuple(dict.fromkeys((*one.numbered, *gone))), fields=kept)
-    return evolve(one, key=tuple(name for name in one.key if name not in gone), fields=kept)
+        return replace(one, numbered=tuple(dict.fromkeys((*one.numbered, *gone))), fields=kept)
+    return replace(one, key=tuple(name for name in one.key if name not in gone), fields=kept)
 
 
 def _level(name: object, said: object) -> LevelSetting:
@@ -244,6 +242,7 @@ def _level(name: object, said: object) -> LevelSetting:
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
         raise UsageError(f"{setting} has no setting {strange[0]!r}", hint=f"it has {', '.join(known)}")
     given = {key: one for key, one in said.items() if key != "name" and one is not None}
+    given["numbered"] = tuple(said.get("numbered") or ())
     try:
         return LevelSetting(name=name, **given)
     except UsageError as error:
@@ -281,7 +280,7 @@ def _ordered(given: Mapping[str, LevelSetting]) -> LevelSettings:
 
 
 def _with_parent(one: LevelSetting, top: str) -> LevelSetting:
-    return one if one.name == top or one.parent else evolve(one, parent=top)
+    return one if one.name == top or one.parent else replace(one, parent=top)
 
 
 def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
@@ -299,7 +298,7 @@ def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
             f"levels.{one.name}.parent_key has {len(columns)} columns for the {len(parent.key)} of the key of "
             f"{parent.name}",
         )
-    return evolve(one, parent_key=columns)
+    return replace(one, parent_key=columns)
 
 
 def _require_sense(levels: LevelSettings) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 from masktron.addresses import AddressPath, is_address
-from masktron.declared import Trust, declared_in, evolve
+from masktron.declared import Trust, declared_in
 
 PARTS_OF_FILES = frozenset({"query", "range", "sheet", "table"})
 """Options of formats that choose what is read of a file: `TableFormat.choosing` of all formats."""
@@ -107,7 +107,7 @@ def relocated[T](settings: T, moved: Callable[[ReadFile], Path], within: tuple[s
             changes[name] = trust.files(value, partial(_moved, moved, way, option))
         if trust.levels is not None:
             changes[name] = {level: relocated(one, moved, (*way, level)) for level, one in value.items()}
-    changed: T = evolve(held, **changes)
+    changed: T = replace(held, **changes)
     return changed
 
 

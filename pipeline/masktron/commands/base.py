@@ -7,13 +7,10 @@ A command has a `run`, which returns a result. On the command line it may take m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, override
-
-import attrs
-from attrs import field
 
 from masktron.commands import running
 from masktron.config import Config
@@ -278,7 +275,7 @@ class Command(Config, Plain):
     takes_others: ClassVar[bool] = False
 
     config: Config | None = field(default=None)
-    given: Mapping[str, Any] = field(factory=dict, init=False)
+    given: Mapping[str, Any] = field(default_factory=dict, init=False)
     """What options or keywords gave of settings."""
     file: tuple[Path | None, bool] = field(default=(None, False), init=False)
     """The file of settings, and whether the user named it."""
@@ -311,7 +308,7 @@ class Command(Config, Plain):
 
 
 def _values_of(config: Config) -> dict[str, Any]:
-    return {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
+    return {one.name: getattr(config, one.name) for one in fields(Config)}
 
 
 class OnData(Command):

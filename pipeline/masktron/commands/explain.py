@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
 from masktron.commands.base import Command, MaybeOriginal, MaybeSource, Paged, renamed_columns
-from masktron.declared import IN, evolve, setting
+from masktron.declared import IN, setting
 from masktron.errors import UsageError
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import Place
@@ -57,7 +57,7 @@ class Explain(Command, Paged):
         if self.data is not None:
             hint = "explain RULES.sch --data DATA, or explain DATA --rules RULES.sch"
             raise UsageError("the rulebook is given twice", hint=hint)
-        return evolve(self, rules=self.book, data=self.rules).run(progress)
+        return replace(self, rules=self.book, data=self.rules).run(progress)
 
     def run(self, progress: Progress = no_progress) -> ExplainResult:
         """Explain the rules."""

@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
@@ -15,7 +16,7 @@ import click
 from masktron.commands import running
 from masktron.commands.base import Paged, UnderRules
 from masktron.config import Config
-from masktron.declared import OUTPUT, Shape, evolve, setting
+from masktron.declared import OUTPUT, Shape, setting
 from masktron.errors import Exit, UsageError
 from masktron.jobs.tune.asked import (
     TuneSettings,
@@ -130,11 +131,11 @@ class Tune(UnderRules, Paged):
             from masktron.settings_file import load_config
 
             asked = tune_settings_in(file, named=named).read(self.ask or {})
-            return evolve(asked, wider=wider_limits(load_config(file).limits, self.limits))
+            return replace(asked, wider=wider_limits(load_config(file).limits, self.limits))
         asked = tune_settings_from({} if self.ask is None else self.ask, "ask")
         limits = {} if self.config is None else self.config.limits
         least = self.k if self.config is not None or "k" in self.given else 0
-        return evolve(asked, least=least, wider=wider_limits(limits, self.limits))
+        return replace(asked, least=least, wider=wider_limits(limits, self.limits))
 
 
 def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Role
 from masktron.counts import counted
-from masktron.declared import evolve
 from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError, did_you_mean
 from masktron.files import refuse_outputs
 from masktron.hierarchies import Hierarchy, read_hierarchy
@@ -212,7 +211,7 @@ def run_recode(
                 f"{name} has a hierarchy and the role {config.roles[name]}",
                 hint=f"what is written as it is can be recoded: --role {name}=quasi-identifier",
             )
-    config = evolve(config, roles={**dict.fromkeys(trees, Role.QUASI_IDENTIFIER), **config.roles})
+    config = replace(config, roles={**dict.fromkeys(trees, Role.QUASI_IDENTIFIER), **config.roles})
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})
     opened = open_original(data, rules, config, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +19,6 @@ from masktron.declared import (
     Trust,
     WrongValue,
     declared_in,
-    evolve,
     require,
     setting,
     with_commas,
@@ -144,7 +144,7 @@ def seconds_of(text: str | float) -> float:
     return seconds
 
 
-class TuneSettings(Settings, eq=True):
+class TuneSettings(Settings):
     """What is to be tried, and how long.
 
     Attributes
@@ -276,7 +276,7 @@ class TuneSettings(Settings, eq=True):
             One of them is wrong.
         """
         given: dict[str, Any] = {_field(name): value for name, value in wishes.items() if value is not None}
-        return evolve(self, **given)
+        return replace(self, **given)
 
 
 def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
@@ -293,7 +293,7 @@ def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
     # a path in a file of settings starts at its folder
     ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
     pram = {name: tuple(located_pram(how, path.parent) for how in own) for name, own in asked.pram.items()}
-    found = evolve(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
+    found = replace(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
     if not named:
         require_beside(found, path, ("tune",))
     return found

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
 from masktron.config import Role
-from masktron.declared import evolve
 from masktron.errors import (
     DocumentError,
     InfeasibleError,
@@ -212,7 +211,7 @@ class Bench:
     def _opened_treated(self, recipe: TuneRecipe, seed: int, progress: Progress) -> AbstractContextManager[Opened]:
         original, path = self._original, self._original.job.source.path
         config, given = (
-            evolve(settings_of(recipe, one), secret=secret_of_run(seed)) for one in (original.config, original.given)
+            replace(settings_of(recipe, one), secret=secret_of_run(seed)) for one in (original.config, original.given)
         )
         rules = rules_beside(path) if recipe.recode else None
         return treated(replace(original, config=config, given=given), path, rules, progress)
@@ -237,7 +236,7 @@ class Bench:
             A value has no class in a recoding, or what keys come to cannot be written.
         """
         opened = self._tried(recipe, seed, progress).opened(None if whole else self.sample)
-        config = evolve(settings_of(recipe, opened.config), secret=secret_of_run(seed), workers=self.threads)
+        config = replace(settings_of(recipe, opened.config), secret=secret_of_run(seed), workers=self.threads)
         method = chosen(config.method, config.params, config.k)
         return planned(opened, config, method, no_progress)
 

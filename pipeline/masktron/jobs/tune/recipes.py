@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any
 
 from masktron.config import Config, Grouping
-from masktron.declared import evolve
 from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.axes import unlike_pram
@@ -278,13 +277,13 @@ def with_keys(config: Config, recode: Mapping[str, str], pram: Mapping[str, str]
     UsageError
         Such a field is masked, or removed; or it is drawn anew alone and with others, or drawn and swapped.
     """
-    known = evolve(config, recode={**config.recode, **recode}, pram={**config.pram, **pram})
-    return evolve(config, roles=known.roles)
+    known = replace(config, recode={**config.recode, **recode}, pram={**config.pram, **pram})
+    return replace(config, roles=known.roles)
 
 
 def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config:
     """Return the settings with a candidate in them."""
-    return evolve(
+    return replace(
         config,
         method=candidate.method,
         k=candidate.k,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.config import Config
-from masktron.declared import evolve
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.level_wording import said_by_level
@@ -134,7 +134,7 @@ def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
             where=str(source.path),
             hint=f"leave --grouping out, or protect members alone (--protect), which tells more of each {unit}",
         )
-    return evolve(asked, groupings=("all",))
+    return replace(asked, groupings=("all",))
 
 
 def _with_axes(config: Config, asked: TuneSettings) -> Config:

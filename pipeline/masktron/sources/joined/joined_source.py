@@ -16,7 +16,6 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.declared import evolve
 from masktron.errors import DocumentError
 from masktron.level_settings import LevelSettings, released_levels
 from masktron.progress import Progress, Told, untold
@@ -423,7 +422,7 @@ class JoinedSource(TwinSource):
 def _levels_without(columns: Sequence[LevelColumns], removed: Mapping[LevelPath, Collection[str]]) -> LevelSettings:
     """Return the levels of a release; columns have the names that rules have for them."""
     named = {
-        one.setting.name: evolve(
+        one.setting.name: replace(
             one.setting, key=one.key, parent_key=one.parent_key, fields=one.fields if one.grouped else None
         )
         for one in columns
