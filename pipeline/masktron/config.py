@@ -11,11 +11,13 @@ from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from masktron import setting_values as values
+from masktron.addresses import typed_path
 from masktron.declared import (
     HOW,
     IN,
     LIMITS,
     NAMED_ONLY,
+    Declared,
     Integer,
     MaybeInteger,
     Settings,
@@ -27,7 +29,7 @@ from masktron.declared import (
     setting,
 )
 from masktron.errors import UsageError, did_you_mean
-from masktron.level_settings import LevelSetting, LevelSettings, levels_from, tables_given, with_tables
+from masktron.level_settings import LevelSetting, LevelSettings, levels_from, with_tables
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.perturbation_settings import moved_matrices, together
 from masktron.processes import RULE_SECONDS
@@ -95,6 +97,13 @@ READING = "describe suggest validate explain mask check assess tune hierarchy re
 OF_FIELDS = "describe suggest explain mask assess tune recode keys"
 JUDGING = "validate explain mask check tune recode keys"
 RUNNING = "validate mask rerun check"
+
+READ = Declared(panel=IN, topic="reading", commands=f"{READING} convert metadata", page="formats")
+FIELD = Declared(panel=IN, topic="fields", commands=f"{OF_FIELDS} rerun", page="how-to/fields")
+JUDGED = Declared(topic="judging", commands=JUDGING, page="how-to/validating")
+WAY = Declared(panel=HOW, topic="way", commands="explain mask", page="methods", tuned=True)
+TREATED = Declared(panel=HOW, topic="treating", tuned=True)
+RUN = Declared(panel=HOW, topic="running", commands=RUNNING, local=True, decides="nothing", tuned=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,129 +343,116 @@ class Config(Settings):
     roles: Taken[Mapping[str, Role], Mapping[str, Role | str]] = setting(
         "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
         "repeatable.",
-        IN, converter=_roles, factory=dict, option="--role", metavar="FIELD=ROLE", example="NAME=identifier",
-        right=True, commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
-        trust=Trust(weakens=_untouched),
+        like=FIELD, converter=_roles, factory=dict, option="--role", metavar="FIELD=ROLE", example="NAME=identifier",
+        right=True, trust=Trust(weakens=_untouched),
     )
     quasi_identifiers: Names = setting(
         "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
         "repeatable.",
-        IN, default=(), option="--quasi-identifier", metavar="FIELD", merge=lambda former, given: (*former, *given),
-        commands=f"{OF_FIELDS} check rerun", topic="fields", page="keys",
+        like=FIELD, default=(), option="--quasi-identifier", merge=lambda former, given: (*former, *given),
+        commands=f"{OF_FIELDS} check rerun", page="keys",
     )
     missing: Taken[Mapping[str, frozenset[str]], Mapping[str, Codes] | Collection[str | int]] = setting(
         "A value that means 'missing'; repeatable.",
-        IN, converter=values.missing, factory=dict, metavar="[FIELD=]CODE", collect=values.missing_given,
-        merge=values.joined_codes, commands=f"{OF_FIELDS} hierarchy rerun", topic="fields", page="how-to/fields",
+        like=FIELD, converter=values.missing, factory=dict, metavar="[FIELD=]CODE", collect=values.missing_given,
+        merge=values.joined_codes, commands=f"{OF_FIELDS} hierarchy rerun",
     )
     nominal: Names = setting(
         "Its values are categories without an order; repeatable.",
-        IN, default=(), metavar="FIELD", merge=lambda former, given: (*former, *given), commands=f"{OF_FIELDS} rerun",
-        topic="fields", page="how-to/fields",
+        like=FIELD, default=(), merge=lambda former, given: (*former, *given),
     )
     ordinal: Taken[Mapping[str, tuple[str, ...]], Mapping[str, Collection[str | int]] | Fields] = setting(
         "Its values are categories in this order, or in that of its numbers; repeatable.",
-        IN, converter=values.orders, factory=dict, metavar="FIELD[=LOW,MID,HIGH]", collect=values.orders_given,
-        commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
+        like=FIELD, converter=values.orders, factory=dict, metavar="FIELD[=LOW,MID,HIGH]",
+        collect=values.orders_given,
     )
     numeric: Names = setting(
         "Its numbers are quantities, though they look like codes; repeatable.",
-        IN, default=(), metavar="FIELD", merge=lambda former, given: (*former, *given), commands=f"{OF_FIELDS} rerun",
-        topic="fields", page="how-to/fields",
+        like=FIELD, default=(), merge=lambda former, given: (*former, *given),
     )
     format: str | None = setting(
-        "Format of the data, where the name of the file does not say it.",
-        IN, default=None, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
+        "Format of the data, where the name of the file does not say it.", like=READ, default=None, metavar="NAME"
     )
     format_options: FormatOptions = setting(
         "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
-        IN, factory=dict, option="--format-option", metavar="NAME=VALUE", example="'delimiter=;'",
-        commands=f"{READING} convert metadata", topic="reading", page="formats", trust=FORMAT_OPTIONS,
+        like=READ, factory=dict, option="--format-option", example="'delimiter=;'", trust=FORMAT_OPTIONS,
     )
     record: str | None = setting(
-        "Record element, where the file leaves it open.",
-        IN, default=None, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
+        "Record element, where the file leaves it open.", like=READ, default=None, metavar="NAME"
     )
     levels: Taken[LevelSettings, object] = setting(
         "The table of a level of nested records, in the place of its data in [levels] of the settings; "
         "repeatable.",
-        IN, converter=levels_from, factory=dict, option="--table", metavar="LEVEL=FILE", collect=tables_given,
-        merge=with_tables, commands=READING, topic="reading", page="nested-files", reads="the table of {}",
-        trust=Trust(levels=LevelSetting),
+        like=READ, converter=levels_from, factory=dict, option="--table", metavar="LEVEL=FILE",
+        example="Person=persons.csv", read=typed_path, stripped=True, merge=with_tables, commands=READING,
+        page="nested-files", reads="the table of {}", trust=Trust(levels=LevelSetting),
     )
     metadata: MaybeFilePath = setting(
         "What the variables mean, beside the data: DDI-Codebook or Table Schema (JSON).",
-        IN, default=None, metavar="FILE", commands=f"{READING} convert metadata rerun",
-        topic="reading", page="formats", reads="the metadata", tuned=True,
+        like=READ, default=None, commands=f"{READING} convert metadata rerun", reads="the metadata", tuned=True,
         trust=Trust(files=one_file, instead="--metadata FILE"),
     )
     phase: str | None = setting(
         "Schematron phase; #ALL for all patterns.",
-        IN, default=None, metavar="ID", commands=JUDGING, topic="judging", page="writing-rules",
+        IN, like=JUDGED, default=None, metavar="ID", page="writing-rules",
         trust=Trust(weakens=lambda name: name != "#ALL" and name),
     )
     documents: Taken[Mapping[str, Path], Mapping[str, File]] = setting(
         "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
-        IN, converter=values.documents, factory=dict, option="--document", metavar="NAME=FILE",
-        example="nace.xml=codes/nace.xml", right=True, commands=f"{JUDGING} rerun", topic="judging",
-        page="how-to/validating", apart=True, tuned=True, reads="the document {!r}",
-        trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
+        IN, like=JUDGED, converter=values.documents, factory=dict, option="--document", metavar="NAME=FILE",
+        example="nace.xml=codes/nace.xml", right=True, commands=f"{JUDGING} rerun", apart=True, tuned=True,
+        reads="the document {!r}", trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
     )
     # how it is done
     k: Integer = setting(
         "Smallest group, at least 2.",
-        HOW, default=5, short="-k", metavar="N", least=2,
-        why="a group of one record is not masked at all; 3 to 10 are usual", commands="explain mask", topic="way",
-        page="methods", tuned=True,
+        like=WAY, default=5, short="-k", least=2, why="a group of one record is not masked at all; 3 to 10 are usual",
     )
     method: str = setting(
-        "Masking method: see masktron methods.",
-        HOW, converter=values.method, default="mdav", metavar="NAME", commands="explain mask", topic="way",
-        page="methods", tuned=True,
+        "Masking method: see masktron methods.", like=WAY, converter=values.method, default="mdav", metavar="NAME"
     )
     params: Taken[Mapping[str, Param], Mapping[str, Param | list[str | int | float]]] = setting(
         "A parameter of the method: see masktron methods NAME; repeatable.",
-        HOW, converter=values.params, factory=dict, option="--param", metavar="NAME=VALUE", example="c=0.1",
-        stripped=True, commands="explain mask", topic="way", page="methods", tuned=True,
+        like=WAY, converter=values.params, factory=dict, option="--param", metavar="NAME=VALUE", example="c=0.1",
+        stripped=True,
     )
     aggregator: str | None = setting(
         "Mask by this aggregator where its theorem keeps the rules, and stop where it does not: mean, "
         "geometric_mean, median, mode, medoid, minimum, lower_quartile, upper_quartile, maximum, convex_median, "
         "boolean_max_min. By default the one that loses least.",
-        HOW, default=None, metavar="NAME", commands="explain mask", topic="way", page="methods", tuned=True,
+        like=WAY, default=None, metavar="NAME",
     )
     grouping: Grouping = setting(
         "rules: partition the records per block of variables; all: once, on all masked variables.",
-        HOW, default="rules", commands="explain mask", topic="way", page="methods", tuned=True,
+        like=WAY, default="rules",
     )
     recode: Taken[Mapping[str, str], Mapping[str, File]] = setting(
         "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
         "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
-        HOW, converter=values.recode, factory=dict, metavar="FIELD=HOW", example=f"AGE=width:5; HOW is {WAYS}",
-        stripped=True, twice="both tails are one: bottom:16,top:90", commands="mask keys rerun", topic="treating",
-        page="recoding", tuned=True, reads="the hierarchy of {}",
+        like=TREATED, converter=values.recode, factory=dict, metavar="FIELD=HOW",
+        example=f"AGE=width:5; HOW is {WAYS}", stripped=True, twice="both tails are one: bottom:16,top:90",
+        commands="mask keys rerun", page="recoding", reads="the hierarchy of {}",
         trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
     )
     pram: Taken[Mapping[str, str], Mapping[str, File]] = setting(
         "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
         "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
-        HOW, converter=values.pram, factory=dict, metavar="FIELD=HOW", stripped=True,
-        example=f"REGION=change:0.1; HOW is {PRAM_WAYS}", commands="mask rerun", topic="treating", page="pram",
-        tuned=True, reads="the matrix of {}", trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
+        like=TREATED, converter=values.pram, factory=dict, metavar="FIELD=HOW", stripped=True,
+        example=f"REGION=change:0.1; HOW is {PRAM_WAYS}", commands="mask rerun", page="pram",
+        reads="the matrix of {}", trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
     )
     swap: Taken[Mapping[str, Any], Mapping[str, Fields | str | float | None]] = setting(
         "Let records that are rare in their region change places with similar ones of others: regions from "
         "coarse to fine; [swap] in settings says the rest.",
-        HOW, converter=values.swap, factory=dict, metavar="FIELD,...", read=lambda text: {"regions": text.split(",")},
-        commands="mask", topic="treating", page="swapping", tuned=True, form=Shape.VALUE,
+        like=TREATED, converter=values.swap, factory=dict, metavar="FIELD,...",
+        read=lambda text: {"regions": text.split(",")}, commands="mask", page="swapping", form=Shape.VALUE,
     )
     key_k: MaybeInteger = setting(
         "Leave out cells of quasi-identifiers until K records share every combination of them; [keys] in "
         "settings says how.",
-        HOW, default=None, metavar="K", least=2,
+        like=TREATED, default=None, metavar="K", least=2,
         why="a record that is alone with its keys is found by them; 3 to 5 are usual",
-        other={"recode": ("Records that share a combination.", "3")}, commands="mask recode keys", topic="treating",
-        page="suppression", tuned=True,
+        other={"recode": ("Records that share a combination.", "3")}, commands="mask recode keys", page="suppression",
     )
     keys: Taken[Mapping[str, Any], Mapping[str, int | bool | Mapping[str, float]]] = setting(
         "How cells of quasi-identifiers are left out.",
@@ -476,7 +472,7 @@ class Config(Settings):
     )
     reweight: Names = setting(
         "Spread the weights of records left out over those that are alike in this field; repeatable.",
-        HOW, default=(), metavar="FIELD", commands="mask", page="how-to/fields",
+        HOW, default=(), commands="mask", page="how-to/fields",
     )
     protect: str | None = setting(
         "What is protected of a nested file: the household whole (a unit with all its members), or each member "
@@ -491,7 +487,7 @@ class Config(Settings):
     )
     group_size_vars: Integer = setting(
         "Variables without a rule are masked in groups of so many.",
-        HOW, default=3, metavar="N", least=1, commands="explain mask tune", page="methods",
+        HOW, default=3, least=1, commands="explain mask tune", page="methods",
     )
     order: Order = setting(
         "The order of the written records; by default random where it could tell something.",
@@ -521,12 +517,12 @@ class Config(Settings):
     )
     seed: MaybeInteger = setting(
         "Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
-        HOW, default=None, repr=False, metavar="N", least=0, commands="mask", page="how-to/keys-and-order",
-        confidential=True, tuned=True, trust=NAMED_ONLY,
+        HOW, default=None, repr=False, least=0, commands="mask", page="how-to/keys-and-order", confidential=True,
+        tuned=True, trust=NAMED_ONLY,
     )
     workers: MaybeInteger = setting(
         "Processes or threads that work at the same time; the result is the same for any number.",
-        HOW, default=None, metavar="N", shown="the number of cores", least=1,
+        like=RUN, default=None, shown="the number of cores", least=1,
         other={
             "validate": ("Processes that a large flat file is given to in slices.", "this process alone"),
             "check": (
@@ -535,18 +531,17 @@ class Config(Settings):
             ),
             "assess": ("Threads; no figure depends on them.", "the number of cores"),
         },
-        commands=f"{RUNNING} assess", topic="running", page="workers", local=True, decides="nothing", tuned=True,
+        commands=f"{RUNNING} assess", page="workers",
     )
     executor: ExecutorName = setting(
         "Who works on parts of a large file: processes of this machine, or the workers of a Dask cluster "
         "(masktron[dask]).",
-        HOW, default="local", commands=RUNNING, topic="running", page="clusters", local=True, decides="nothing",
-        tuned=True, trust=NAMED_ONLY,
+        like=RUN, default="local", page="clusters", trust=NAMED_ONLY,
     )
     scheduler: str | None = setting(
         "Dask scheduler, as tcp://HOST:8786; its workers find the files under the same paths.",
-        HOW, default=None, metavar="ADDRESS", shown="a cluster of --workers on this machine", commands=RUNNING,
-        topic="running", page="clusters", local=True, decides="nothing", tuned=True, trust=NAMED_ONLY,
+        like=RUN, default=None, metavar="ADDRESS", shown="a cluster of --workers on this machine", page="clusters",
+        trust=NAMED_ONLY,
     )
     # limits
     limits: Mapping[str, float] = setting(
@@ -558,25 +553,21 @@ class Config(Settings):
     max_failures: Taken[Mapping[str, str], Mapping[str, int | str]] = setting(
         "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
         "rules; repeatable. Exit code 1 only beyond that.",
-        LIMITS, converter=values.failures, factory=dict, metavar="RULE=N|P%", example="income-sum=0.5%", right=True,
-        commands="validate check", topic="judging", page="how-to/validating", decides="nothing", tuned=True,
-        trust=WEAKENS,
+        LIMITS, like=JUDGED, converter=values.failures, factory=dict, metavar="RULE=N|P%", example="income-sum=0.5%",
+        right=True, commands="validate check", decides="nothing", tuned=True, trust=WEAKENS,
     )
     allow: RuleIds = setting(
         "Let a rule be broken; repeatable.",
-        LIMITS, default=(), metavar="RULE-ID", commands="explain mask tune recode keys", page="refusals",
-        trust=WEAKENS,
+        LIMITS, default=(), commands="explain mask tune recode keys", page="refusals", trust=WEAKENS,
     )
     allow_unfired: RuleIds = setting(
         "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
         "repeatable.",
-        LIMITS, default=(), metavar="RULE-ID", commands=JUDGING, topic="judging", page="how-to/validating",
-        decides="nothing", tuned=True, trust=WEAKENS,
+        LIMITS, like=JUDGED, default=(), decides="nothing", tuned=True, trust=WEAKENS,
     )
     allow_lost: RuleIds = setting(
         "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
-        LIMITS, default=(), metavar="RULE-ID", commands="mask tune recode keys", topic="treating", page="recoding",
-        trust=WEAKENS,
+        LIMITS, default=(), commands="mask tune recode keys", topic="treating", page="recoding", trust=WEAKENS,
     )
     max_observed_share: float = setting(
         "Most groups of a block, in per cent of the records, that may publish one record's values for want of a "
@@ -615,13 +606,13 @@ class Config(Settings):
     )
     max_block_records: MaybeInteger = setting(
         "Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
-        LIMITS, default=None, metavar="N", shown="never cut", commands="mask", page="how-to/limits",
+        LIMITS, default=None, shown="never cut", commands="mask", page="how-to/limits",
     )
     rule_timeout: float = setting(
         "What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
         "run stops (exit code 6). To name the record takes up to about three times as long.",
-        LIMITS, converter=values.seconds, default=RULE_SECONDS, metavar="SECONDS", commands=JUDGING, topic="judging",
-        page="how-to/validating", decides="nothing", tuned=True,
+        LIMITS, like=JUDGED, converter=values.seconds, default=RULE_SECONDS, metavar="SECONDS", decides="nothing",
+        tuned=True,
     )
     found: str = field(default="", repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)

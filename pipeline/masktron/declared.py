@@ -209,6 +209,8 @@ class Declared:
         Whether the command line needs it, though it has a default.
     optional : bool
         Whether it may be None: by the type of the field.
+    like : Declared or None
+        Says what this leaves open.
     """
 
     help: str = ""
@@ -253,6 +255,7 @@ class Declared:
     other: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     needed: bool = False
     optional: bool = False
+    like: Declared | None = None
 
     @property
     def required(self) -> bool:
@@ -284,6 +287,8 @@ class Declared:
                 if not (equals and key and (text or not self.stripped)):
                     raise ValueError  # noqa: TRY301 -- told below, as what cannot be read
                 value = self.read(text)
+            except UsageError:
+                raise
             except ValueError:
                 what = f"{option} {one!r} is not of the form {self.metavar}"
                 raise UsageError(what, hint=f"for example {option} {self.example}") from None
@@ -415,6 +420,7 @@ def declared_in(kind: type[Settings]) -> dict[str, Declared]:
 def _complete(one: Field[Any], known: dict[str, Any]) -> None:
     """Let a field say what its annotation says."""
     said: Declared = one.metadata[_KEY]
+    said = said if said.like is None else said.otherwise(said.like)
     plain = eval(str(one.type), known)  # noqa: S307 -- what the module says
     if isinstance(plain, TypeAliasType):
         plain = plain.__value__

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from dataclasses import field as part
 from pathlib import Path
 from typing import Annotated
 
-from masktron.addresses import is_address, typed_path
+from masktron.addresses import is_address
 from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, setting
 from masktron.errors import UsageError
 from masktron.setting_values import FormatOptions, MaybePlace
@@ -152,34 +152,6 @@ def _with_table(one: LevelSetting, table: Path, *, keep_format: bool) -> LevelSe
     if keep_format and alike and not is_address(str(table)) and not is_address(str(one.data)):
         return replace(one, data=table)
     return replace(one, data=table, format=None, format_options={})
-
-
-def tables_given(option: str, texts: Iterable[str]) -> dict[str, Path]:
-    """Read ``LEVEL=FILE`` options; an address may stand for the file.
-
-    Parameters
-    ----------
-    option : str
-        Its name, for messages.
-    texts : iterable of str
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or a level is given twice.
-    """
-    found: dict[str, Path] = {}
-    for assignment in texts:
-        level, equals, file = assignment.partition("=")
-        if not (level and equals and file):
-            raise UsageError(
-                f"{option} {assignment!r} is not of the form LEVEL=FILE",
-                hint=f"for example {option} Person=persons.csv",
-            )
-        if level in found:
-            raise UsageError(f"{option} gives {level!r} two tables", hint="keep one of them")
-        found[level] = typed_path(file)
-    return found
 
 
 def tables_named(levels: LevelSettings) -> list[tuple[str, Path]]:

@@ -12,11 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, override
 
+from masktron.addresses import typed_path
 from masktron.commands import running
 from masktron.config import Config
 from masktron.declared import IN, LIMITS, OUTPUT, Declared, Settings, Taken, WrongValue, setting
 from masktron.errors import Exit, UsageError
-from masktron.level_settings import tables_given
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
 from masktron.setting_values import File, path, place, typed_place
@@ -149,6 +149,10 @@ _RULES = Declared(
     "Schematron rulebook.",
     IN, short="-r", metavar="RULES.sch", page="writing-rules", reads="the rulebook", converter=path,
 )  # fmt: skip
+_TABLES = Declared(
+    panel=IN, metavar="LEVEL=FILE", example="Person=persons.csv", read=typed_path, stripped=True,
+    page="nested-files", converter=table_places,
+)  # fmt: skip
 _PAGE = Declared(panel=OUTPUT, page="reports", writes=True, converter=path)
 PAGE = "Write a page with pictures, for inside the agency."
 PUBLIC_PAGE = "Write a page for whoever gets the masked file: what was done and what to know; no value of a record."
@@ -164,10 +168,7 @@ type Rulebook = Annotated[Taken[Path, File], _RULES]
 type MaybeRulebook = Annotated[Taken[Path | None, File | None], _RULES]
 type Page = Annotated[Taken[Path | None, File | None], _PAGE]
 type ReportFile = Annotated[Path | None, _PAGE]
-type Tables = Annotated[
-    Taken[Mapping[str, Path], Mapping[str, File]],
-    Declared(panel=IN, metavar="LEVEL=FILE", collect=tables_given, page="nested-files", converter=table_places),
-]
+type Tables = Annotated[Taken[Mapping[str, Path], Mapping[str, File]], _TABLES]
 
 
 class Plain(Settings):
