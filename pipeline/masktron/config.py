@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
+from masktron import perturbation_settings as perturbing
+from masktron import recoding_settings as recoding
 from masktron import setting_values as values
 from masktron.addresses import typed_path
 from masktron.declared import (
@@ -429,7 +431,7 @@ class Config(Settings):
     recode: Taken[Mapping[str, str], Mapping[str, File]] = setting(
         "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
         "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
-        like=TREATED, converter=values.recode, factory=dict, metavar="FIELD=HOW",
+        like=TREATED, converter=recoding.recode, factory=dict, metavar="FIELD=HOW",
         example=f"AGE=width:5; HOW is {WAYS}", stripped=True, twice="both tails are one: bottom:16,top:90",
         commands="mask keys rerun", page="recoding", reads="the hierarchy of {}",
         trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
@@ -437,14 +439,14 @@ class Config(Settings):
     pram: Taken[Mapping[str, str], Mapping[str, File]] = setting(
         "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
         "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
-        like=TREATED, converter=values.pram, factory=dict, metavar="FIELD=HOW", stripped=True,
+        like=TREATED, converter=perturbing.pram, factory=dict, metavar="FIELD=HOW", stripped=True,
         example=f"REGION=change:0.1; HOW is {PRAM_WAYS}", commands="mask rerun", page="pram",
         reads="the matrix of {}", trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
     )
     swap: Taken[Mapping[str, Any], Mapping[str, Fields | str | float | None]] = setting(
         "Let records that are rare in their region change places with similar ones of others: regions from "
         "coarse to fine; [swap] in settings says the rest.",
-        like=TREATED, converter=values.swap, factory=dict, metavar="FIELD,...",
+        like=TREATED, converter=perturbing.swap, factory=dict, metavar="FIELD,...",
         read=lambda text: {"regions": text.split(",")}, commands="mask", page="swapping", form=Shape.VALUE,
     )
     key_k: MaybeInteger = setting(
@@ -456,7 +458,7 @@ class Config(Settings):
     )
     keys: Taken[Mapping[str, Any], Mapping[str, int | bool | Mapping[str, float]]] = setting(
         "How cells of quasi-identifiers are left out.",
-        converter=values.keys, factory=dict, option="", topic="treating", page="suppression",
+        converter=perturbing.keys, factory=dict, option="", topic="treating", page="suppression",
         trust=Trust(weakens=_looser_keys), form=Shape.VALUE,
     )
     keep_missing: bool = setting(

@@ -33,7 +33,7 @@ from typing import (
     overload,
 )
 
-from masktron.errors import UsageError
+from masktron.errors import UsageError, did_you_mean
 
 _KEY = "declared"
 IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", "Output")
@@ -376,6 +376,30 @@ class Settings:
     def __post_init__(self) -> None:
         """Check what fields say together."""
 
+    @classmethod
+    def parts(cls, section: str, given: Any) -> dict[str, Any]:
+        """Read a table of settings that holds values of some fields; None stands for no value.
+
+        Parameters
+        ----------
+        section : str
+            Its name, for messages.
+        given : mapping
+
+        Raises
+        ------
+        WrongValue
+        """
+        known = {one.name: one for one in fields(cls)}
+        holds = f"what it may hold: {', '.join(known)}"
+        require(isinstance(given, Mapping), f" must be a table of settings, not {given!r}", holds)
+        found = {}
+        for name, value in given.items():
+            require(name in known, f": unknown setting {section}.{name}", did_you_mean(str(name), known))
+            if value is not None:
+                found[name] = part_of(name, _taken, known[name], value)
+        return found
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
@@ -439,13 +463,26 @@ def _complete(one: Field[Any], known: dict[str, Any]) -> None:
     one.metadata = MappingProxyType({_KEY: said})
 
 
-def _checked(one: Field[Any], value: Any) -> Any:
+def part_of[**P, R](key: object, read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Read a part of a table; an error names it."""
+    try:
+        return read(*args, **kwargs)
+    except WrongValue as wrong:
+        raise WrongValue(f".{key}{wrong.what}", wrong.hint) from None
+
+
+def _taken(one: Field[Any], value: Any) -> Any:
     """Return the value of a field as it is stored."""
     said: Declared | None = one.metadata.get(_KEY)
     if said is None or (said.optional and value is None):
         return value
+    return said.checked(value if said.converter is None else said.converter(value))
+
+
+def _checked(one: Field[Any], value: Any) -> Any:
+    """Return the value of a field as it is stored; an error names the field."""
     try:
-        return said.checked(value if said.converter is None else said.converter(value))
+        return _taken(one, value)
     except WrongValue as wrong:
         error = UsageError(f"{one.name}{wrong.what}", hint=wrong.hint.replace("{name}", one.name))
         error.setting = one.name
