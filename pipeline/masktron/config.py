@@ -103,9 +103,9 @@ RUNNING = "validate mask rerun check"
 READ = Declared(panel=IN, topic="reading", commands=f"{READING} convert metadata", page="formats")
 FIELD = Declared(panel=IN, topic="fields", commands=f"{OF_FIELDS} rerun", page="how-to/fields")
 JUDGED = Declared(topic="judging", commands=JUDGING, page="how-to/validating")
-WAY = Declared(panel=HOW, topic="way", commands="explain mask", page="methods", tuned=True)
-TREATED = Declared(panel=HOW, topic="treating", tuned=True)
-RUN = Declared(panel=HOW, topic="running", commands=RUNNING, local=True, decides="nothing", tuned=True)
+WAY = Declared(panel=HOW, topic="way", commands="explain mask", page="methods", spared_by_tune=True)
+TREATED = Declared(panel=HOW, topic="treating", spared_by_tune=True)
+RUN = Declared(panel=HOW, topic="running", commands=RUNNING, local=True, decides="nothing", spared_by_tune=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,8 +391,8 @@ class Config(Settings):
     )
     metadata: MaybeFilePath = setting(
         "What the variables mean, beside the data: DDI-Codebook or Table Schema (JSON).",
-        like=READ, default=None, commands=f"{READING} convert metadata rerun", reads="the metadata", tuned=True,
-        trust=Trust(files=one_file, instead="--metadata FILE"),
+        like=READ, default=None, commands=f"{READING} convert metadata rerun", reads="the metadata",
+        spared_by_tune=True, trust=Trust(files=one_file, instead="--metadata FILE"),
     )
     phase: str | None = setting(
         "Schematron phase; #ALL for all patterns.",
@@ -402,8 +402,9 @@ class Config(Settings):
     documents: Taken[Mapping[str, Path], Mapping[str, File]] = setting(
         "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
         IN, like=JUDGED, converter=values.documents, factory=dict, option="--document", metavar="NAME=FILE",
-        example="nace.xml=codes/nace.xml", right=True, commands=f"{JUDGING} rerun", apart=True, tuned=True,
-        reads="the document {!r}", trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
+        example="nace.xml=codes/nace.xml", right=True, commands=f"{JUDGING} rerun", own_place=True,
+        spared_by_tune=True, reads="the document {!r}",
+        trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
     )
     # how it is done
     k: Integer = setting(
@@ -508,19 +509,19 @@ class Config(Settings):
     on_refusal: OnRefusal = setting(
         "Where the rules, k and limits cannot all be kept: suggest tries what could help and shows what it "
         "costs; nothing is written.",
-        HOW, default="stop", commands="mask", page="refusals", local=True, decides="nothing", tuned=True,
+        HOW, default="stop", commands="mask", page="refusals", local=True, decides="nothing", spared_by_tune=True,
     )
     secret: Taken[bytes | None, bytes | File | None] = setting(
         "Secret that all random numbers of the release come from: a file of at least 32 hexadecimal digits, or "
         "the manifest of the run that is to be repeated.",
         HOW, converter=values.secret, default=None, repr=False, metavar="FILE",
         shown="256 bits from the system, written to the manifest", reads="the secret", commands="mask",
-        page="how-to/keys-and-order", confidential=True, apart=True, tuned=True, trust=NAMED_ONLY,
+        page="how-to/keys-and-order", confidential=True, own_place=True, spared_by_tune=True, trust=NAMED_ONLY,
     )
     seed: MaybeInteger = setting(
         "Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
         HOW, default=None, repr=False, least=0, commands="mask", page="how-to/keys-and-order", confidential=True,
-        tuned=True, trust=NAMED_ONLY,
+        spared_by_tune=True, trust=NAMED_ONLY,
     )
     workers: MaybeInteger = setting(
         "Processes or threads that work at the same time; the result is the same for any number.",
@@ -550,13 +551,13 @@ class Config(Settings):
         "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
         "is better, such as linkage=5 or block_k=5; repeatable.",
         LIMITS, converter=values.limits, factory=dict, option="--limit", metavar="NAME=NUMBER", example="linkage=50",
-        commands="mask check tune recode", page="how-to/limits", decides="nothing", tuned=True,
+        commands="mask check tune recode", page="how-to/limits", decides="nothing", spared_by_tune=True,
     )
     max_failures: Taken[Mapping[str, str], Mapping[str, int | str]] = setting(
         "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
         "rules; repeatable. Exit code 1 only beyond that.",
         LIMITS, like=JUDGED, converter=values.failures, factory=dict, metavar="RULE=N|P%", example="income-sum=0.5%",
-        right=True, commands="validate check", decides="nothing", tuned=True, trust=WEAKENS,
+        right=True, commands="validate check", decides="nothing", spared_by_tune=True, trust=WEAKENS,
     )
     allow: RuleIds = setting(
         "Let a rule be broken; repeatable.",
@@ -565,7 +566,7 @@ class Config(Settings):
     allow_unfired: RuleIds = setting(
         "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
         "repeatable.",
-        LIMITS, like=JUDGED, default=(), decides="nothing", tuned=True, trust=WEAKENS,
+        LIMITS, like=JUDGED, default=(), decides="nothing", spared_by_tune=True, trust=WEAKENS,
     )
     allow_lost: RuleIds = setting(
         "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
@@ -614,7 +615,7 @@ class Config(Settings):
         "What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
         "run stops (exit code 6). To name the record takes up to about three times as long.",
         LIMITS, like=JUDGED, converter=values.seconds, default=RULE_SECONDS, metavar="SECONDS", decides="nothing",
-        tuned=True,
+        spared_by_tune=True,
     )
     found: str = field(default="", repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)

@@ -186,11 +186,11 @@ class Declared:
         Whether it says how a run works on this machine: no manifest has it, and no later run takes it over.
     confidential : bool
         Whether it is a secret: no file of settings and no later run has it.
-    apart : bool
+    own_place : bool
         Whether the manifest has it in a place of its own.
     decides : {"values", "order", "nothing"}
         What it decides of the bytes that are written, beyond what is refused.
-    tuned : bool
+    spared_by_tune : bool
         Whether it decides no figure of a candidate of `tune`, or does so by what is known of the candidate anyway.
     trust : Trust
     reads : str
@@ -243,9 +243,9 @@ class Declared:
     page: str = ""
     local: bool = False
     confidential: bool = False
-    apart: bool = False
+    own_place: bool = False
     decides: str = "values"
-    tuned: bool = False
+    spared_by_tune: bool = False
     trust: Trust = HARMLESS
     reads: str = ""
     writes: bool = False

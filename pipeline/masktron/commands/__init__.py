@@ -31,6 +31,8 @@ class Listed:
     example : str
     page : str
         The page of the documentation about it.
+    in_python : bool
+        Whether it is a function of `masktron`.
     """
 
     name: str
@@ -38,13 +40,7 @@ class Listed:
     example: str
     page: str
 
-    @property
-    def function(self) -> str:
-        """The name of the function of `masktron` that does the same; empty where there is none."""
-        import masktron
-
-        name = "write_report" if self.name == "report" else self.name
-        return name if name in masktron.__all__ else ""
+    in_python: bool = False
 
     @property
     def kind(self) -> type[Plain]:
@@ -62,12 +58,14 @@ COMMANDS = {
             "problems.",
             "masktron describe survey.csv --rows 5",
             "formats",
+            in_python=True,
         ),
         Listed(
             "suggest",
             "Propose rules that the data suggest, each with what speaks for it; write those that are accepted.",
             "masktron suggest survey.csv --accept 1-4,7 --out edits.sch",
             "suggesting",
+            in_python=True,
         ),
         Listed(
             "rules",
@@ -80,24 +78,28 @@ COMMANDS = {
             "Evaluate every rule on every record: is this edited file fit for release?",
             "masktron validate survey.xml --rules edits.sch --svrl report.xml",
             "writing-rules",
+            in_python=True,
         ),
         Listed(
             "explain",
             "Say of each rule its class and what it means in plain mathematics; with data, how it would be kept.",
             "masktron explain edits.sch --data survey.xml",
             "writing-rules",
+            in_python=True,
         ),
         Listed(
             "mask",
             "Mask a file so that every edit still holds, and verify the written file.",
             "masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier",
             "methods",
+            in_python=True,
         ),
         Listed(
             "rerun",
             "Do on another file what a run of mask has done, and show both side by side.",
             "masktron rerun january.manifest.json february.csv --out february-masked.csv",
             "repeating",
+            in_python=True,
         ),
         Listed(
             "check",
@@ -105,6 +107,7 @@ COMMANDS = {
             "domains.",
             "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json",
             "how-to/checking",
+            in_python=True,
         ),
         Listed(
             "assess",
@@ -112,12 +115,14 @@ COMMANDS = {
             "words.",
             "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json",
             "how-to/assessing",
+            in_python=True,
         ),
         Listed(
             "tune",
             "Try ways to mask a file, show the risk and the loss of each, and recommend one within the limits.",
             "masktron tune survey.xml --rules edits.sch --out tuned --limit linkage=20 --write masktron.toml",
             "tuning",
+            in_python=True,
         ),
         Listed(
             "hierarchy",
@@ -130,6 +135,7 @@ COMMANDS = {
             "Find the recodings of keys that lose least and reach k, and say what they make of rules and of risk.",
             "masktron recode survey.csv --rules edits.sch --hierarchy AGE=age.csv --key-k 3 --suppressed 1%",
             "recoding",
+            in_python=True,
         ),
         Listed(
             "keys",
@@ -143,6 +149,7 @@ COMMANDS = {
             "Make a page with pictures of a result: for inside the agency, or for whoever gets the masked file.",
             "masktron report released.manifest.json --html report.html --html-public about.html",
             "reports",
+            in_python=True,
         ),
         Listed(
             "convert",
@@ -150,6 +157,7 @@ COMMANDS = {
             "lost.",
             "masktron convert survey.sav --out survey.csv",
             "formats",
+            in_python=True,
         ),
         Listed(
             "formats",
@@ -186,6 +194,7 @@ COMMANDS = {
             "Combine what was estimated from several synthetic releases: estimate, variance, interval.",
             "masktron combine estimates.csv",
             "command-line",
+            in_python=True,
         ),
         Listed(
             "web", "Do all this in a browser on your own machine; again, to open it once more.", "masktron web", "web"

@@ -93,7 +93,7 @@ def settings_of(kind: type[Plain]) -> dict[str, Declared]:
 def keywords() -> dict[str, tuple[str, Shape]]:
     """Return the keyword of each option that a function takes, without its dashes, and the form of its values."""
     found: dict[str, tuple[str, Shape]] = {}
-    for one in (one for listed in COMMANDS.values() if listed.function for one in offered(listed.kind)):
+    for one in (one for listed in COMMANDS.values() if listed.in_python for one in offered(listed.kind)):
         name, form = one.name, one.said.form
         if one.owner == "file" or not one.said.init or one.part or one.name == "levels":
             continue

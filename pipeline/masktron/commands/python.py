@@ -50,7 +50,7 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
 
     listed = COMMANDS[kind.name]
     shown: Any = called
-    shown.__name__ = shown.__qualname__ = listed.function
+    shown.__name__ = shown.__qualname__ = "write_report" if kind.name == "report" else kind.name
     shown.__module__ = "masktron"
     shown.__doc__ = _documented(kind, listed.summary, own, settings)
     shown.__signature__ = signature_of([*own, *settings])

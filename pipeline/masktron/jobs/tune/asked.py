@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,12 +42,14 @@ type _Names = str | list[str] | tuple[str, ...]
 type _Sizes = str | int | list[int] | tuple[int, ...]
 
 
-def _hierarchies(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], Path]) -> dict[str, Any]:
-    return {name: tuple(moved_hierarchies({name: how}, moved)[name] for how in own) for name, own in ways.items()}
+type _Moving = Callable[[str, Path], Path]
 
 
-def _matrices(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], Path]) -> dict[str, Any]:
-    return {name: tuple(moved_matrices({name: how}, moved)[name] for how in own) for name, own in ways.items()}
+def _moved(
+    each: Callable[[Mapping[str, str], _Moving], Mapping[str, str]], ways: Ways, moved: _Moving
+) -> dict[str, Any]:
+    """Return ways with other files, given what returns one with another file."""
+    return {name: tuple(each({name: how}, moved)[name] for how in own) for name, own in ways.items()}
 
 
 def _listed(given: Any) -> tuple[Any, ...]:
@@ -71,22 +74,17 @@ def _methods(given: _Names) -> tuple[str, ...]:
     return ()
 
 
-def _groupings(given: _Names) -> tuple[Grouping, ...]:
-    found: Any = _names(given)
-    for name in found:
-        _known("grouping", name, ("rules", "all"))
-    groupings: tuple[Grouping, ...] = found
-    return groupings
-
-
-def _aggregators(given: _Names) -> tuple[str, ...]:
+def _among(what: str, listed: Callable[[], Iterable[str]], given: _Names) -> tuple[Any, ...]:
     found = _names(given)
-    if found:
-        from masktron.aggregators import ALL  # noqa: PLC0415 -- loads all aggregators
-
-        for name in found:
-            _known("aggregator", name, [one.name for one in ALL])
+    for name in found:
+        _known(what, name, listed())
     return found
+
+
+def _all_aggregators() -> list[str]:
+    from masktron.aggregators import ALL  # noqa: PLC0415 -- loads all aggregators
+
+    return [one.name for one in ALL]
 
 
 def _sizes(given: _Sizes) -> tuple[int, ...]:
@@ -120,14 +118,6 @@ def _grid(given: Any) -> dict[str, dict[str, tuple[Param, ...]]]:
         }
         for method, table in given.items()
     }
-
-
-def _risk(given: str) -> str:
-    return _axis(given, "risk")
-
-
-def _utility(given: str) -> str:
-    return _axis(given, "utility")
 
 
 def seconds_of(text: str | float) -> float:
@@ -202,13 +192,13 @@ class TuneSettings(Settings):
     wider: tuple[str, ...] = ()
     groupings: Taken[tuple[Grouping, ...], _Names] = setting(
         "Groupings to try.",
-        HOW, converter=_groupings, default=(), option="--grouping", metavar="rules,all", shown="both", page="methods",
-        form=Shape.VALUE,
+        HOW, converter=partial(_among, "grouping", lambda: ("rules", "all")), default=(), option="--grouping",
+        metavar="rules,all", shown="both", page="methods", form=Shape.VALUE,
     )
     aggregators: Taken[tuple[str, ...], _Names] = setting(
         "Aggregators to ask for, beside the one that loses least.",
-        HOW, converter=_aggregators, default=(), option="--aggregator", metavar="NAMES", page="methods",
-        form=Shape.VALUE,
+        HOW, converter=partial(_among, "aggregator", _all_aggregators), default=(), option="--aggregator",
+        metavar="NAMES", page="methods", form=Shape.VALUE,
     )
     params: Taken[Mapping[str, Mapping[str, tuple[Param, ...]]], Any] = setting(
         "Values of parameters to try, by method.", converter=_grid, factory=dict, option="", form=Shape.VALUE
@@ -217,7 +207,7 @@ class TuneSettings(Settings):
         "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
         "same field.",
         HOW, converter=recode_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="recoding",
-        trust=Trust(files=_hierarchies, instead="--recode {}=FILE:LEVEL"),
+        trust=Trust(files=partial(_moved, moved_hierarchies), instead="--recode {}=FILE:LEVEL"),
     )
     key_k: Taken[tuple[int, ...], _Sizes] = setting(
         "Try keys suppressed until N records share each combination, beside suppressing nothing.",
@@ -227,7 +217,7 @@ class TuneSettings(Settings):
         "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
         "drawn together; repeatable, also for the same field.",
         HOW, converter=pram_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="pram",
-        trust=Trust(files=_matrices, instead="--pram {}=FILE"),
+        trust=Trust(files=partial(_moved, moved_matrices), instead="--pram {}=FILE"),
     )
     swap_rate: Taken[tuple[float, ...], Any] = setting(
         "Try records swapped at these rates, from 0 to 1, as [swap] in settings says all else, beside not "
@@ -240,25 +230,28 @@ class TuneSettings(Settings):
     )
     risk: str | None = setting(
         "The risk on the map.",
-        HOW, converter=_risk, default=None, metavar="FIGURE", shown="disclosure_risk", page="tuning",
+        HOW, converter=lambda name: _axis(name, "risk"), default=None, metavar="FIGURE", shown="disclosure_risk",
+        page="tuning",
     )
     utility: str | None = setting(
-        "The loss on the map.", HOW, converter=_utility, default=None, metavar="FIGURE", shown="pil", page="tuning"
+        "The loss on the map.",
+        HOW, converter=lambda name: _axis(name, "utility"), default=None, metavar="FIGURE", shown="pil",
+        page="tuning",
     )
     budget: Taken[float, str | float] = setting(
         "What the run may take: 90s, 10m, 1h.",
         HOW, converter=seconds_of, default=BUDGET, metavar="TIME", shown="10m", page="tuning",
     )
     seeds: Integer = setting(
-        "Runs of a candidate that draws.", HOW, default=SEEDS, metavar="N", least=1, page="tuning"
+        "Runs of a candidate that draws.", HOW, default=SEEDS, least=1, page="tuning"
     )
     sample: MaybeInteger = setting(
         "Compare larger files on so many records first; 0 for all.",
-        HOW, default=None, metavar="N", shown="21000, of more than 50000", least=0, page="tuning",
+        HOW, default=None, shown="21000, of more than 50000", least=0, page="tuning",
     )
     workers: MaybeInteger = setting(
         "Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
-        HOW, default=None, metavar="N", shown="the number of cores, at most 4", least=0, page="workers",
+        HOW, default=None, shown="the number of cores, at most 4", least=0, page="workers",
     )
     # fmt: on
 
