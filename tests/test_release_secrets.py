@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 from lxml import etree
@@ -187,7 +187,7 @@ def test_keys_in_python(tmp_path: Path) -> None:
             Config(secret=wrong)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a seed and a secret"):
         Config(seed=SEED, secret=KEY)
-    assert "7" not in repr(attrs.evolve(Config(k=5), seed=777))
+    assert "7" not in repr(replace(Config(k=5), seed=777))
 
 
 @pytest.mark.parametrize("name", ["seed", "secret"])

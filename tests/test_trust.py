@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 
-import attrs
 import pytest
 
 from masktron.addresses import path_of
@@ -26,7 +26,7 @@ NO_SETTINGS = {
 
 @pytest.mark.parametrize("kind", NO_SETTINGS)
 def test_every_setting_says_what_a_file_may_do_that_nobody_named(kind: type) -> None:
-    undeclared = {one.name for one in attrs.fields(kind)} - trust_of(kind).keys()
+    undeclared = {one.name for one in fields(kind)} - trust_of(kind).keys()
     assert undeclared == NO_SETTINGS[kind], "declare the new setting: see masktron.trust"
 
 
@@ -40,7 +40,7 @@ def test_settings_that_hold_paths_say_which() -> None:
     """A setting whose type is a path, or that was seen to name a file, declares it or is for named files."""
     told = {kind: {name for name, one in trust_of(kind).items() if one.files is not None} for kind in NO_SETTINGS}
     for kind in NO_SETTINGS:
-        typed = {one.name for one in attrs.fields(kind) if "Path" in str(one.type)}
+        typed = {one.name for one in fields(kind) if "Path" in str(one.type)}
         assert typed <= told[kind] | {name for name, one in trust_of(kind).items() if one.named_only}
     assert told[Config] == {"documents", "metadata", "recode", "pram", "register"}
     assert told[LevelSetting] == {"data", "out"}

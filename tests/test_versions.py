@@ -11,7 +11,7 @@ from masktron import versions as listed
 from masktron.versions import EFFECTS, OPTIONAL, PACKAGES, versions
 from paths import ROOT
 
-DRAWN = {"attrs", "click", "rich", "jinja2", "matplotlib"}
+DRAWN = {"click", "rich", "jinja2", "matplotlib"}
 """What shows results, and decides none."""
 SERVES = {"starlette", "uvicorn", "python-multipart"}
 """What `masktron web` needs, whose runs are commands like any other."""

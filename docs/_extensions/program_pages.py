@@ -7,10 +7,9 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
-
-import attrs
 
 import masktron
 from masktron import errors, estimators
@@ -87,7 +86,7 @@ def _option(one: Offered) -> str:
 
 def settings_page() -> str:
     """Return the page of settings, from the docstring of `Config` and its defaults."""
-    defaults = {one.name: one.default for one in attrs.fields(Config)}
+    defaults = {one.name: one.default for one in fields(Config)}
     told = {
         names[0]: (kind, text) for names, kind, text in numpydoc_entries(inspect.getdoc(Config) or "", "Attributes")
     }

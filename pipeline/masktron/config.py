@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from dataclasses import field as part
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-import attrs
-from attrs import field
-from attrs.converters import optional
-
+from masktron import perturbation_settings as perturbing
+from masktron import recoding_settings as recoding
 from masktron import setting_values as values
+from masktron.addresses import typed_path
 from masktron.declared import (
     HOW,
     IN,
     LIMITS,
     NAMED_ONLY,
+    Declared,
+    Integer,
+    MaybeInteger,
+    Settings,
     Shape,
+    Taken,
     Trust,
     WrongValue,
-    checked,
-    declared,
     declared_in,
-    integer,
-    number,
+    setting,
 )
 from masktron.errors import UsageError, did_you_mean
-from masktron.level_settings import LevelSetting, LevelSettings, levels_from, tables_given, with_tables
+from masktron.level_settings import LevelSetting, LevelSettings, levels_from, with_tables
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.perturbation_settings import moved_matrices, together
 from masktron.processes import RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies
-from masktron.setting_values import Param, Register, SecretOfRun
+from masktron.setting_values import (
+    Codes,
+    Fields,
+    File,
+    FormatOptions,
+    MaybeFilePath,
+    Names,
+    Param,
+    Register,
+    RuleIds,
+    SecretOfRun,
+)
 from masktron.trust import FORMAT_OPTIONS, files_read, one_file
 
 
@@ -87,6 +99,13 @@ READING = "describe suggest validate explain mask check assess tune hierarchy re
 OF_FIELDS = "describe suggest explain mask assess tune recode keys"
 JUDGING = "validate explain mask check tune recode keys"
 RUNNING = "validate mask rerun check"
+
+READ = Declared(panel=IN, topic="reading", commands=f"{READING} convert metadata", page="formats")
+FIELD = Declared(panel=IN, topic="fields", commands=f"{OF_FIELDS} rerun", page="how-to/fields")
+JUDGED = Declared(topic="judging", commands=JUDGING, page="how-to/validating")
+WAY = Declared(panel=HOW, topic="way", commands="explain mask", page="methods", spared_by_tune=True)
+TREATED = Declared(panel=HOW, topic="treating", spared_by_tune=True)
+RUN = Declared(panel=HOW, topic="running", commands=RUNNING, local=True, decides="nothing", spared_by_tune=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +186,7 @@ def _moved_register(register: Register | None, moved: Callable[[str, Path], Path
     return None if register is None else register.moved(moved)
 
 
-@attrs.define(frozen=True, slots=False, kw_only=True, field_transformer=checked)
-class Config:
+class Config(Settings):
     """Everything that decides a run besides the data and the rules.
 
     Attributes
@@ -324,400 +342,286 @@ class Config:
 
     # fmt: off
     # what goes in
-    roles: Mapping[str, Role] = field(
-        factory=dict, converter=_roles, metadata=declared(
-            "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
-            "repeatable.",
-            IN, "--role", metavar="FIELD=ROLE", form=Shape.TABLE, example="NAME=identifier", right=True,
-            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields", trust=Trust(weakens=_untouched),
-        ),
+    roles: Taken[Mapping[str, Role], Mapping[str, Role | str]] = setting(
+        "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
+        "repeatable.",
+        like=FIELD, converter=_roles, factory=dict, option="--role", metavar="FIELD=ROLE", example="NAME=identifier",
+        right=True, trust=Trust(weakens=_untouched),
     )
-    quasi_identifiers: tuple[str, ...] = field(
-        default=(), converter=values.fields, metadata=declared(
-            "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
-            "repeatable.",
-            IN, "--quasi-identifier", metavar="FIELD", form=Shape.LIST, merge=lambda former, given: (*former, *given),
-            commands=f"{OF_FIELDS} check rerun", topic="fields", page="keys",
-        ),
+    quasi_identifiers: Names = setting(
+        "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
+        "repeatable.",
+        like=FIELD, default=(), option="--quasi-identifier", merge=lambda former, given: (*former, *given),
+        commands=f"{OF_FIELDS} check rerun", page="keys",
     )
-    missing: Mapping[str, frozenset[str]] = field(
-        factory=dict, converter=values.missing, metadata=declared(
-            "A value that means 'missing'; repeatable.",
-            IN, metavar="[FIELD=]CODE", form=Shape.LISTS, collect=values.missing_given, merge=values.joined_codes,
-            commands=f"{OF_FIELDS} hierarchy rerun", topic="fields", page="how-to/fields",
-        ),
+    missing: Taken[Mapping[str, frozenset[str]], Mapping[str, Codes] | Collection[str | int]] = setting(
+        "A value that means 'missing'; repeatable.",
+        like=FIELD, converter=values.missing, factory=dict, metavar="[FIELD=]CODE", collect=values.missing_given,
+        merge=values.joined_codes, commands=f"{OF_FIELDS} hierarchy rerun",
     )
-    nominal: tuple[str, ...] = field(
-        default=(), converter=values.fields, metadata=declared(
-            "Its values are categories without an order; repeatable.",
-            IN, metavar="FIELD", form=Shape.LIST, merge=lambda former, given: (*former, *given),
-            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
-        ),
+    nominal: Names = setting(
+        "Its values are categories without an order; repeatable.",
+        like=FIELD, default=(), merge=lambda former, given: (*former, *given),
     )
-    ordinal: Mapping[str, tuple[str, ...]] = field(
-        factory=dict, converter=values.orders, metadata=declared(
-            "Its values are categories in this order, or in that of its numbers; repeatable.",
-            IN, metavar="FIELD[=LOW,MID,HIGH]", form=Shape.LISTS, collect=values.orders_given,
-            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
-        ),
+    ordinal: Taken[Mapping[str, tuple[str, ...]], Mapping[str, Collection[str | int]] | Fields] = setting(
+        "Its values are categories in this order, or in that of its numbers; repeatable.",
+        like=FIELD, converter=values.orders, factory=dict, metavar="FIELD[=LOW,MID,HIGH]",
+        collect=values.orders_given,
     )
-    numeric: tuple[str, ...] = field(
-        default=(), converter=values.fields, metadata=declared(
-            "Its numbers are quantities, though they look like codes; repeatable.",
-            IN, metavar="FIELD", form=Shape.LIST, merge=lambda former, given: (*former, *given),
-            commands=f"{OF_FIELDS} rerun", topic="fields", page="how-to/fields",
-        ),
+    numeric: Names = setting(
+        "Its numbers are quantities, though they look like codes; repeatable.",
+        like=FIELD, default=(), merge=lambda former, given: (*former, *given),
     )
-    format: str | None = field(
-        default=None, converter=optional(values.text), metadata=declared(
-            "Format of the data, where the name of the file does not say it.",
-            IN, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
-        ),
+    format: str | None = setting(
+        "Format of the data, where the name of the file does not say it.", like=READ, default=None, metavar="NAME"
     )
-    format_options: Mapping[str, str] = field(
-        factory=dict, converter=values.format_options, metadata=declared(
-            "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
-            IN, "--format-option", metavar="NAME=VALUE", form=Shape.TABLE, example="'delimiter=;'",
-            commands=f"{READING} convert metadata", topic="reading", page="formats", trust=FORMAT_OPTIONS,
-        ),
+    format_options: FormatOptions = setting(
+        "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
+        like=READ, factory=dict, option="--format-option", example="'delimiter=;'", trust=FORMAT_OPTIONS,
     )
-    record: str | None = field(
-        default=None, converter=optional(values.text), metadata=declared(
-            "Record element, where the file leaves it open.",
-            IN, metavar="NAME", commands=f"{READING} convert metadata", topic="reading", page="formats",
-        ),
+    record: str | None = setting(
+        "Record element, where the file leaves it open.", like=READ, default=None, metavar="NAME"
     )
-    levels: LevelSettings = field(
-        factory=dict, converter=levels_from, metadata=declared(
-            "The table of a level of nested records, in the place of its data in [levels] of the settings; "
-            "repeatable.",
-            IN, "--table", metavar="LEVEL=FILE", form=Shape.TABLE, collect=tables_given, merge=with_tables,
-            commands=READING, topic="reading", page="nested-files", reads="the table of {}",
-            trust=Trust(levels=LevelSetting),
-        ),
+    levels: Taken[LevelSettings, object] = setting(
+        "The table of a level of nested records, in the place of its data in [levels] of the settings; "
+        "repeatable.",
+        like=READ, converter=levels_from, factory=dict, option="--table", metavar="LEVEL=FILE",
+        example="Person=persons.csv", read=typed_path, stripped=True, merge=with_tables, commands=READING,
+        page="nested-files", reads="the table of {}", trust=Trust(levels=LevelSetting),
     )
-    metadata: Path | None = field(
-        default=None, converter=optional(values.file), metadata=declared(
-            "What the variables mean, beside the data: DDI-Codebook or Table Schema (JSON).",
-            IN, metavar="FILE", commands=f"{READING} convert metadata rerun", topic="reading", page="formats",
-            reads="the metadata", tuned=True, trust=Trust(files=one_file, instead="--metadata FILE"),
-        ),
+    metadata: MaybeFilePath = setting(
+        "What the variables mean, beside the data: DDI-Codebook or Table Schema (JSON).",
+        like=READ, default=None, commands=f"{READING} convert metadata rerun", reads="the metadata",
+        spared_by_tune=True, trust=Trust(files=one_file, instead="--metadata FILE"),
     )
-    phase: str | None = field(
-        default=None, converter=optional(values.text), metadata=declared(
-            "Schematron phase; #ALL for all patterns.",
-            IN, metavar="ID", commands=JUDGING, topic="judging", page="writing-rules",
-            trust=Trust(weakens=lambda name: name != "#ALL" and name),
-        ),
+    phase: str | None = setting(
+        "Schematron phase; #ALL for all patterns.",
+        IN, like=JUDGED, default=None, metavar="ID", page="writing-rules",
+        trust=Trust(weakens=lambda name: name != "#ALL" and name),
     )
-    documents: Mapping[str, Path] = field(
-        factory=dict, converter=values.documents, metadata=declared(
-            "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
-            IN, "--document", metavar="NAME=FILE", form=Shape.TABLE, example="nace.xml=codes/nace.xml", right=True,
-            commands=f"{JUDGING} rerun", topic="judging", page="how-to/validating", apart=True, tuned=True,
-            reads="the document {!r}",
-            trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
-        ),
+    documents: Taken[Mapping[str, Path], Mapping[str, File]] = setting(
+        "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
+        IN, like=JUDGED, converter=values.documents, factory=dict, option="--document", metavar="NAME=FILE",
+        example="nace.xml=codes/nace.xml", right=True, commands=f"{JUDGING} rerun", own_place=True,
+        spared_by_tune=True, reads="the document {!r}",
+        trust=Trust(files=_moved_documents, instead="--document {}=FILE", weakens=dict),
     )
     # how it is done
-    k: int = field(
-        default=5, converter=values.integer, metadata=declared(
-            "Smallest group, at least 2.",
-            HOW, short="-k", metavar="N", read=integer, least=2,
-            why="a group of one record is not masked at all; 3 to 10 are usual",
-            commands="explain mask", topic="way", page="methods", tuned=True,
-        ),
+    k: Integer = setting(
+        "Smallest group, at least 2.",
+        like=WAY, default=5, short="-k", least=2, why="a group of one record is not masked at all; 3 to 10 are usual",
     )
-    method: str = field(
-        default="mdav", converter=values.method, metadata=declared(
-            "Masking method: see masktron methods.",
-            HOW, metavar="NAME", commands="explain mask", topic="way", page="methods", tuned=True,
-        ),
+    method: str = setting(
+        "Masking method: see masktron methods.", like=WAY, converter=values.method, default="mdav", metavar="NAME"
     )
-    params: Mapping[str, Param] = field(
-        factory=dict, converter=values.params, metadata=declared(
-            "A parameter of the method: see masktron methods NAME; repeatable.",
-            HOW, "--param", metavar="NAME=VALUE", form=Shape.TABLE, example="c=0.1", stripped=True,
-            commands="explain mask", topic="way", page="methods", tuned=True,
-        ),
+    params: Taken[Mapping[str, Param], Mapping[str, Param | list[str | int | float]]] = setting(
+        "A parameter of the method: see masktron methods NAME; repeatable.",
+        like=WAY, converter=values.params, factory=dict, option="--param", metavar="NAME=VALUE", example="c=0.1",
+        stripped=True,
     )
-    aggregator: str | None = field(
-        default=None, converter=optional(values.text), metadata=declared(
-            "Mask by this aggregator where its theorem keeps the rules, and stop where it does not: mean, "
-            "geometric_mean, median, mode, medoid, minimum, lower_quartile, upper_quartile, maximum, convex_median, "
-            "boolean_max_min. By default the one that loses least.",
-            HOW, metavar="NAME", commands="explain mask", topic="way", page="methods", tuned=True,
-        ),
+    aggregator: str | None = setting(
+        "Mask by this aggregator where its theorem keeps the rules, and stop where it does not: mean, "
+        "geometric_mean, median, mode, medoid, minimum, lower_quartile, upper_quartile, maximum, convex_median, "
+        "boolean_max_min. By default the one that loses least.",
+        like=WAY, default=None, metavar="NAME",
     )
-    grouping: Grouping = field(
-        default="rules", metadata=declared(
-            "rules: partition the records per block of variables; all: once, on all masked variables.",
-            HOW, metavar="rules|all", choices=("rules", "all"),
-            commands="explain mask", topic="way", page="methods", tuned=True,
-        ),
+    grouping: Grouping = setting(
+        "rules: partition the records per block of variables; all: once, on all masked variables.",
+        like=WAY, default="rules",
     )
-    recode: Mapping[str, str] = field(
-        factory=dict, converter=values.recode, metadata=declared(
-            "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
-            "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
-            HOW, metavar="FIELD=HOW", form=Shape.TABLE, example=f"AGE=width:5; HOW is {WAYS}", stripped=True,
-            twice="both tails are one: bottom:16,top:90",
-            commands="mask keys rerun", topic="treating", page="recoding", tuned=True,
-            reads="the hierarchy of {}", trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
-        ),
+    recode: Taken[Mapping[str, str], Mapping[str, File]] = setting(
+        "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
+        "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
+        like=TREATED, converter=recoding.recode, factory=dict, metavar="FIELD=HOW",
+        example=f"AGE=width:5; HOW is {WAYS}", stripped=True, twice="both tails are one: bottom:16,top:90",
+        commands="mask keys rerun", page="recoding", reads="the hierarchy of {}",
+        trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
     )
-    pram: Mapping[str, str] = field(
-        factory=dict, converter=values.pram, metadata=declared(
-            "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
-            "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
-            HOW, metavar="FIELD=HOW", form=Shape.TABLE, stripped=True,
-            example=f"REGION=change:0.1; HOW is {PRAM_WAYS}",
-            commands="mask rerun", topic="treating", page="pram", tuned=True,
-            reads="the matrix of {}", trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
-        ),
+    pram: Taken[Mapping[str, str], Mapping[str, File]] = setting(
+        "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
+        "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
+        like=TREATED, converter=perturbing.pram, factory=dict, metavar="FIELD=HOW", stripped=True,
+        example=f"REGION=change:0.1; HOW is {PRAM_WAYS}", commands="mask rerun", page="pram",
+        reads="the matrix of {}", trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
     )
-    swap: Mapping[str, Any] = field(
-        factory=dict, converter=values.swap, metadata=declared(
-            "Let records that are rare in their region change places with similar ones of others: regions from "
-            "coarse to fine; [swap] in settings says the rest.",
-            HOW, metavar="FIELD,...", read=lambda text: {"regions": text.split(",")},
-            commands="mask", topic="treating", page="swapping", tuned=True,
-        ),
+    swap: Taken[Mapping[str, Any], Mapping[str, Fields | str | float | None]] = setting(
+        "Let records that are rare in their region change places with similar ones of others: regions from "
+        "coarse to fine; [swap] in settings says the rest.",
+        like=TREATED, converter=perturbing.swap, factory=dict, metavar="FIELD,...",
+        read=lambda text: {"regions": text.split(",")}, commands="mask", page="swapping", form=Shape.VALUE,
     )
-    key_k: int | None = field(
-        default=None, converter=optional(values.integer), metadata=declared(
-            "Leave out cells of quasi-identifiers until K records share every combination of them; [keys] in "
-            "settings says how.",
-            HOW, metavar="K", read=integer, least=2,
-            why="a record that is alone with its keys is found by them; 3 to 5 are usual",
-            other={"recode": ("Records that share a combination.", "3")},
-            commands="mask recode keys", topic="treating", page="suppression", tuned=True,
-        ),
+    key_k: MaybeInteger = setting(
+        "Leave out cells of quasi-identifiers until K records share every combination of them; [keys] in "
+        "settings says how.",
+        like=TREATED, default=None, metavar="K", least=2,
+        why="a record that is alone with its keys is found by them; 3 to 5 are usual",
+        other={"recode": ("Records that share a combination.", "3")}, commands="mask recode keys", page="suppression",
     )
-    keys: Mapping[str, Any] = field(
-        factory=dict, converter=values.keys, metadata=declared(
-            "How cells of quasi-identifiers are left out.",
-            option="", topic="treating", page="suppression", trust=Trust(weakens=_looser_keys),
-        ),
+    keys: Taken[Mapping[str, Any], Mapping[str, int | bool | Mapping[str, float]]] = setting(
+        "How cells of quasi-identifiers are left out.",
+        converter=perturbing.keys, factory=dict, option="", topic="treating", page="suppression",
+        trust=Trust(weakens=_looser_keys), form=Shape.VALUE,
     )
-    keep_missing: bool = field(
-        default=False, converter=values.switch, metadata=declared(
-            "Stop rather than change which values are missing.",
-            HOW, form=Shape.SWITCH, commands="mask", page="refusals",
-        ),
+    keep_missing: bool = setting(
+        "Stop rather than change which values are missing.", HOW, default=False, commands="mask", page="refusals"
     )
-    invalid: InvalidRecords = field(
-        default="stop", metadata=declared(
-            "What to do with original records that break a rule.",
-            HOW, metavar="stop|exclude", choices=("stop", "exclude"),
-            commands="mask tune recode keys", page="refusals", trust=Trust(weakens=_unless_stop),
-        ),
+    invalid: InvalidRecords = setting(
+        "What to do with original records that break a rule.",
+        HOW, default="stop", commands="mask tune recode keys", page="refusals", trust=Trust(weakens=_unless_stop),
     )
-    rare_units: InvalidRecords = field(
-        default="stop", metadata=declared(
-            "What to do with households (units of a nested file) that fewer than k are composed like.",
-            HOW, metavar="stop|exclude", choices=("stop", "exclude"),
-            commands="mask", page="nested-files", trust=Trust(weakens=_unless_stop),
-        ),
+    rare_units: InvalidRecords = setting(
+        "What to do with households (units of a nested file) that fewer than k are composed like.",
+        HOW, default="stop", commands="mask", page="nested-files", trust=Trust(weakens=_unless_stop),
     )
-    reweight: tuple[str, ...] = field(
-        default=(), converter=values.fields, metadata=declared(
-            "Spread the weights of records left out over those that are alike in this field; repeatable.",
-            HOW, metavar="FIELD", form=Shape.LIST, commands="mask", page="how-to/fields",
-        ),
+    reweight: Names = setting(
+        "Spread the weights of records left out over those that are alike in this field; repeatable.",
+        HOW, default=(), commands="mask", page="how-to/fields",
     )
-    protect: str | None = field(
-        default=None, converter=optional(values.text), metadata=declared(
-            "What is protected of a nested file: the household whole (a unit with all its members), or each member "
-            "of a kind alone, such as Person.",
-            HOW, metavar="LEVEL", shown="the top level", commands="mask", page="nested-files",
-        ),
+    protect: str | None = setting(
+        "What is protected of a nested file: the household whole (a unit with all its members), or each member "
+        "of a kind alone, such as Person.",
+        HOW, default=None, metavar="LEVEL", shown="the top level", commands="mask", page="nested-files",
     )
-    member_order: tuple[str, ...] | None = field(
-        default=None, converter=optional(values.member_order), metadata=declared(
-            "A field of members of a household (a unit of a nested file), written as it is, by which members of "
-            "different households are put side by side; repeatable. By default what is called like a role, a sex and "
-            "an age.",
-            HOW, metavar="FIELD|file", form=Shape.LIST, commands="mask", page="nested-files",
-        ),
+    member_order: Taken[tuple[str, ...] | None, Fields | str | None] = setting(
+        "A field of members of a household (a unit of a nested file), written as it is, by which members of "
+        "different households are put side by side; repeatable. By default what is called like a role, a sex and "
+        "an age.",
+        HOW, converter=values.member_order, default=None, metavar="FIELD|file", commands="mask", page="nested-files",
     )
-    group_size_vars: int = field(
-        default=3, converter=values.integer, metadata=declared(
-            "Variables without a rule are masked in groups of so many.",
-            HOW, metavar="N", read=integer, least=1, commands="explain mask tune", page="methods",
-        ),
+    group_size_vars: Integer = setting(
+        "Variables without a rule are masked in groups of so many.",
+        HOW, default=3, least=1, commands="explain mask tune", page="methods",
     )
-    order: Order = field(
-        default="auto", metadata=declared(
-            "The order of the written records; by default random where it could tell something.",
-            HOW, choices=("auto", "random", "keep"),
-            flags={
-                "random": (
-                    "--shuffle",
-                    "Write the records in random order in any case; by default where their order could tell "
-                    "something.",
-                ),
-                "keep": ("--keep-order", "Write the records in the order of the original, and say what it tells."),
-            },
-            commands="mask", page="how-to/keys-and-order", decides="order",
-            trust=Trust(weakens=lambda value: value == "keep" and value),
-        ),
+    order: Order = setting(
+        "The order of the written records; by default random where it could tell something.",
+        HOW, default="auto",
+        flags={
+            "random": (
+                "--shuffle",
+                "Write the records in random order in any case; by default where their order could tell "
+                "something.",
+            ),
+            "keep": ("--keep-order", "Write the records in the order of the original, and say what it tells."),
+        },
+        commands="mask", page="how-to/keys-and-order", decides="order",
+        trust=Trust(weakens=lambda value: value == "keep" and value),
     )
-    on_refusal: OnRefusal = field(
-        default="stop", metadata=declared(
-            "Where the rules, k and limits cannot all be kept: suggest tries what could help and shows what it "
-            "costs; nothing is written.",
-            HOW, metavar="stop|suggest", choices=("stop", "suggest"),
-            commands="mask", page="refusals", local=True, decides="nothing", tuned=True,
-        ),
+    on_refusal: OnRefusal = setting(
+        "Where the rules, k and limits cannot all be kept: suggest tries what could help and shows what it "
+        "costs; nothing is written.",
+        HOW, default="stop", commands="mask", page="refusals", local=True, decides="nothing", spared_by_tune=True,
     )
-    secret: bytes | None = field(
-        default=None, repr=False, converter=optional(values.secret), metadata=declared(
-            "Secret that all random numbers of the release come from: a file of at least 32 hexadecimal digits, or "
-            "the manifest of the run that is to be repeated.",
-            HOW, metavar="FILE", shown="256 bits from the system, written to the manifest", reads="the secret",
-            commands="mask", page="how-to/keys-and-order", confidential=True, apart=True, tuned=True,
-            trust=NAMED_ONLY,
-        ),
+    secret: Taken[bytes | None, bytes | File | None] = setting(
+        "Secret that all random numbers of the release come from: a file of at least 32 hexadecimal digits, or "
+        "the manifest of the run that is to be repeated.",
+        HOW, converter=values.secret, default=None, repr=False, metavar="FILE",
+        shown="256 bits from the system, written to the manifest", reads="the secret", commands="mask",
+        page="how-to/keys-and-order", confidential=True, own_place=True, spared_by_tune=True, trust=NAMED_ONLY,
     )
-    seed: int | None = field(
-        default=None, repr=False, converter=optional(values.integer), metadata=declared(
-            "Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
-            HOW, metavar="N", read=integer, least=0,
-            commands="mask", page="how-to/keys-and-order", confidential=True, tuned=True, trust=NAMED_ONLY,
-        ),
+    seed: MaybeInteger = setting(
+        "Seed in the place of a secret, for tests. To protect a release, it must be as long as a secret.",
+        HOW, default=None, repr=False, least=0, commands="mask", page="how-to/keys-and-order", confidential=True,
+        spared_by_tune=True, trust=NAMED_ONLY,
     )
-    workers: int | None = field(
-        default=None, converter=optional(values.integer), metadata=declared(
-            "Processes or threads that work at the same time; the result is the same for any number.",
-            HOW, metavar="N", shown="the number of cores", read=integer, least=1,
-            other={
-                "validate": ("Processes that a large flat file is given to in slices.", "this process alone"),
-                "check": (
-                    "Processes that a large flat file is given to in slices.",
-                    "this process for the rules, the cores for engines",
-                ),
-                "assess": ("Threads; no figure depends on them.", "the number of cores"),
-            },
-            commands=f"{RUNNING} assess", topic="running", page="workers", local=True, decides="nothing", tuned=True,
-        ),
+    workers: MaybeInteger = setting(
+        "Processes or threads that work at the same time; the result is the same for any number.",
+        like=RUN, default=None, shown="the number of cores", least=1,
+        other={
+            "validate": ("Processes that a large flat file is given to in slices.", "this process alone"),
+            "check": (
+                "Processes that a large flat file is given to in slices.",
+                "this process for the rules, the cores for engines",
+            ),
+            "assess": ("Threads; no figure depends on them.", "the number of cores"),
+        },
+        commands=f"{RUNNING} assess", page="workers",
     )
-    executor: ExecutorName = field(
-        default="local", metadata=declared(
-            "Who works on parts of a large file: processes of this machine, or the workers of a Dask cluster "
-            "(masktron[dask]).",
-            HOW, metavar="local|dask", choices=EXECUTORS, commands=RUNNING, topic="running", page="clusters",
-            local=True, decides="nothing", tuned=True, trust=NAMED_ONLY,
-        ),
+    executor: ExecutorName = setting(
+        "Who works on parts of a large file: processes of this machine, or the workers of a Dask cluster "
+        "(masktron[dask]).",
+        like=RUN, default="local", page="clusters", trust=NAMED_ONLY,
     )
-    scheduler: str | None = field(
-        default=None, converter=optional(values.text), metadata=declared(
-            "Dask scheduler, as tcp://HOST:8786; its workers find the files under the same paths.",
-            HOW, metavar="ADDRESS", shown="a cluster of --workers on this machine", commands=RUNNING, topic="running",
-            page="clusters", local=True, decides="nothing", tuned=True, trust=NAMED_ONLY,
-        ),
+    scheduler: str | None = setting(
+        "Dask scheduler, as tcp://HOST:8786; its workers find the files under the same paths.",
+        like=RUN, default=None, metavar="ADDRESS", shown="a cluster of --workers on this machine", page="clusters",
+        trust=NAMED_ONLY,
     )
     # limits
-    limits: Mapping[str, float] = field(
-        factory=dict, converter=values.limits, metadata=declared(
-            "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
-            "is better, such as linkage=5 or block_k=5; repeatable.",
-            LIMITS, "--limit", metavar="NAME=NUMBER", form=Shape.TABLE, read=number, example="linkage=50",
-            commands="mask check tune recode", page="how-to/limits", decides="nothing", tuned=True,
-        ),
+    limits: Mapping[str, float] = setting(
+        "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
+        "is better, such as linkage=5 or block_k=5; repeatable.",
+        LIMITS, converter=values.limits, factory=dict, option="--limit", metavar="NAME=NUMBER", example="linkage=50",
+        commands="mask check tune recode", page="how-to/limits", decides="nothing", spared_by_tune=True,
     )
-    max_failures: Mapping[str, str] = field(
-        factory=dict, converter=values.failures, metadata=declared(
-            "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
-            "rules; repeatable. Exit code 1 only beyond that.",
-            LIMITS, metavar="RULE=N|P%", form=Shape.TABLE, example="income-sum=0.5%", right=True,
-            commands="validate check", topic="judging", page="how-to/validating", decides="nothing", tuned=True,
-            trust=WEAKENS,
-        ),
+    max_failures: Taken[Mapping[str, str], Mapping[str, int | str]] = setting(
+        "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
+        "rules; repeatable. Exit code 1 only beyond that.",
+        LIMITS, like=JUDGED, converter=values.failures, factory=dict, metavar="RULE=N|P%", example="income-sum=0.5%",
+        right=True, commands="validate check", decides="nothing", spared_by_tune=True, trust=WEAKENS,
     )
-    allow: tuple[str, ...] = field(
-        default=(), converter=values.rules, metadata=declared(
-            "Let a rule be broken; repeatable.",
-            LIMITS, metavar="RULE-ID", form=Shape.LIST, commands="explain mask tune recode keys", page="refusals",
-            trust=WEAKENS,
-        ),
+    allow: RuleIds = setting(
+        "Let a rule be broken; repeatable.",
+        LIMITS, default=(), commands="explain mask tune recode keys", page="refusals", trust=WEAKENS,
     )
-    allow_unfired: tuple[str, ...] = field(
-        default=(), converter=values.rules, metadata=declared(
-            "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
-            "repeatable.",
-            LIMITS, metavar="RULE-ID", form=Shape.LIST, commands=JUDGING, topic="judging", page="how-to/validating",
-            decides="nothing", tuned=True, trust=WEAKENS,
-        ),
+    allow_unfired: RuleIds = setting(
+        "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
+        "repeatable.",
+        LIMITS, like=JUDGED, default=(), decides="nothing", spared_by_tune=True, trust=WEAKENS,
     )
-    allow_lost: tuple[str, ...] = field(
-        default=(), converter=values.rules, metadata=declared(
-            "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
-            LIMITS, metavar="RULE-ID", form=Shape.LIST, commands="mask tune recode keys", topic="treating",
-            page="recoding", trust=WEAKENS,
-        ),
+    allow_lost: RuleIds = setting(
+        "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
+        LIMITS, default=(), commands="mask tune recode keys", topic="treating", page="recoding", trust=WEAKENS,
     )
-    max_observed_share: float = field(
-        default=OBSERVED_SHARE, converter=values.share, metadata=declared(
-            "Most groups of a block, in per cent of the records, that may publish one record's values for want of a "
-            "mean that satisfies the rules.",
-            LIMITS, metavar="P", read=number, commands="mask", page="how-to/limits",
-            trust=Trust(weakens=lambda share: share > OBSERVED_SHARE and share),
-        ),
+    max_observed_share: float = setting(
+        "Most groups of a block, in per cent of the records, that may publish one record's values for want of a "
+        "mean that satisfies the rules.",
+        LIMITS, converter=values.share, default=OBSERVED_SHARE, metavar="P", commands="mask", page="how-to/limits",
+        trust=Trust(weakens=lambda share: share > OBSERVED_SHARE and share),
     )
-    register: Register | None = field(
-        default=None, converter=optional(values.register), metadata=declared(
-            "The register of releases, in which the original is looked up and this release entered.",
-            LIMITS, metavar="FILE", read=lambda text: {"path": text},
-            parts={"salt": ("FILE", "The secret of the register.", "REGISTER.salt")}, merge=values.joined_register,
-            commands="mask rerun", page="repeating", decides="nothing",
-            trust=Trust(named_only=True, files=_moved_register),
-        ),
+    register: Taken[Register | None, Register | Mapping[str, File] | File | None] = setting(
+        "The register of releases, in which the original is looked up and this release entered.",
+        LIMITS, converter=values.register, default=None, metavar="FILE", read=lambda text: {"path": text},
+        parts={"salt": ("FILE", "The secret of the register.", "REGISTER.salt")}, merge=values.joined_register,
+        commands="mask rerun", page="repeating", decides="nothing",
+        trust=Trust(named_only=True, files=_moved_register),
     )
-    memory: int | None = field(
-        default=None, converter=optional(values.memory), metadata=declared(
-            "Memory that all processes of the run may take, such as 4GB: what would take much of it is read into "
-            "files that are mapped to memory, and masked in units.",
-            LIMITS, metavar="SIZE", shown="half of what is free", commands="mask check assess", page="large-files",
-            other=dict.fromkeys(
-                ("check", "assess"),
-                (
-                    "Memory that all processes of the run may take, such as 4GB: what would take much of it is read "
-                    "into files that are mapped to memory.",
-                    "half of what is free",
-                ),
+    memory: Taken[int | None, int | str | None] = setting(
+        "Memory that all processes of the run may take, such as 4GB: what would take much of it is read into "
+        "files that are mapped to memory, and masked in units.",
+        LIMITS, converter=values.memory, default=None, metavar="SIZE", shown="half of what is free",
+        commands="mask check assess", page="large-files",
+        other=dict.fromkeys(
+            ("check", "assess"),
+            (
+                "Memory that all processes of the run may take, such as 4GB: what would take much of it is read "
+                "into files that are mapped to memory.",
+                "half of what is free",
             ),
-            local=True, decides="nothing",
         ),
+        local=True, decides="nothing",
     )
-    unit_records: int | None = field(
-        default=None, converter=optional(values.units), metadata=declared(
-            "Mask more records than that in units of near ones, each as a file of its own; at least 20k. 'whole': "
-            "cut nothing, whatever --memory says.",
-            LIMITS, metavar="N|whole", read=values.units_given,
-            shown="that of --secret MANIFEST, else as many as --memory holds",
-            commands="mask", page="large-files", decides="order",
-        ),
+    unit_records: Taken[int | None, int | str | None] = setting(
+        "Mask more records than that in units of near ones, each as a file of its own; at least 20k. 'whole': "
+        "cut nothing, whatever --memory says.",
+        LIMITS, converter=values.units, default=None, metavar="N|whole", read=values.units_given,
+        shown="that of --secret MANIFEST, else as many as --memory holds", commands="mask", page="large-files",
+        decides="order",
     )
-    max_block_records: int | None = field(
-        default=None, converter=optional(values.integer), metadata=declared(
-            "Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
-            LIMITS, metavar="N", shown="never cut", read=integer, commands="mask", page="how-to/limits",
-        ),
+    max_block_records: MaybeInteger = setting(
+        "Cut more records than that into blocks of near ones, and form groups in each; at least 3k.",
+        LIMITS, default=None, shown="never cut", commands="mask", page="how-to/limits",
     )
-    rule_timeout: float = field(
-        default=RULE_SECONDS, converter=values.seconds, metadata=declared(
-            "What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
-            "run stops (exit code 6). To name the record takes up to about three times as long.",
-            LIMITS, metavar="SECONDS", read=number, commands=JUDGING, topic="judging", page="how-to/validating",
-            decides="nothing", tuned=True,
-        ),
+    rule_timeout: float = setting(
+        "What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
+        "run stops (exit code 6). To name the record takes up to about three times as long.",
+        LIMITS, like=JUDGED, converter=values.seconds, default=RULE_SECONDS, metavar="SECONDS", decides="nothing",
+        spared_by_tune=True,
     )
-    found: str = field(default="", repr=False, eq=False)
-    spare_documents: frozenset[str] = field(default=frozenset(), repr=False, eq=False)
+    found: str = field(default="", repr=False, compare=False)
+    spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     # fmt: on
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         secret: object = self.secret
         if isinstance(secret, SecretOfRun):
             # with another k, the size of units of the run that the secret is of may be none
@@ -858,17 +762,16 @@ class Config:
         """
         name = self.method if method is None else method
         kept = self.params if name == self.method else {}
-        return attrs.evolve(self, method=name, params={**kept, **params})
+        return replace(self, method=name, params={**kept, **params})
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings as plain data, without what is no setting."""
-        plain = attrs.asdict(self, recurse=False)
-        return {name: _plain(plain[name]) for name in declared_in(Config)}
+        return {name: _plain(getattr(self, name)) for name in declared_in(Config)}
 
     def updated(self, **changes: Any) -> Self:
         """Return a copy in which every argument that is not None replaces the setting."""
-        return attrs.evolve(self, **{name: value for name, value in changes.items() if value is not None})
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
     def with_options(self, given: Mapping[str, Any]) -> Self:
         """Return a copy in which options add to tables, and replace or add to all else, as each setting declares.
@@ -891,16 +794,13 @@ class Config:
             name: declarations[name].merged(former, given[name]) if name in given else former
             for name, former in before.items()
         }
-        return attrs.evolve(
-            self, spare_documents=self.spare_documents.difference(given.get("documents", ())), **merged
-        )
+        return replace(self, spare_documents=self.spare_documents.difference(given.get("documents", ())), **merged)
 
 
 def _plain(value: Any) -> Any:
     """Return a value of a setting whose classes are plain data, as `dataclasses.asdict` makes it."""
-    if attrs.has(type(value)) or is_dataclass(value):
-        names = [one.name for one in (attrs.fields(type(value)) if attrs.has(type(value)) else fields(value))]
-        return {name: _plain(getattr(value, name)) for name in names}
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     return value
@@ -934,7 +834,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     if isinstance(settings.get("keys"), Mapping) and "k" in settings["keys"]:
         settings.setdefault("key_k", None)  # which is said there
     try:
-        return attrs.evolve(base, **settings)
+        return replace(base, **settings)
     except UsageError as error:
         error.where = where or error.where
         raise

@@ -1,22 +1,39 @@
 """What a setting or an option says of itself, once.
 
-A class of settings, of parameters or of what a command takes has an annotated field for each, with a `Declared` in
-its metadata. Help and the command line, files of settings, keyword arguments, pages, manifests and repeated runs are
-made of these; no list of settings is kept by hand.
+A class of settings or of what a command takes is a `Settings`, with an annotated field for each, which `setting`
+declares. Help and the command line, files of settings, keyword arguments, pages, manifests and repeated runs are made
+of these; no list of settings is kept by hand. What the annotation says need not be declared: how a value is checked
+and read, its choices, and whether options give a table, a list or a switch.
 """
 
 from __future__ import annotations
 
+import inspect
+import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
-from functools import partial
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType, NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    Self,
+    SupportsIndex,
+    TypeAliasType,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    overload,
+)
 
-import attrs
-
-from masktron.errors import UsageError
+from masktron.errors import UsageError, did_you_mean
 
 _KEY = "declared"
 IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", "Output")
@@ -26,6 +43,8 @@ IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", 
 class Shape(Enum):
     """What a setting is, in a file of settings and in Python, and so how options give it."""
 
+    BY_TYPE = "by type"
+    """What the type of the field says."""
     VALUE = "value"
     """One value."""
     SWITCH = "switch"
@@ -84,6 +103,19 @@ class Trust:
     named_parts: tuple[str, ...] = ()
 
 
+class Taken[Stored, Given]:
+    """The type of a field that takes more than it stores: a text for a path, for example."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, settings: None, kind: Any = None) -> Self: ...
+        @overload
+        def __get__(self, settings: object, kind: Any = None) -> Stored: ...
+        def __get__(self, settings: object, kind: Any = None) -> Any: ...
+        def __set__(self, settings: Any, value: Given) -> None: ...
+
+
 HARMLESS = Trust()
 """A file that was found may set it, and nobody needs to know."""
 NAMED_ONLY = Trust(named_only=True)
@@ -91,7 +123,7 @@ NAMED_ONLY = Trust(named_only=True)
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a field says of itself.
+    """What a field says of itself; in `Annotated`, what all fields of a type say that do not say otherwise.
 
     Attributes
     ----------
@@ -99,6 +131,16 @@ class Declared:
         One sentence for whoever uses it.
     panel : str
         Where the help has the option; empty for arguments and for what has no option.
+    default, factory : value, callable
+        The value where none is given, or what makes it.
+    converter : callable or None
+        From a value that somebody gives, the one that is stored; a `WrongValue` says what it must be. By the type of
+        the field when None.
+    kw_only : bool
+        Whether Python gives it by its name alone.
+    init : bool
+        Whether Python gives it at all; else the command line alone.
+    repr : bool
     option : str or None
         Its long spelling; from the name of the field when None, none where it is empty.
     short : str
@@ -109,7 +151,8 @@ class Declared:
         What the help says of the default.
     form : Shape
     read : callable
-        Reads a text of the command line; of a table, that of a value. ValueError says what it must be.
+        Reads a text of the command line; of a table, that of a value. ValueError says what it must be. By the type of
+        the field where it is `str`.
     collect : callable or None
         Reads all texts of a repeated option, given its spelling; by its form when None.
     flags : mapping of str to (str, str)
@@ -128,7 +171,7 @@ class Declared:
     stripped : bool
         Whether blanks around names and values do not count, and no value is empty.
     choices : tuple of str
-        All values that there are.
+        All values that there are; those of a `Literal`.
     least : int or None
         The least value.
     why : str
@@ -143,11 +186,11 @@ class Declared:
         Whether it says how a run works on this machine: no manifest has it, and no later run takes it over.
     confidential : bool
         Whether it is a secret: no file of settings and no later run has it.
-    apart : bool
+    own_place : bool
         Whether the manifest has it in a place of its own.
     decides : {"values", "order", "nothing"}
         What it decides of the bytes that are written, beyond what is refused.
-    tuned : bool
+    spared_by_tune : bool
         Whether it decides no figure of a candidate of `tune`, or does so by what is known of the candidate anyway.
     trust : Trust
     reads : str
@@ -164,15 +207,25 @@ class Declared:
         By command, its help and what that says of the default, where they are others.
     needed : bool
         Whether the command line needs it, though it has a default.
+    optional : bool
+        Whether it may be None: by the type of the field.
+    like : Declared or None
+        Says what this leaves open.
     """
 
     help: str = ""
     panel: str = ""
+    default: Any = ...
+    factory: Callable[[], Any] | None = None
+    converter: Callable[[Any], Any] | None = None
+    kw_only: bool = True
+    init: bool = True
+    repr: bool = True
     option: str | None = None
     short: str = ""
     metavar: str = ""
     shown: str = ""
-    form: Shape = Shape.VALUE
+    form: Shape = Shape.BY_TYPE
     read: Callable[[str], Any] = str
     collect: Callable[[str, Sequence[str]], Any] | None = None
     flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -190,9 +243,9 @@ class Declared:
     page: str = ""
     local: bool = False
     confidential: bool = False
-    apart: bool = False
+    own_place: bool = False
     decides: str = "values"
-    tuned: bool = False
+    spared_by_tune: bool = False
     trust: Trust = HARMLESS
     reads: str = ""
     writes: bool = False
@@ -201,6 +254,13 @@ class Declared:
     off: str = ""
     other: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     needed: bool = False
+    optional: bool = False
+    like: Declared | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether a value has to be given."""
+        return self.default is ... and self.factory is None
 
     def spelled(self, name: str) -> str:
         """Return the long spelling of the option of a field; empty where it has none."""
@@ -227,6 +287,8 @@ class Declared:
                 if not (equals and key and (text or not self.stripped)):
                     raise ValueError  # noqa: TRY301 -- told below, as what cannot be read
                 value = self.read(text)
+            except UsageError:
+                raise
             except ValueError:
                 what = f"{option} {one!r} is not of the form {self.metavar}"
                 raise UsageError(what, hint=f"for example {option} {self.example}") from None
@@ -254,44 +316,191 @@ class Declared:
             raise WrongValue(f" must be at least {self.least}, not {value}", self.why)
         return value
 
-
-def _metadata_of[**P](made: Callable[P, Declared]) -> Callable[P, dict[str, Declared]]:
-    def metadata(*args: P.args, **kwargs: P.kwargs) -> dict[str, Declared]:
-        return {_KEY: made(*args, **kwargs)}
-
-    return metadata
-
-
-declared = _metadata_of(Declared)
-"""The metadata of a field; the arguments are those of `Declared`."""
+    def otherwise(self, other: Declared) -> Declared:
+        """Return what this says; what it leaves open, as the other says it."""
+        usual = {one.name: getattr(_NOTHING_SAID, one.name) for one in fields(Declared)}
+        own = {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
+        return replace(other, **own)
 
 
-def declared_in(kind: type) -> dict[str, Declared]:
+_NOTHING_SAID = Declared()
+
+
+def _field_of[**P](made: Callable[P, Declared]) -> Callable[P, Any]:
+    def setting(*args: P.args, **kwargs: P.kwargs) -> Any:
+        said = made(*args, **kwargs)
+        default = {"default": said.default} if said.factory is None else {"default_factory": said.factory}
+        return field(
+            **({} if said.required else default), kw_only=said.kw_only, repr=said.repr, metadata={_KEY: said}
+        )
+
+    return setting
+
+
+setting = _field_of(Declared)
+"""A field of `Settings`; the arguments are those of `Declared`."""
+
+
+# mypy would give inherited fields of a frozen class the types that they take, not those that they store
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(setting, field))
+class Settings:
+    """A frozen dataclass whose fields are declared, and that checks what it is given.
+
+    All have these methods, as compiling some for each of the commands would take longer than the help.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(init=False, repr=False, eq=False, kw_only=True, match_args=False)(cls)
+        for one in fields(cls):
+            if one.name in inspect.get_annotations(cls) and _KEY in one.metadata:
+                _complete(one, vars(sys.modules[cls.__module__]))
+        cls.__signature__ = signature_of(fields(cls))
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        own, kind = fields(self), type(self).__name__
+        positional = [one.name for one in own if not one.kw_only]
+        given |= dict(zip(positional, args, strict=False))
+        strange = [*given.keys() - {one.name for one in own}, *args[len(positional) :]]
+        lacking = [one.name for one in own if one.name not in given and usual(one) is MISSING]
+        if strange or lacking:
+            raise TypeError(
+                f"{kind}() needs {', '.join(lacking)}" if lacking else f"{kind}() does not take {strange}"
+            )
+        for one in own:
+            vars(self)[one.name] = _checked(one, given[one.name] if one.name in given else usual(one))
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Check what fields say together."""
+
+    @classmethod
+    def parts(cls, section: str, given: Any) -> dict[str, Any]:
+        """Read a table of settings that holds values of some fields; None stands for no value.
+
+        Parameters
+        ----------
+        section : str
+            Its name, for messages.
+        given : mapping
+
+        Raises
+        ------
+        WrongValue
+        """
+        known = {one.name: one for one in fields(cls)}
+        holds = f"what it may hold: {', '.join(known)}"
+        require(isinstance(given, Mapping), f" must be a table of settings, not {given!r}", holds)
+        found = {}
+        for name, value in given.items():
+            require(name in known, f": unknown setting {section}.{name}", did_you_mean(str(name), known))
+            if value is not None:
+                found[name] = part_of(name, _taken, known[name], value)
+        return found
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        same = [one.name for one in fields(self) if one.compare]
+        return type(other) is type(self) and all(getattr(self, name) == getattr(other, name) for name in same)
+
+    __hash__ = None  # type: ignore[assignment]  # fields may be tables
+
+    def __repr__(self) -> str:
+        shown = [f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def usual(one: Field[Any]) -> Any:
+    """Return what a field has that nobody gives."""
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def signature_of(taken: Iterable[Field[Any]]) -> inspect.Signature:
+    """Return the signature of what takes some fields, those by position first."""
+    ways = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    nothing = inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                one.name,
+                ways[bool(one.kw_only)],
+                default=nothing if usual(one) is MISSING else usual(one),
+                annotation=one.type,
+            )
+            for one in sorted(taken, key=lambda one: bool(one.kw_only))
+        ]
+    )
+
+
+def declared_in(kind: type[Settings]) -> dict[str, Declared]:
     """Return what each field of a class declares, by name; fields without a declaration are left out."""
-    return {one.name: one.metadata[_KEY] for one in attrs.fields(kind) if _KEY in one.metadata}
+    return {one.name: one.metadata[_KEY] for one in fields(kind) if _KEY in one.metadata}
 
 
-def checked(_: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
-    """Let fields with a declaration say their names where a value is wrong; for ``attrs.define``."""
-    return [
-        one.evolve(converter=partial(_converted, one)) if _KEY in one.metadata and not _inherited(one) else one
-        for one in fields
-    ]
+def _complete(one: Field[Any], known: dict[str, Any]) -> None:
+    """Let a field say what its annotation says."""
+    said: Declared = one.metadata[_KEY]
+    said = said if said.like is None else said.otherwise(said.like)
+    plain = eval(str(one.type), known)  # noqa: S307 -- what the module says
+    if isinstance(plain, TypeAliasType):
+        plain = plain.__value__
+    if get_origin(plain) is Annotated:
+        plain, by_type = get_args(plain)
+        said = said.otherwise(by_type)
+    given: tuple[Any, ...] = ()
+    if get_origin(plain) is Taken:
+        plain, given = get_args(plain)[0], get_args(get_args(plain)[1])
+        one.type = re.sub(r"\b(?:\w+\.)+", "", inspect.formatannotation(plain))
+    kinds = {one for one in get_args(plain) if one is not NoneType} if isinstance(plain, UnionType) else {plain}
+    by_kind = _said_by_kind(kinds.pop() if len(kinds) == 1 else None)
+    said = said.otherwise(replace(by_kind, read=str) if str in given else by_kind)
+    if isinstance(plain, UnionType) and NoneType in get_args(plain):
+        said = replace(said, optional=True)
+    one.metadata = MappingProxyType({_KEY: said})
 
 
-def _inherited(one: Any) -> bool:
-    return bool(one.inherited)
-
-
-def _converted(one: attrs.Attribute[Any], value: Any) -> Any:
-    """Convert and check the value of a field."""
+def part_of[**P, R](key: object, read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Read a part of a table; an error names it."""
     try:
-        converted: Any = one.converter
-        return one.metadata[_KEY].checked(value if converted is None else converted(value))
+        return read(*args, **kwargs)
+    except WrongValue as wrong:
+        raise WrongValue(f".{key}{wrong.what}", wrong.hint) from None
+
+
+def _taken(one: Field[Any], value: Any) -> Any:
+    """Return the value of a field as it is stored."""
+    said: Declared | None = one.metadata.get(_KEY)
+    if said is None or (said.optional and value is None):
+        return value
+    return said.checked(value if said.converter is None else said.converter(value))
+
+
+def _checked(one: Field[Any], value: Any) -> Any:
+    """Return the value of a field as it is stored; an error names the field."""
+    try:
+        return _taken(one, value)
     except WrongValue as wrong:
         error = UsageError(f"{one.name}{wrong.what}", hint=wrong.hint.replace("{name}", one.name))
         error.setting = one.name
         raise error from None
+
+
+def _said_by_kind(kind: Any) -> Declared:
+    if isinstance(kind, TypeAliasType):
+        return _said_by_kind(kind.__value__)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return Declared(choices=inner, metavar="|".join(inner), form=Shape.VALUE)
+    if origin is Mapping:
+        several = get_origin(inner[1]) in (tuple, frozenset)
+        return Declared(form=Shape.LISTS if several else Shape.TABLE, read=_said_by_kind(inner[1]).read)
+    if origin in (tuple, list, Sequence):
+        return Declared(form=Shape.LIST, read=Path if inner[0] is Path else str)
+    return _BY_KIND.get(kind, Declared(form=Shape.VALUE))
 
 
 def names(kind: type, wanted: Callable[[Declared], object]) -> frozenset[str]:
@@ -304,12 +513,49 @@ def about(kind: type, *topics: str) -> frozenset[str]:
     return names(kind, lambda one: one.topic in topics)
 
 
-def integer(text: str) -> int:
+def require(condition: object, what: str, hint: str = "") -> None:
+    """Refuse a value; see `WrongValue`.
+
+    Raises
+    ------
+    WrongValue
+    """
+    if not condition:
+        raise WrongValue(what, hint)
+
+
+def integer(given: SupportsIndex) -> int:
+    """Read an integer, also one of numpy."""
+    value: Any = given
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        return int(value)
+    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
+    write = f"write {{name}} = {int(value)}" if whole and isinstance(value, float | str) else ""
+    raise WrongValue(f" must be an integer, not {given!r}", write)
+
+
+def switch(given: bool) -> bool:
+    """Read true or false."""
+    require(isinstance(given, bool), f" must be true or false, not {given!r}")
+    return given
+
+
+def text(given: str) -> str:
+    """Read a name."""
+    require(isinstance(given, str), f" must be a name, not {given!r}")
+    return given
+
+
+def _integer(text: str) -> int:
     """Read a text that is an integer."""
     try:
         return int(text)
     except ValueError:
         raise ValueError(f"it must be an integer, not {text!r}") from None
+
+
+type Integer = Taken[int, SupportsIndex]
+type MaybeInteger = Taken[int | None, SupportsIndex | None]
 
 
 def number(text: str) -> float:
@@ -324,3 +570,13 @@ def with_commas(option: str, texts: Iterable[str]) -> list[str]:
     """Read names with commas between, in one text or in several."""
     del option
     return [one.strip() for text in texts for one in text.split(",") if one.strip()]
+
+
+_BY_KIND: Mapping[Any, Declared] = {
+    bool: Declared(converter=switch, form=Shape.SWITCH),
+    int: Declared(metavar="N", converter=integer, form=Shape.VALUE, read=_integer),
+    float: Declared(form=Shape.VALUE, read=number),
+    str: Declared(converter=text, form=Shape.VALUE),
+    Path: Declared(metavar="FILE", form=Shape.VALUE, read=Path),
+}
+"""What fields of a type say."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from dataclasses import field as part
 from pathlib import Path
+from typing import Annotated
 
-import attrs
-from attrs import field
-from attrs.converters import optional
-
-from masktron.addresses import is_address, typed_path
-from masktron.declared import Trust, WrongValue, checked, declared, declared_in
+from masktron.addresses import is_address
+from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, setting
 from masktron.errors import UsageError
-from masktron.setting_values import format_options, place, switch, text
+from masktron.setting_values import FormatOptions, MaybePlace
 from masktron.trust import FORMAT_OPTIONS, one_file
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -24,7 +21,7 @@ _OF_TABLES = ("data", "out", "format", "format_options")
 """What is said of a table of its own."""
 
 
-def _columns(given: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
+def _columns(given: _Given) -> tuple[str, ...]:
     listed = () if given is None else (given,) if isinstance(given, str) else given
     if not isinstance(listed, list | tuple) or not all(isinstance(one, str) and one for one in listed):
         raise WrongValue(f" must be a column, or a list of columns, not {given!r}")
@@ -33,8 +30,12 @@ def _columns(given: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]
     return tuple(listed)
 
 
-@attrs.define(frozen=True, field_transformer=checked)
-class LevelSetting:
+type _Given = str | list[str] | tuple[str, ...] | None
+type Columns = Annotated[Taken[tuple[str, ...], _Given], Declared(converter=_columns)]
+type MaybeColumns = Annotated[Taken[tuple[str, ...] | None, _Given], Declared(converter=_columns)]
+
+
+class LevelSetting(Settings):
     """What is said of one level of nested records that stand in tables.
 
     Attributes
@@ -64,36 +65,18 @@ class LevelSetting:
     """
 
     name: str
-    key: tuple[str, ...] = field(
-        default=(), converter=_columns, metadata=declared("Columns that tell records apart.")
+    key: Columns = setting("Columns that tell records apart.", default=())
+    parent: str = setting("The level above.", default="")
+    parent_key: Columns = setting("Columns that hold the key of the record above.", default=())
+    data: MaybePlace = setting("Its table.", default=None, trust=Trust(files=one_file, instead="--table {}=FILE"))
+    out: MaybePlace = setting(
+        "Where the table of a release goes.", default=None, trust=Trust(named_only=True, files=one_file)
     )
-    parent: str = field(default="", converter=text, metadata=declared("The level above."))
-    parent_key: tuple[str, ...] = field(
-        default=(), converter=_columns, metadata=declared("Columns that hold the key of the record above.")
-    )
-    data: Path | None = field(
-        default=None,
-        converter=optional(place),
-        metadata=declared("Its table.", trust=Trust(files=one_file, instead="--table {}=FILE")),
-    )
-    out: Path | None = field(
-        default=None,
-        converter=optional(place),
-        metadata=declared("Where the table of a release goes.", trust=Trust(named_only=True, files=one_file)),
-    )
-    same_table: bool = field(
-        default=False, converter=switch, metadata=declared("Whether it stands in the table of the level above.")
-    )
-    fields: tuple[str, ...] | None = field(
-        default=None,
-        converter=optional(_columns),
-        metadata=declared("Columns of its own, where the level below has others."),
-    )
-    format: str | None = field(default=None, converter=optional(text), metadata=declared("The format of its table."))
-    format_options: Mapping[str, str] = field(
-        factory=dict, converter=format_options, metadata=declared("What the format is told.", trust=FORMAT_OPTIONS)
-    )
-    numbered: tuple[str, ...] = field(default=(), converter=_columns)
+    same_table: bool = setting("Whether it stands in the table of the level above.", default=False)
+    fields: MaybeColumns = setting("Columns of its own, where the level below has others.", default=None)
+    format: str | None = setting("The format of its table.", default=None)
+    format_options: FormatOptions = setting("What the format is told.", factory=dict, trust=FORMAT_OPTIONS)
+    numbered: tuple[str, ...] = field(default=())
 
 
 type LevelSettings = Mapping[str, LevelSetting]
@@ -167,36 +150,8 @@ def with_tables(
 def _with_table(one: LevelSetting, table: Path, *, keep_format: bool) -> LevelSetting:
     alike = one.data is not None and table.suffix.lower() == one.data.suffix.lower()
     if keep_format and alike and not is_address(str(table)) and not is_address(str(one.data)):
-        return attrs.evolve(one, data=table)
-    return attrs.evolve(one, data=table, format=None, format_options={})
-
-
-def tables_given(option: str, texts: Iterable[str]) -> dict[str, Path]:
-    """Read ``LEVEL=FILE`` options; an address may stand for the file.
-
-    Parameters
-    ----------
-    option : str
-        Its name, for messages.
-    texts : iterable of str
-
-    Raises
-    ------
-    UsageError
-        An assignment is not of that form, or a level is given twice.
-    """
-    found: dict[str, Path] = {}
-    for assignment in texts:
-        level, equals, file = assignment.partition("=")
-        if not (level and equals and file):
-            raise UsageError(
-                f"{option} {assignment!r} is not of the form LEVEL=FILE",
-                hint=f"for example {option} Person=persons.csv",
-            )
-        if level in found:
-            raise UsageError(f"{option} gives {level!r} two tables", hint="keep one of them")
-        found[level] = typed_path(file)
-    return found
+        return replace(one, data=table)
+    return replace(one, data=table, format=None, format_options={})
 
 
 def tables_named(levels: LevelSettings) -> list[tuple[str, Path]]:
@@ -243,8 +198,8 @@ def _released(one: LevelSetting, removed: frozenset[str], *, joins: bool) -> Lev
         None if one.fields is None else tuple(name for name in one.fields if name not in removed or name in one.key)
     )
     if joins:
-        return attrs.evolve(one, numbered=tuple(dict.fromkeys((*one.numbered, *gone))), fields=kept)
-    return attrs.evolve(one, key=tuple(name for name in one.key if name not in gone), fields=kept)
+        return replace(one, numbered=tuple(dict.fromkeys((*one.numbered, *gone))), fields=kept)
+    return replace(one, key=tuple(name for name in one.key if name not in gone), fields=kept)
 
 
 def _level(name: object, said: object) -> LevelSetting:
@@ -259,8 +214,9 @@ def _level(name: object, said: object) -> LevelSetting:
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
         raise UsageError(f"{setting} has no setting {strange[0]!r}", hint=f"it has {', '.join(known)}")
     given = {key: one for key, one in said.items() if key != "name" and one is not None}
+    given["numbered"] = tuple(said.get("numbered") or ())
     try:
-        return LevelSetting(name, **given)
+        return LevelSetting(name=name, **given)
     except UsageError as error:
         raise UsageError(f"{setting}.{error.what}", hint=error.hint) from None
 
@@ -296,7 +252,7 @@ def _ordered(given: Mapping[str, LevelSetting]) -> LevelSettings:
 
 
 def _with_parent(one: LevelSetting, top: str) -> LevelSetting:
-    return one if one.name == top or one.parent else attrs.evolve(one, parent=top)
+    return one if one.name == top or one.parent else replace(one, parent=top)
 
 
 def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
@@ -314,7 +270,7 @@ def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
             f"levels.{one.name}.parent_key has {len(columns)} columns for the {len(parent.key)} of the key of "
             f"{parent.name}",
         )
-    return attrs.evolve(one, parent_key=columns)
+    return replace(one, parent_key=columns)
 
 
 def _require_sense(levels: LevelSettings) -> None:

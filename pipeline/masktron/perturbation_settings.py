@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from masktron.declared import Settings, declared_in, require, setting
 from masktron.errors import UsageError
+from masktron.setting_values import Fields, File, Names, fields, is_number, table, ways_of
 
 TOGETHER = "+"
 """Between the names of fields of which combinations are drawn."""
@@ -21,6 +23,7 @@ WAYS = (
     "that no other one can take the place of stays), with commas between"
 )
 _KEEP = "keep"
+_MOST_IMPORTANT = 1e6  # costs of cells are added up, so that a cell of 1 beside one of 1e300 would cost nothing
 _LEAST_CHANGE = 1e-6  # one record of a million: a smaller share is a slip, and protects nobody
 
 
@@ -188,8 +191,30 @@ def _is_number(text: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class SwapSettings:
+def pram(given: Mapping[str, File]) -> dict[str, str]:
+    """Read how fields are drawn anew, each once."""
+    found = ways_of(given, WAYS, pram_settings, "pram")
+    drawn = [one for key in found for one in together(key)]
+    for key in found:
+        require(all(together(key)), f".{key}: a name is empty", "such as AGE, or AGE+STATUS")
+    again = next((one for one in drawn if drawn.count(one) > 1), "")
+    require(not again, f" names the field {again} twice", "draw a field once, alone or with others")
+    return found
+
+
+def _regions(given: Any) -> tuple[str, ...]:
+    listed = given if isinstance(given, list | tuple) else ()
+    again = next((one for one in listed if listed.count(one) > 1), None)
+    require(again is None, f" names the field {again} twice", "swap a region once")
+    return fields(given)
+
+
+def _rate(given: Any) -> float:
+    require(is_number(given) and 0 <= given <= 1, f" must be from 0 to 1, not {given!r}")
+    return float(given)
+
+
+class SwapSettings(Settings):
     """Targeted record swapping, as ``[swap]`` of settings says it.
 
     Attributes
@@ -212,14 +237,48 @@ class SwapSettings:
         Other regions from which a partner is drawn, at least.
     """
 
-    regions: tuple[str, ...]
-    household: str | None = None
-    keys: tuple[str, ...] = ()
-    k: int = 3
-    similar: tuple[str, ...] = ()
-    required: int | None = None
-    rate: float = 0.0
-    least_regions: int = 2
+    regions: Names = setting(converter=_regions)
+    household: str | None = setting(default=None)
+    keys: Names = setting(default=())
+    k: int = setting(default=3, least=2)
+    similar: Names = setting(default=())
+    required: int | None = setting(default=None, least=0)
+    rate: float = setting(default=0.0, converter=_rate)
+    least_regions: int = setting(default=2, least=1)
 
 
-SWAP_NAMES = tuple(one.name for one in fields(SwapSettings))
+SWAP_NAMES = (*declared_in(SwapSettings),)
+
+
+def swap(given: Mapping[str, Fields | str | float | None]) -> dict[str, Any]:
+    """Read how records are swapped."""
+    found = SwapSettings.parts("swap", given)
+    require(
+        not found or found.get("regions"),
+        f".{next(iter(found), '')} is given without regions",
+        "name the fields that are swapped, from coarse to fine: --swap COUNTY,MUNICIPALITY",
+    )
+    return found
+
+
+def _importance(given: Any) -> dict[str, float]:
+    example = "importance = {AGE = 2}; the larger, the rarer it is suppressed"
+    least, most = 1 / _MOST_IMPORTANT, _MOST_IMPORTANT
+    for key, cost in table(given, "FIELD = number", example).items():
+        fine = isinstance(key, str) and is_number(cost) and least <= cost <= most
+        require(fine, f".{key} must be a number from {least:g} to {most:g}, not {cost!r}", example)
+    return {key: float(cost) for key, cost in given.items()}
+
+
+class KeySettings(Settings):
+    """How cells of keys are suppressed, as ``[keys]`` of settings says it: see `masktron.config.Config`."""
+
+    k: int | None = setting(default=None, least=1)
+    subsets: int | None = setting(default=None, least=1)
+    importance: Mapping[str, float] = setting(factory=dict, converter=_importance)
+    missing_matches: bool = setting(default=False)
+
+
+def keys(given: Mapping[str, int | bool | Mapping[str, float]]) -> dict[str, Any]:
+    """Read how keys are suppressed."""
+    return KeySettings.parts("keys", given)

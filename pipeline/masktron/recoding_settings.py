@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from masktron.errors import UsageError
+from masktron.setting_values import File, ways_of
 
 type Statistic = Literal["mean", "median"]
 
@@ -138,6 +139,11 @@ def how_of(setting: str, text: str) -> How:
             hint="write a level from 1, or leave it out",
         )
     return FromHierarchy(Path(path), level)
+
+
+def recode(given: Mapping[str, File]) -> dict[str, str]:
+    """Read how fields are recoded."""
+    return ways_of(given, WAYS, how_of, "recode")
 
 
 def _widths(setting: str, text: str) -> Widths:

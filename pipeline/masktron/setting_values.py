@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Annotated, Any
 
-from masktron.addresses import AddressPath, path_of
-from masktron.declared import WrongValue
+from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_path
+from masktron.declared import Declared, Taken, WrongValue, integer, part_of, require
 from masktron.errors import UsageError, did_you_mean
 from masktron.figures import NAMES
-from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
-from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.processes import MOST_SECONDS
-from masktron.recoding_settings import WAYS, how_of
 from masktron.release_secret import former_units, secret_from
 from masktron.thresholds import thresholds
 
@@ -40,8 +36,6 @@ SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` the
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
-_OF_KEYS = ("k", "subsets", "importance", "missing_matches")
-_MOST_IMPORTANT = 1e6  # costs of cells are added up, so that a cell of 1 beside one of 1e300 would cost nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +78,20 @@ class SecretOfRun(bytes):
     units: int | None = None
 
 
-def require(condition: object, what: str, hint: str = "") -> None:
-    """Refuse a value; see `WrongValue`.
-
-    Raises
-    ------
-    WrongValue
-    """
-    if not condition:
-        raise WrongValue(what, hint)
-
-
-def integer(given: SupportsIndex) -> int:
-    """Read an integer, also one of numpy."""
-    value: Any = given
-    if not isinstance(value, bool) and isinstance(value, Integral):
-        return int(value)
-    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
-    write = f"write {{name}} = {int(value)}" if whole and isinstance(value, float | str) else ""
-    raise WrongValue(f" must be an integer, not {given!r}", write)
-
-
 def is_number(value: object) -> bool:
     """Whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+type Names = Annotated[Taken[tuple[str, ...], Fields], Declared(metavar="FIELD", converter=fields)]
+type RuleIds = Annotated[Taken[tuple[str, ...], Fields], Declared(metavar="RULE-ID", converter=rules)]
+type FilePath = Annotated[Taken[Path, File], Declared(converter=path)]
+type MaybeFilePath = Annotated[Taken[Path | None, File | None], Declared(converter=path)]
+type Place = Annotated[Taken[Path, File], Declared(converter=place, read=typed_place)]
+type MaybePlace = Annotated[Taken[Path | None, File | None], Declared(converter=place, read=typed_place)]
+type FormatOptions = Annotated[
+    Taken[Mapping[str, str], Mapping[str, Any]], Declared(metavar="NAME=VALUE", converter=format_options)
+]
 
 
 def share(given: float) -> float:
@@ -124,35 +108,41 @@ def seconds(given: float) -> float:
     return given
 
 
-def switch(given: bool) -> bool:
-    """Read true or false."""
-    require(isinstance(given, bool), f" must be true or false, not {given!r}")
-    return given
-
-
-def text(given: str) -> str:
-    """Read a name."""
-    require(isinstance(given, str), f" must be a name, not {given!r}")
-    return given
-
-
 def method(given: str) -> str:
     """Read the name of a method; `mask` knows which there are."""
     require(isinstance(given, str) and given, f" must be a name, not {given!r}", SEE_METHODS)
     return given
 
 
-def file(given: File) -> Path:
+def typed_place(text: str) -> Path:
+    """Read the name of a file, or the address of a table in a database."""
+    try:
+        return typed_path(text)
+    except UsageError as error:
+        raise ValueError(f"{error.what}; {error.hint}" if error.hint else error.what) from None
+
+
+def path(given: File) -> Path:
     """Read the name of a file."""
-    require(isinstance(given, str | PathLike) and str(given), f" must be the name of a file, not {given!r}")
-    return Path(given)
+    if not isinstance(given, str | PathLike):
+        raise WrongValue(f" must be a path, not of type {type(given).__name__}", "give the name of a file")
+    name = os.fspath(given)
+    require(name, f" must be the name of a file, not {given!r}")
+    if isinstance(given, str) and is_address(given):
+        raise WrongValue(f" must be a file, not the address {hidden(given)}", "give the name of a file")
+    return given if isinstance(given, Path) else Path(name if isinstance(name, str) else os.fsdecode(name))
 
 
 def place(given: File) -> Path:
-    """Read the name of a file, or the address of a table in a database."""
-    named = isinstance(given, str) and given
-    require(named or isinstance(given, PathLike), f" must be a file, or the address of a table, not {given!r}")
-    return given if isinstance(given, AddressPath) else path_of(given) if isinstance(given, str) else Path(given)
+    """Read the path of microdata, which may be the address of a table in a database."""
+    if isinstance(given, AddressPath):
+        return given
+    if isinstance(given, str):
+        return path_of(given)
+    found = path(given)
+    if is_address(str(found)):
+        raise WrongValue(" is an address, and no path", "give it as a text: a path has no double slashes")
+    return found
 
 
 def memory(size: int | str) -> int:
@@ -190,30 +180,23 @@ def secret(given: bytes | File) -> bytes:
     return found
 
 
-def _field(given: object) -> str:
+def field_name(given: object) -> str:
+    """Read the name of a field."""
     require(isinstance(given, str), f": {given!r} is not the name of a field")
     return str(given)
 
 
-def _table(given: Any, of: str, hint: str = "") -> Mapping[Any, Any]:
+def table(given: Any, of: str, hint: str = "") -> Mapping[Any, Any]:
     """Return a table; refuse anything else, and say what it should be of."""
     require(isinstance(given, Mapping), f" must be a table {of}, not {given!r}", hint)
     checked: Mapping[Any, Any] = given
     return checked
 
 
-def _at[**P, R](key: object, read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Read a part of a table; an error names it."""
-    try:
-        return read(*args, **kwargs)
-    except WrongValue as wrong:
-        raise WrongValue(f".{key}{wrong.what}", wrong.hint) from None
-
-
 def fields(given: Fields) -> tuple[str, ...]:
     """Read names of fields, each once."""
     require(isinstance(given, list | tuple), f" must be a list of fields, not {given!r}", 'for example ["REGION"]')
-    return tuple(dict.fromkeys(map(_field, given)))
+    return tuple(dict.fromkeys(map(field_name, given)))
 
 
 def member_order(given: Fields | str) -> tuple[str, ...]:
@@ -254,17 +237,17 @@ def missing(given: Mapping[str, Codes] | Collection[str | int]) -> dict[str, fro
     what = f" must be a list of codes, or a table (in Python a dict) of codes for each field, not {given!r}"
     require(isinstance(table, Mapping), what)
     return {
-        _field(one): frozenset(_at(one, _codes, said if isinstance(said, several) else [said]))
+        field_name(one): frozenset(part_of(one, _codes, said if isinstance(said, several) else [said]))
         for one, said in table.items()
     }
 
 
 def orders(given: Mapping[str, Collection[str | int]] | Fields) -> dict[str, tuple[str, ...]]:
     """Read the values of ordered fields, from low to high."""
-    table = dict.fromkeys(map(_field, given), ()) if isinstance(given, list | tuple) else given
+    table = dict.fromkeys(map(field_name, given), ()) if isinstance(given, list | tuple) else given
     what = " must be a list of fields, or a table (in Python a dict) of values from low to high for each"
     require(isinstance(table, Mapping), f"{what}, not {given!r}")
-    return {_field(one): _at(one, _order, values) for one, values in table.items()}
+    return {field_name(one): part_of(one, _order, values) for one, values in table.items()}
 
 
 def _order(given: Any) -> tuple[str, ...]:
@@ -282,9 +265,9 @@ def _order(given: Any) -> tuple[str, ...]:
 
 def params(given: Mapping[str, Param | list[str | int | float]]) -> dict[str, Param]:
     """Read parameters of a method."""
-    for key in _table(given, "NAME = value", SEE_METHODS):
+    for key in table(given, "NAME = value", SEE_METHODS):
         require(isinstance(key, str) and key, f": {key!r} is not the name of a parameter")
-    return {key: _at(key, _param, value) for key, value in given.items()}
+    return {key: part_of(key, _param, value) for key, value in given.items()}
 
 
 def _param(value: Any) -> Param:
@@ -301,7 +284,7 @@ def _param(value: Any) -> Param:
 
 def limits(given: Mapping[str, float]) -> dict[str, float]:
     """Read bounds of figures."""
-    for key, bound in _table(given, "NAME = number").items():
+    for key, bound in table(given, "NAME = number").items():
         require(key in NAMES, f": unknown limit {key!r}", did_you_mean(str(key), NAMES))
         require(is_number(bound) and bound >= 0, f".{key} must be a number >= 0, not {bound!r}")
     return {key: float(bound) for key, bound in given.items()}
@@ -314,9 +297,9 @@ def failures(given: Mapping[str, int | str]) -> dict[str, str]:
 
 def documents(given: Mapping[str, File]) -> dict[str, Path]:
     """Read the files of documents that rules read."""
-    for key in _table(given, "NAME = file"):
+    for key in table(given, "NAME = file"):
         require(isinstance(key, str), f": {key!r} is not what stands in document()")
-    return {key: _at(key, file, path) for key, path in given.items()}
+    return {key: part_of(key, path, file) for key, file in given.items()}
 
 
 def register(given: Register | Mapping[str, File] | File) -> Register:
@@ -329,9 +312,8 @@ def register(given: Register | Mapping[str, File] | File) -> Register:
         " must be a table with the path of a file, and where its salt lies elsewhere, with salt",
         '[{name}] path = "releases.jsonl"',
     )
-    path = _at("path", file, table["path"])
-    salt = table.get("salt")
-    return Register(path, path.with_name(f"{path.name}.salt") if salt is None else _at("salt", file, salt))
+    lines, salt = part_of("path", path, table["path"]), table.get("salt")
+    return Register(lines, lines.with_name(f"{lines.name}.salt") if salt is None else part_of("salt", path, salt))
 
 
 def joined_register(former: Register | None, given: Mapping[str, File]) -> Mapping[str, File]:
@@ -346,91 +328,22 @@ def joined_register(former: Register | None, given: Mapping[str, File]) -> Mappi
 def format_options(given: Mapping[str, Any]) -> dict[str, str]:
     """Read what a format is told."""
     found = {}
-    for key, said in _table(given, "NAME = value").items():
+    for key, said in table(given, "NAME = value").items():
         known = isinstance(key, str) and isinstance(said, str | int | float | bool)
         require(known, f".{key} must be a text, not {said!r}")
         found[key] = str(said).lower() if isinstance(said, bool) else str(said)
     return found
 
 
-def _ways(given: Any, ways: str, read: Callable[[str, str], object], setting: str) -> dict[str, str]:
+def ways_of(given: Any, ways: str, read: Callable[[str, str], object], setting: str) -> dict[str, str]:
     """Read a table FIELD = how, given what reads how."""
     found = {}
-    for key, said in _table(given, "FIELD = how", f"write {ways}").items():
+    for key, said in table(given, "FIELD = how", f"write {ways}").items():
         text = isinstance(said, str | PathLike)
-        require(text, f".{_field(key)} must be a text, not {said!r}", f"write {ways}")
-        read(f"{setting}.{_field(key)}", str(said))
+        require(text, f".{field_name(key)} must be a text, not {said!r}", f"write {ways}")
+        read(f"{setting}.{field_name(key)}", str(said))
         found[key] = str(said)
     return found
-
-
-def recode(given: Mapping[str, File]) -> dict[str, str]:
-    """Read how fields are recoded."""
-    return _ways(given, WAYS, how_of, "recode")
-
-
-def pram(given: Mapping[str, File]) -> dict[str, str]:
-    """Read how fields are drawn anew, each once."""
-    found = _ways(given, PRAM_WAYS, pram_settings, "pram")
-    drawn = [one for key in found for one in together(key)]
-    for key in found:
-        require(all(together(key)), f".{key}: a name is empty", "such as AGE, or AGE+STATUS")
-    again = next((one for one in drawn if drawn.count(one) > 1), "")
-    require(not again, f" names the field {again} twice", "draw a field once, alone or with others")
-    return found
-
-
-def swap(given: Mapping[str, Fields | str | float | None]) -> dict[str, Any]:
-    """Read how records are swapped."""
-    found: dict[str, Any] = {}
-    for key, said in _table(given, "of settings", f"what it may hold: {', '.join(SWAP_NAMES)}").items():
-        require(key in SWAP_NAMES, f": unknown setting swap.{key}", did_you_mean(str(key), SWAP_NAMES))
-        if key in ("regions", "keys", "similar"):
-            again = (
-                next((one for one in said if said.count(one) > 1), None) if isinstance(said, list | tuple) else None
-            )
-            twice = key == "regions" and again is not None
-            require(not twice, f".{key} names the field {again} twice", "swap a region once")
-            found[key] = _at(key, fields, said)
-        elif key == "household":
-            found[key] = _at(key, _field, said)
-        elif key == "rate":
-            require(is_number(said) and 0 <= said <= 1, f".{key} must be from 0 to 1, not {said!r}")
-            found[key] = float(said)
-        elif not (key == "required" and said is None):
-            found[key] = _at(key, _at_least, said, {"k": 2, "required": 0, "least_regions": 1}[key])
-    require(
-        not found or found.get("regions"),
-        f".{next(iter(found), '')} is given without regions",
-        "name the fields that are swapped, from coarse to fine: --swap COUNTY,MUNICIPALITY",
-    )
-    return found
-
-
-def _at_least(said: Any, least: int) -> int:
-    whole = isinstance(said, int) and not isinstance(said, bool) and said >= least
-    require(whole, f" must be an integer of at least {least}, not {said!r}")
-    return int(said)
-
-
-def keys(given: Mapping[str, int | bool | Mapping[str, float]]) -> dict[str, Any]:
-    """Read how keys are suppressed."""
-    found: dict[str, Any] = {}
-    for key, said in _table(given, "of settings", f"what it may hold: {', '.join(_OF_KEYS)}").items():
-        require(key in _OF_KEYS, f": unknown setting keys.{key}", did_you_mean(str(key), _OF_KEYS))
-        read: Callable[[Any], Any] = partial(_at_least, least=1)
-        read = switch if key == "missing_matches" else _importance if key == "importance" else read
-        found[key] = _at(key, read, said)
-    return found
-
-
-def _importance(value: Any) -> dict[str, float]:
-    example = "importance = {AGE = 2}; the larger, the rarer it is suppressed"
-    least, most = 1 / _MOST_IMPORTANT, _MOST_IMPORTANT
-    for key, cost in _table(value, "FIELD = number", example).items():
-        fine = isinstance(key, str) and is_number(cost) and least <= cost <= most
-        require(fine, f".{key} must be a number from {least:g} to {most:g}, not {cost!r}", example)
-    return {key: float(cost) for key, cost in value.items()}
 
 
 def missing_given(option: str, texts: Sequence[str]) -> dict[str, list[str]]:

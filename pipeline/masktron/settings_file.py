@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from masktron.addresses import AddressPath
 from masktron.config import Config, config_from
-from masktron.declared import names
+from masktron.declared import declared_in, names
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.toml_text import TomlText
@@ -93,10 +92,8 @@ def found_config(path: Path, *, judging: bool = False) -> Config:
     if judging:
         config = _without(config, weak)
         said = f"{path.name} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: "
-        return attrs.evolve(config, found=f"{said}--config {path}")
-    return attrs.evolve(
-        config, found=f"{path.name} in this folder relaxes {said}, for commands that use these settings"
-    )
+        return replace(config, found=f"{said}--config {path}")
+    return replace(config, found=f"{path.name} in this folder relaxes {said}, for commands that use these settings")
 
 
 def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> None:
@@ -150,14 +147,14 @@ def _without[T](settings: T, weak: Mapping[str, Any]) -> T:
     held: Any = settings
     changes: dict[str, Any] = {}
     for name, part in weak.items():
-        value, usual = getattr(settings, name), attrs.fields_dict(type(held))[name].default
+        value, usual = getattr(settings, name), declared_in(type(held))[name].default
         if trust_of(type(held))[name].levels is not None:
             changes[name] = {level: _without(one, part.get(level, {})) for level, one in value.items()}
         elif isinstance(value, Mapping):
             changes[name] = {key: one for key, one in value.items() if key not in part}
         else:
             changes[name] = usual
-    changed: T = attrs.evolve(held, **changes)
+    changed: T = replace(held, **changes)
     return changed
 
 
@@ -178,7 +175,7 @@ def _config_in(table: Mapping[str, Any], path: Path) -> Config:
         )
     # what tune is asked to try changes nothing for other commands
     config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
-    return located(attrs.evolve(config, spare_documents=frozenset(config.documents)), path)
+    return located(replace(config, spare_documents=frozenset(config.documents)), path)
 
 
 def located[T](settings: T, path: Path) -> T:

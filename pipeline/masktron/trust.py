@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
-
-import attrs
 
 from masktron.addresses import AddressPath, is_address
 from masktron.declared import Trust, declared_in
@@ -109,7 +107,7 @@ def relocated[T](settings: T, moved: Callable[[ReadFile], Path], within: tuple[s
             changes[name] = trust.files(value, partial(_moved, moved, way, option))
         if trust.levels is not None:
             changes[name] = {level: relocated(one, moved, (*way, level)) for level, one in value.items()}
-    changed: T = attrs.evolve(held, **changes)
+    changed: T = replace(held, **changes)
     return changed
 
 

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -111,7 +110,7 @@ def test_explain_shows_what_the_file_says(survey: Path, rules: Path, run: Runner
 
 
 def test_a_user_has_the_last_word(survey: Path, rules: Path) -> None:
-    told = attrs.evolve(BARE, missing={"A": frozenset()}, roles={"W": Role.UNTOUCHED}, numeric=("G",), nominal=("H",))
+    told = replace(BARE, missing={"A": frozenset()}, roles={"W": Role.UNTOUCHED}, numeric=("G",), nominal=("H",))
     fields = {field.name: field for field in masktron.explain(rules, survey, config=told).fields}
     assert fields["A"].missing == {}
     assert [fields[name].kind for name in "GH"] == ["number", "nominal"]

@@ -10,10 +10,10 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pandas as pd
 import pytest
 
@@ -287,7 +287,7 @@ def test_a_manifest_gives_the_size_of_units_with_its_key(given: Files, size: int
     assert again.unit_records == (size or 0)
     run_mask(*given, folder / "again.xml", config=again)
     assert (folder / "again.xml").read_bytes() == (folder / "m.xml").read_bytes()
-    assert attrs.evolve(again, unit_records=90).unit_records == 90
+    assert replace(again, unit_records=90).unit_records == 90
     assert Config(k=50, secret=manifest).unit_records == (None if size else 0)  # type: ignore[arg-type]
 
 

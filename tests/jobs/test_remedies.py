@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -274,7 +273,7 @@ def test_what_helps_where_keys_are_refused() -> None:
     ]
     reads = remedies_for([RefusalFacts("keys", rules=("R1",))], RefusedRun(config))
     assert [one.settings for one in reads] == [{"allow": ["R1"]}]
-    tail = remedies_for([RefusalFacts("keys", records=3)], RefusedRun(attrs.evolve(config, key_k=None, keys={})))
+    tail = remedies_for([RefusalFacts("keys", records=3)], RefusedRun(replace(config, key_k=None, keys={})))
     assert [one.pasted for one in tail] == ["-k 3"]
     limits = remedies_for([RefusalFacts("limits", figures=("key_k",))], RefusedRun(Config(limits={"key_k": 4})))
     assert [one.pasted for one in limits] == ["--key-k 4"], "nothing that masking changes"

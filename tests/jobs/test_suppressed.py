@@ -216,7 +216,7 @@ def test_a_key_that_would_go_everywhere_is_refused(tmp_path: Path, rules: Path) 
         ({"key_k": 2.5}, "key_k must be an integer"),
         ({"key_k": None, "keys": {"subsets": 2}}, "keys.subsets is given without k"),
         ({"keys": {"subset": 2}}, "unknown setting keys.subset"),
-        ({"keys": {"subsets": 0}}, "keys.subsets must be an integer"),
+        ({"keys": {"subsets": 0}}, "keys.subsets must be at least 1"),
         ({"keys": {"subsets": 3}}, "keys.subsets = 3, and there are 2 keys: AGE, REGION"),
         ({"keys": {"importance": {"AGE": 0}}}, "keys.importance.AGE must be a number from 1e-06 to 1e+06, not 0"),
         ({"keys": {"importance": {"AGE": 1e307}}}, "keys.importance.AGE must be a number from 1e-06 to 1e+06"),

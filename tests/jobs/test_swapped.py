@@ -228,7 +228,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
         ({"swap": {"k": 3}}, "swap.k is given without regions"),
         ({"swap": {**SWAP, "regions": ["TOWN", "TOWN"]}}, "swap.regions names the field TOWN twice"),
         ({"swap": {**SWAP, "kk": 3}}, "unknown setting swap.kk"),
-        ({"swap": {**SWAP, "k": 1}}, "swap.k must be an integer of at least 2"),
+        ({"swap": {**SWAP, "k": 1}}, "swap.k must be at least 2"),
         ({"swap": {**SWAP, "rate": 2}}, "swap.rate must be from 0 to 1"),
         ({"swap": {**SWAP, "required": 2}}, "2 of 1 similar fields cannot be required"),
         ({"swap": {**SWAP, "household": "NO"}}, "there is no field 'NO'"),

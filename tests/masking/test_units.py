@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
 
@@ -220,7 +220,7 @@ def test_processes_find_what_one_process_finds(run: Prepared, slices: UnitSlices
 
 def test_a_unit_that_cannot_be_masked_ends_the_run(tmp_path: Path) -> None:
     """What no group of a unit can do is said as it is of a file."""
-    config = attrs.evolve(settings(), keep_missing=True)
+    config = replace(settings(), keep_missing=True)
     made = rows(300)
     for row in made[:2]:
         row["A"] = row["T"] = ""

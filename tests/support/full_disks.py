@@ -13,9 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-
-import attrs
 
 from masktron import memory_costs
 from masktron.config import Config
@@ -72,7 +71,7 @@ def run(folder: Path, place: Path, config: Config, *, resume: bool = False) -> d
     """Mask, and say what came of it."""
     out = place / "m.xml"
     try:
-        run_mask(folder / "d.xml", folder / "r.sch", out, config=attrs.evolve(config), resume=resume)
+        run_mask(folder / "d.xml", folder / "r.sch", out, config=replace(config), resume=resume)
     except MasktronError as error:
         return {"error": type(error).__name__, "code": int(error.exit_code), "what": error.what, "hint": error.hint}
     return {"error": None, "hint": "", "sha256": hashlib.sha256(out.read_bytes()).hexdigest()}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from cli_runner import write_data, write_rules
@@ -47,7 +47,7 @@ def sums(folder: Path, more: Callable[[random.Random], dict[str, object]], *rule
 
 def unit_config(**others: Any) -> Config:
     """Return settings of a run in units of 70 records, by one worker, with a key that is known."""
-    return attrs.evolve(Config(k=3, secret=KEY, unit_records=70, workers=1), **others)
+    return replace(Config(k=3, secret=KEY, unit_records=70, workers=1), **others)
 
 
 def mask(given: Files, out: str = "m.xml", *, resume: bool = False, **others: Any) -> MaskResult:

@@ -8,9 +8,9 @@ import signal
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
-import attrs
 import pytest
 
 from cli_runner import write_data, write_rules
@@ -62,7 +62,7 @@ def test_a_client_that_is_killed(tmp_path: Path, seed: int, monkeypatch: pytest.
     assert wanted <= done < total
     assert not runs.out.exists()
     entered.clear()
-    run_mask(data, rules, runs.out, config=attrs.evolve(config, unit_records=None), resume=True)
+    run_mask(data, rules, runs.out, config=replace(config, unit_records=None), resume=True)
     assert runs.out.read_bytes() == (tmp_path / "undisturbed.xml").read_bytes()
     assert len(entered) == total - done, "what was finished is taken"
     runs.nothing_left()

@@ -14,11 +14,7 @@ from package_trees import PACKAGE
 from paths import DOCS
 
 DECLARED = """
-    made_up: int | None = field(
-        default=None,
-        converter=optional(values.integer),
-        metadata=declared("Made up for a test.", HOW, metavar="N", read=integer, least=2, commands="mask rerun"),
-    )
+    made_up: int | None = setting("Made up for a test.", HOW, default=None, least=2, commands="mask rerun")
 """
 
 SCRIPT = r"""
@@ -62,7 +58,7 @@ def test_a_new_setting_is_found_everywhere(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     config = package / "config.py"
     text = config.read_text(encoding="utf-8")
-    place = '    found: str = field(default="", repr=False, eq=False)\n'
+    place = '    found: str = field(default="", repr=False, compare=False)\n'
     assert place in text
     config.write_text(text.replace(place, DECLARED.strip("\n") + "\n" + place), encoding="utf-8")
     folder = tmp_path / "run"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import attrs
 import pytest
 
 from masktron.config import Config
@@ -27,12 +26,12 @@ def settings_of(name: str) -> Config:
 @pytest.mark.parametrize("name", ["household", "business"])
 def test_the_samples_have_the_same_bytes_from_all(name: str, method: str, tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
-    config = attrs.evolve(settings_of(name), method=method, unit_records=400)
+    config = replace(settings_of(name), method=method, unit_records=400)
     found: set[bytes] = set()
     data, rules = SAMPLES / f"{name}.xml", RULES / f"{name}.sch"
     for executor, workers in WORKERS:
         out = tmp_path / f"{executor}{workers}.xml"
-        result = run_mask(data, rules, out, config=attrs.evolve(config, executor=executor, workers=workers))
+        result = run_mask(data, rules, out, config=replace(config, executor=executor, workers=workers))
         assert result.valid
         assert any(block.cut is not None for block in result.blocks)
         found.add(out.read_bytes())

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, override
-
-import attrs
-from attrs import field
-from attrs.converters import optional
+from typing import TYPE_CHECKING, Annotated, Any, override
 
 from masktron.commands import running
-from masktron.commands.base import (
-    Line,
-    VerbosePageLine,
-    path,
-    place,
-    released_order,
-    require_files,
-    source,
-    typed_place,
-)
+from masktron.commands.base import Paged, Source, Verbose, released_order, require_files
 from masktron.commands.check import OnRelease
-from masktron.declared import HOW, IN, Shape, WrongValue, checked, declared, with_commas
+from masktron.declared import HOW, IN, Declared, Shape, Taken, WrongValue, setting, with_commas
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import File, text
+from masktron.setting_values import File, path, place, typed_place
 
 if TYPE_CHECKING:
     from masktron.results import AssessResult
 
 
-def _places(given: File | Sequence[File] | None) -> list[Path]:
-    if given is None:
-        return []
-    return [place(one) for one in ([given] if isinstance(given, str | PathLike) else given)]
+def _several(read: Callable[[File], Path], given: _Given) -> list[Path]:
+    return [read(one) for one in ([given] if isinstance(given, str | PathLike) else given or ())]
 
 
-def _paths(given: File | Sequence[File] | None) -> list[Path]:
-    if given is None:
-        return []
-    return [path(one) for one in ([given] if isinstance(given, str | PathLike) else given)]
+type _Given = File | Sequence[File] | None
+type _Files = Annotated[Taken[Sequence[Path], _Given], Declared(converter=partial(_several, path))]
+type _Places = Annotated[
+    Taken[Sequence[Path], _Given], Declared(converter=partial(_several, place), read=typed_place)
+]
 
 
 def _measures(given: Sequence[str]) -> Sequence[str]:
@@ -50,25 +37,7 @@ def _measures(given: Sequence[str]) -> Sequence[str]:
     return given
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class AssessLine(VerbosePageLine):
-    """A page that is drawn with the figures."""
-
-    @override
-    def carry_out(self, command: Any, progress: Progress) -> Any:
-        return command.run(progress, html=self.html)
-
-    @override
-    def tell(self, command: Any, result: Any) -> None:
-        from masktron.report.text import plain
-
-        running.report(result, self.json, verbose=self.verbose, found=command.found)
-        if self.html is not None:
-            running.show([f"written, CONFIDENTIAL: {plain(self.html.as_posix())}"], self.json)
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Assess(OnRelease):
+class Assess(OnRelease, Verbose, Paged):
     """Compare a masked file with its original.
 
     Roles, kinds and missing codes count where there is no manifest.
@@ -91,60 +60,46 @@ class Assess(OnRelease):
 
     name = "assess"
     takes_others = True
-    line: ClassVar[type[Line]] = AssessLine
 
-    original: Path = field(
-        converter=source,
-        metadata=declared(
-            "The file that was masked, or table.", IN, metavar="DATA.xml", read=typed_place, reads="the original"
-        ),
+    original: Source = setting(
+        "The file that was masked, or table.", IN, kw_only=False, metavar="DATA.xml", reads="the original"
     )
-    measures: Sequence[str] | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(_measures),
-        metadata=declared(
-            "Figures to compute, with commas between.", HOW, metavar="NAMES", shown="all",
-            read=lambda text: with_commas("", [text]), page="how-to/assessing",
-        ),
+    measures: Sequence[str] | None = setting(
+        "Figures to compute, with commas between.",
+        HOW, converter=_measures, default=None, metavar="NAMES", shown="all",
+        read=lambda text: with_commas("", [text]), page="how-to/assessing", form=Shape.VALUE,
     )  # fmt: skip
-    class_field: str | None = field(
+    class_field: str | None = setting(
+        "Field that sorts records into classes, for their figures.",
+        IN,
         default=None,
-        kw_only=True,
-        converter=optional(text),
-        metadata=declared(
-            "Field that sorts records into classes, for their figures.", IN, "--class", metavar="FIELD"
-        ),
+        option="--class",
+        metavar="FIELD",
     )
-    against: Sequence[Path] = field(
-        default=(),
-        kw_only=True,
-        converter=_places,
-        metadata=declared(
-            "An earlier release of the same respondents: how many values it and this one give away; repeatable.",
-            IN, metavar="EARLIER.xml", form=Shape.LIST, read=typed_place, reads="the earlier release",
-        ),
+    against: _Places = setting(
+        "An earlier release of the same respondents: how many values it and this one give away; repeatable.",
+        IN, default=(), metavar="EARLIER.xml", reads="the earlier release",
     )  # fmt: skip
-    against_original: Sequence[Path] = field(
-        default=(),
-        kw_only=True,
-        converter=_places,
-        metadata=declared(
-            "What the earlier release was made of; one for each, in the same order.",
-            IN, metavar="DATA.xml", form=Shape.LIST, read=typed_place, shown="the same original",
-            reads="the original of the earlier release",
-        ),
+    against_original: _Places = setting(
+        "What the earlier release was made of; one for each, in the same order.",
+        IN, default=(), metavar="DATA.xml", shown="the same original", reads="the original of the earlier release",
     )  # fmt: skip
-    against_manifest: Sequence[Path] = field(
-        default=(),
-        kw_only=True,
-        converter=_paths,
-        metadata=declared(
-            "The manifest of the earlier release; one for each, in the same order.",
-            IN, metavar="FILE", form=Shape.LIST, shown="the one beside it",
-            reads="the manifest of the earlier release",
-        ),
+    against_manifest: _Files = setting(
+        "The manifest of the earlier release; one for each, in the same order.",
+        IN, default=(), metavar="FILE", shown="the one beside it", reads="the manifest of the earlier release",
     )  # fmt: skip
+
+    @override
+    def carry_out(self, progress: Progress) -> Any:
+        return self.run(progress, html=self.html)
+
+    @override
+    def tell(self, result: Any) -> None:
+        from masktron.report.text import plain
+
+        running.report(result, self.json, verbose=self.verbose, found=self.found)
+        if self.html is not None:
+            running.show([f"written, CONFIDENTIAL: {plain(self.html.as_posix())}"], self.json)
 
     def run(self, progress: Progress = no_progress, **more: Any) -> AssessResult:
         """Compare the files; `more` is for `run_assess`."""

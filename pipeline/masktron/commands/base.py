@@ -1,71 +1,35 @@
 """What commands are made of: each is a class whose fields are what it takes, on the command line and in Python.
 
-A command has a `run`, which returns a result. Beside it stands a `Line`: what the command line takes besides, and
-what it shows. `masktron.commands.line` runs commands for it, `masktron.commands.python` as functions.
+A command has a `run`, which returns a result. On the command line it may take more, and shows the result.
+`masktron.commands.line` runs commands for it, `masktron.commands.python` as functions.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from dataclasses import field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, override
 
-import attrs
-from attrs import field
-from attrs.converters import optional
-
-from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_path
+from masktron.addresses import typed_path
 from masktron.commands import running
 from masktron.config import Config
-from masktron.declared import IN, LIMITS, OUTPUT, Shape, WrongValue, checked, declared
+from masktron.declared import IN, LIMITS, OUTPUT, Declared, Settings, Taken, WrongValue, setting
 from masktron.errors import Exit, UsageError
-from masktron.level_settings import tables_given
-from masktron.progress import Progress
+from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
-from masktron.setting_values import switch, text
+from masktron.setting_values import File, path, place, typed_place
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from masktron.jobs.pairing import Stated
-    from masktron.setting_values import File
     from masktron.sources.tables.frames import ArrowFrame
 
-    type Microdata = File | pd.DataFrame | ArrowFrame
-    """A microdata file, the address of a table, ``postgresql://USER@HOST/DB?table=SCHEMA.NAME``, or a frame with one
-    row per record: of pandas, polars, pyarrow, DuckDB, or another library that has the Arrow C stream."""
-
-
-def typed_place(text: str) -> Path:
-    """Read the name of a file, or the address of a table in a database."""
-    try:
-        return typed_path(text)
-    except UsageError as error:
-        raise ValueError(f"{error.what}; {error.hint}" if error.hint else error.what) from None
-
-
-def path(given: File) -> Path:
-    """Take the name of a file."""
-    if not isinstance(given, str | PathLike):
-        raise WrongValue(f" must be a path, not of type {type(given).__name__}", "give the name of a file")
-    name = os.fspath(given)
-    if isinstance(given, str) and is_address(given):
-        raise WrongValue(f" must be a file, not the address {hidden(given)}", "give the name of a file")
-    return given if isinstance(given, Path) else Path(name if isinstance(name, str) else os.fsdecode(name))
-
-
-def place(given: File) -> Path:
-    """Take the path of microdata, which may be the address of a table in a database."""
-    if isinstance(given, AddressPath):
-        return given
-    if isinstance(given, str):
-        return path_of(given)
-    found = path(given)
-    if is_address(str(found)):
-        raise WrongValue(" is an address, and no path", "give it as a text: a path has no double slashes")
-    return found
+type Microdata = File | pd.DataFrame | ArrowFrame
+"""A microdata file, the address of a table, ``postgresql://USER@HOST/DB?table=SCHEMA.NAME``, or a frame with one row
+per record: of pandas, polars, pyarrow, DuckDB, or another library that has the Arrow C stream."""
 
 
 def source(given: Microdata) -> Path:
@@ -172,39 +136,61 @@ def released_order(masked: Path, original: Path | None, *, same_order: bool) -> 
     return Stated(index=rows)
 
 
-def page_option() -> Any:
-    """Declare the option that names a page for inside the agency."""
-    help = "Write a page with pictures, for inside the agency."  # noqa: A001 -- what it is called there
-    return declared(help, OUTPUT, metavar="FILE", page="reports", writes=True)
+_DATA = Declared(
+    "Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or postgresql://USER@HOST/DB?table=NAME.",
+    metavar="DATA", read=typed_place, reads="the data", converter=source,
+)  # fmt: skip
+_OUT = Declared(panel=OUTPUT, short="-o", metavar="OUT.xml", read=typed_place, writes=True, converter=place)
+_ORIGINAL = Declared(
+    "Original file, which document() in the rules may name.",
+    IN, metavar="FILE", read=typed_place, reads="the original", converter=source,
+)  # fmt: skip
+_RULES = Declared(
+    "Schematron rulebook.",
+    IN, short="-r", metavar="RULES.sch", page="writing-rules", reads="the rulebook", converter=path,
+)  # fmt: skip
+_TABLES = Declared(
+    panel=IN, metavar="LEVEL=FILE", example="Person=persons.csv", read=typed_path, stripped=True,
+    page="nested-files", converter=table_places,
+)  # fmt: skip
+_PAGE = Declared(panel=OUTPUT, page="reports", writes=True, converter=path)
+PAGE = "Write a page with pictures, for inside the agency."
+PUBLIC_PAGE = "Write a page for whoever gets the masked file: what was done and what to know; no value of a record."
+
+type Source = Annotated[Taken[Path, Microdata], Declared(converter=source, read=typed_place)]
+type MaybeSource = Annotated[Taken[Path | None, Microdata | None], Declared(converter=source, read=typed_place)]
+type Data = Annotated[Taken[Path, Microdata], _DATA]
+type DataFile = Annotated[Taken[Path, File], replace(_DATA, converter=place)]
+type Out = Annotated[Taken[Path, File], _OUT]
+type MaybeOut = Annotated[Taken[Path | None, File | None], _OUT]
+type MaybeOriginal = Annotated[Taken[Path | None, Microdata | None], _ORIGINAL]
+type Rulebook = Annotated[Taken[Path, File], _RULES]
+type MaybeRulebook = Annotated[Taken[Path | None, File | None], _RULES]
+type Page = Annotated[Taken[Path | None, File | None], _PAGE]
+type ReportFile = Annotated[Path | None, _PAGE]
+type Tables = Annotated[Taken[Mapping[str, Path], Mapping[str, File]], _TABLES]
 
 
-def public_page_option() -> Any:
-    """Declare the option that names a page for whoever gets the masked file."""
-    return declared(
-        "Write a page for whoever gets the masked file: what was done and what to know; no value of a record.",
-        OUTPUT,
-        metavar="FILE",
-        page="reports",
-        writes=True,
-    )
+class Plain(Settings):
+    """A command.
 
+    Attributes
+    ----------
+    name : str
+        As on the command line.
+    shows_progress : bool
+        Whether it takes so long that it says how far it is.
+    hides : tuple of str
+        Settings that it does not take, or takes in another way.
+    """
 
-def report_option(name: str) -> Any:
-    """Declare the option that names the file of a report, with the sentence that its format has."""
-    return declared(FORMATS[name].help, OUTPUT, metavar="FILE", page="reports", writes=True)
+    name: ClassVar[str]
+    shows_progress: ClassVar[bool] = True
+    hides: ClassVar[tuple[str, ...]] = ()
 
+    json: ReportFile = setting(FORMATS["json"].help, default=None, init=False)
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class Line:
-    """What the command line takes besides, and what it shows."""
-
-    def refuse_outputs(
-        self,
-        written: Mapping[str, Path | None],
-        inputs: Mapping[str, Path | None],
-        own: Mapping[str, Any],
-        config: Config | None = None,
-    ) -> None:
+    def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
         """Refuse outputs in the places of inputs, and more than one in a place.
 
         Parameters
@@ -213,23 +199,27 @@ class Line:
             Outputs by the options that name them.
         inputs : mapping of str to Path
             By what messages call them.
-        own : mapping
-            What the command takes beside settings.
-        config : Config, optional
-            The settings, as soon as they are known.
         """
-        del own, config
         running.check_outputs(written, inputs)
 
-    def carry_out(self, command: Any, progress: Progress) -> Any:
-        """Run the command."""
-        return command.run(progress)
+    def run(self, progress: Progress = no_progress) -> Any:
+        """Do what the command does; return its result."""
+        raise NotImplementedError
 
-    def tell(self, command: Any, result: Any) -> None:
-        """Show the result."""
+    def carry_out(self, progress: Progress) -> Any:
+        """Run the command for the command line; return what `tell` shows."""
+        return self.run(progress)
 
-    def tell_refusal(self, command: Any, error: Any) -> None:
-        """Show the result that an error has."""
+    def tell(self, result: Any) -> None:
+        """Print the result, all of it or what fits a screen, and write it and its page."""
+        if result is not None:
+            html, verbose = getattr(self, "html", None), getattr(self, "verbose", True)
+            running.report(result, self.json, html, verbose=verbose, found=getattr(self, "found", ""))
+
+    def tell_refusal(self, error: Any) -> None:
+        """Print the result that came before a refusal, where an error has one."""
+        if getattr(error, "result", None) is not None:
+            running.report(error.result, self.json, found=getattr(self, "found", ""))
 
     def code(self, result: Any) -> Exit:
         """Return the exit code of the command."""
@@ -237,83 +227,34 @@ class Line:
         return found
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class JsonLine(Line):
-    """The same, with the result as JSON."""
+class Listing(Plain):
+    """A command that lists things in tables, or explains one of them."""
 
-    json: Path | None = field(default=None, metadata=report_option("json"))
+    shows_progress = False
 
-    def tell(self, command: Any, result: Any) -> None:
-        """Print the result, and write it."""
-        running.report(result, self.json, found=getattr(command, "found", ""))
+    which: str | None = setting("Explain this one.", default=None, kw_only=False, metavar="[NAME]", shown="all")
 
-    def tell_refusal(self, command: Any, error: Any) -> None:
-        """Print the result that came before a refusal, where an error has one."""
-        if getattr(error, "result", None) is not None:
-            running.report(error.result, self.json, found=getattr(command, "found", ""))
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class TablesLine(JsonLine):
-    """The same for a result that is tables, and what JSON has of them."""
-
-    def tell(self, command: Any, result: Any) -> None:
-        """Print the tables, and write the rest."""
+    @override
+    def tell(self, result: Any) -> None:
         tables, content = result
         running.show(tables, self.json)
         running.write(content, self.json)
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class PageLine(JsonLine):
-    """The same, with a page of the result."""
+class Paged(Plain):
+    """A command whose result has a page."""
 
-    html: Path | None = field(default=None, metadata=page_option())
-
-    def tell(self, command: Any, result: Any) -> None:
-        """Print the result, and write it and its page."""
-        running.report(result, self.json, self.html, found=command.found)
+    html: ReportFile = setting(PAGE, default=None, init=False)
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class VerboseLine(JsonLine):
-    """The same, with all tables."""
+class Verbose(Plain):
+    """A command that shows what fits a screen, or all tables."""
 
-    verbose: bool = field(
-        default=False,
-        metadata=declared(
-            "Print all tables and notes; by default what fits a screen.", OUTPUT, short="-v", form=Shape.SWITCH
-        ),
+    verbose: bool = setting(
+        "Print all tables and notes; by default what fits a screen.", OUTPUT, default=False, init=False, short="-v"
     )
 
-    def tell(self, command: Any, result: Any) -> None:
-        """Print the result, all of it or what fits a screen."""
-        running.report(result, self.json, getattr(self, "html", None), verbose=self.verbose, found=command.found)
 
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class VerbosePageLine(VerboseLine, PageLine):
-    """The same, with a page and all tables."""
-
-
-class Plain:
-    """A command.
-
-    Attributes
-    ----------
-    name : str
-        As on the command line.
-    line : type of Line
-    shows_progress : bool
-        Whether it takes so long that it says how far it is.
-    """
-
-    name: ClassVar[str]
-    line: ClassVar[type[Line]] = JsonLine
-    shows_progress: ClassVar[bool] = True
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Command(Config, Plain):
     """A command that takes settings.
 
@@ -327,18 +268,15 @@ class Command(Config, Plain):
         Whether it takes all settings in Python, beside those that its options name.
     takes_others : bool
         Whether it takes settings in Python that it has no use for, as they may be those of a run.
-    hides : tuple of str
-        Settings that it takes in another way.
     """
 
     takes_file: ClassVar[bool] = True
     judging: ClassVar[bool] = False
     takes_all: ClassVar[bool] = False
     takes_others: ClassVar[bool] = False
-    hides: ClassVar[tuple[str, ...]] = ()
 
     config: Config | None = field(default=None)
-    given: Mapping[str, Any] = field(factory=dict, init=False)
+    given: Mapping[str, Any] = field(default_factory=dict, init=False)
     """What options or keywords gave of settings."""
     file: tuple[Path | None, bool] = field(default=(None, False), init=False)
     """The file of settings, and whether the user named it."""
@@ -346,7 +284,12 @@ class Command(Config, Plain):
     @property
     def settled(self) -> Config:
         """The settings alone."""
-        return Config(**{one.name: getattr(self, one.name) for one in attrs.fields(Config)})
+        return Config(**_values_of(self))
+
+    @classmethod
+    def with_settings(cls, settings: Config, /, *args: Any, **own: Any) -> Self:
+        """Return the command with settings, and what it takes beside them."""
+        return cls(*args, **own, **_values_of(settings))
 
     def came_from(self, given: Mapping[str, Any], file: tuple[Path | None, bool] = (None, False)) -> Self:
         """Say what the settings came from; return the command."""
@@ -365,99 +308,33 @@ class Command(Config, Plain):
             raise UsageError(f"a data frame has no format {self.format!r}", hint="leave it out")
 
 
-def data_argument() -> Any:
-    """Declare the argument that names a file of microdata."""
-    return declared(
-        "Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or postgresql://USER@HOST/DB?table=NAME.",
-        metavar="DATA",
-        read=typed_place,
-        reads="the data",
-    )
+def _values_of(config: Config) -> dict[str, Any]:
+    return {one.name: getattr(config, one.name) for one in fields(Config)}
 
 
-def out_option(help: str, metavar: str = "OUT.xml", **said: Any) -> Any:  # noqa: A002 -- what it is called there
-    """Declare the option that names a file of microdata to write."""
-    return declared(help, OUTPUT, short="-o", metavar=metavar, read=typed_place, writes=True, **said)
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class OnData(Command):
     """A command that reads a file of microdata."""
 
-    data: Path = field(converter=source, metadata=data_argument())
+    data: Data = setting(kw_only=False)
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Replaces(Command):
     """A command that writes microdata."""
 
-    replace: bool = field(
-        default=False,
-        converter=switch,
-        metadata=declared(
-            "Let the output replace a table of its name in a database; a file is always.",
-            OUTPUT,
-            form=Shape.SWITCH,
-        ),
+    replace: bool = setting(
+        "Let the output replace a table of its name in a database; a file is always.", OUTPUT, default=False
     )
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class Releases(Replaces):
-    """A command that makes a release."""
-
-    again: str | None = field(
-        default=None,
-        converter=optional(text),
-        metadata=declared(
-            "Release records that the register has; the reason goes into register and manifest.",
-            LIMITS, metavar="REASON", page="repeating",
-        ),
-    )  # fmt: skip
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Judges(Command):
     """A command that judges a file."""
 
-    allow_empty: bool = field(
-        default=False,
-        converter=switch,
-        metadata=declared(
-            "Take a file without records as valid.", LIMITS, form=Shape.SWITCH, page="how-to/validating"
-        ),
+    allow_empty: bool = setting(
+        "Take a file without records as valid.", LIMITS, default=False, page="how-to/validating"
     )
 
 
-def rules_option(help: str = "Schematron rulebook.", **said: Any) -> Any:  # noqa: A002 -- what it is called there
-    """Declare the option that names a rulebook."""
-    return declared(help, IN, short="-r", metavar="RULES.sch", page="writing-rules", reads="the rulebook", **said)
-
-
-def original_option() -> Any:
-    """Declare the option that names the original."""
-    return declared(
-        "Original file, which document() in the rules may name.",
-        IN, metavar="FILE", read=typed_place, reads="the original",
-    )  # fmt: skip
-
-
-def tables_option(help: str, option: str, reads: str) -> Any:  # noqa: A002 -- what it is called there
-    """Declare an option that names tables by level."""
-    return declared(
-        help,
-        IN,
-        option,
-        metavar="LEVEL=FILE",
-        form=Shape.TABLE,
-        collect=tables_given,
-        page="nested-files",
-        reads=reads,
-    )
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class UnderRules(OnData):
     """A command that reads microdata and a rulebook."""
 
-    rules: Path = field(converter=path, metadata=rules_option())
+    rules: Rulebook = setting(kw_only=False)

@@ -2,91 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
-
-import attrs
-from attrs import field
-from attrs.converters import optional
+from typing import TYPE_CHECKING
 
 from masktron.commands.base import (
     Command,
     Judges,
-    Line,
-    VerbosePageLine,
-    original_option,
-    path,
+    MaybeOriginal,
+    Paged,
+    Rulebook,
+    Source,
+    Tables,
+    Verbose,
     released_order,
     require_files,
-    rules_option,
-    source,
     table_places,
-    tables_option,
-    typed_place,
 )
-from masktron.declared import IN, Shape, checked, declared
+from masktron.declared import IN, setting
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import switch
+from masktron.setting_values import MaybeFilePath
 
 if TYPE_CHECKING:
     from masktron.config import ReadOptions
     from masktron.results import CheckResult
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class OnRelease(Command):
     """A command that reads a masked file, and compares it with its original."""
 
     hides = ("levels",)
 
-    masked: Path = field(
-        converter=source,
-        metadata=declared("The masked file, or table.", metavar="MASKED", read=typed_place, reads="the masked file"),
-    )
-    manifest: Path | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(path),
-        metadata=declared(
-            "The manifest that mask wrote: what was masked how, and in which order.", IN, metavar="FILE",
-            reads="the manifest",
-        ),
+    masked: Source = setting("The masked file, or table.", kw_only=False, metavar="MASKED", reads="the masked file")
+    manifest: MaybeFilePath = setting(
+        "The manifest that mask wrote: what was masked how, and in which order.",
+        IN, default=None, metavar="FILE", reads="the manifest",
     )  # fmt: skip
-    tables: Mapping[str, Path] = field(
-        factory=dict,
-        kw_only=True,
-        converter=table_places,
-        metadata=tables_option(
-            "The table of a level of the masked file, where it does not lie beside that; repeatable.", "--table",
-            "the masked table",
-        ),
+    tables: Tables = setting(
+        "The table of a level of the masked file, where it does not lie beside that; repeatable.",
+        converter=table_places, factory=dict, option="--table", reads="the masked table",
     )  # fmt: skip
-    original_tables: Mapping[str, Path] = field(
-        factory=dict,
-        kw_only=True,
+    original_tables: Tables = setting(
+        "The table of a level of the original, in the place of the one in [levels] or in the manifest; repeatable.",
         converter=table_places,
-        metadata=tables_option(
-            "The table of a level of the original, in the place of the one in [levels] or in the manifest; "
-            "repeatable.",
-            "--original-table",
-            "the original table",
-        ),
+        factory=dict,
+        option="--original-table",
+        reads="the original table",
     )
-    same_order: bool = field(
-        default=False,
-        kw_only=True,
-        converter=switch,
-        metadata=declared(
-            "Without a manifest: the masked records are in the order of the original.", IN, form=Shape.SWITCH,
-            page="how-to/assessing",
-        ),
+    same_order: bool = setting(
+        "Without a manifest: the masked records are in the order of the original.",
+        IN, default=False, page="how-to/assessing",
     )  # fmt: skip
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Check(OnRelease, Judges):
+class Check(OnRelease, Judges, Verbose, Paged):
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
     Returns
@@ -101,10 +70,9 @@ class Check(OnRelease, Judges):
 
     name = "check"
     judging = True
-    line: ClassVar[type[Line]] = VerbosePageLine
 
-    rules: Path = field(converter=path, metadata=rules_option())
-    original: Path | None = field(default=None, kw_only=True, converter=optional(source), metadata=original_option())
+    rules: Rulebook = setting(kw_only=False)
+    original: MaybeOriginal = setting(default=None)
 
     def run(self, progress: Progress = no_progress) -> CheckResult:
         """Check the file."""

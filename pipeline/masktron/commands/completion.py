@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import attrs
 import click
-from attrs import field
 from click.shell_completion import get_completion_class
 
 from masktron.commands import ASKED, PROGRAM
-from masktron.commands.base import Line, Plain
-from masktron.declared import checked, declared
+from masktron.commands.base import Plain
+from masktron.declared import setting
 from masktron.errors import UsageError
 from masktron.progress import Progress, no_progress
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class Completion(Plain):
     """Print what a shell needs to complete commands and options of masktron.
 
@@ -28,10 +25,10 @@ class Completion(Plain):
     """
 
     name = "completion"
-    line = Line
+    hides = ("json",)
     shows_progress = False
 
-    shell: str = field(metadata=declared("bash, zsh or fish.", metavar="SHELL"))
+    shell: str = setting("bash, zsh or fish.", kw_only=False, metavar="SHELL")
 
     def run(self, progress: Progress = no_progress) -> None:
         """Print the script."""

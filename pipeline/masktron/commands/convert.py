@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-from attrs import field
-from attrs.converters import optional
-
-from masktron.commands.base import OnData, Replaces, mapping, out_option, place
+from masktron.commands.base import OnData, Out, Replaces, mapping
 from masktron.config import ReadOptions
-from masktron.declared import HOW, Shape, checked, declared
+from masktron.declared import HOW, setting
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import format_options, text
+from masktron.setting_values import FormatOptions
 
 if TYPE_CHECKING:
     from masktron.results import ConvertResult
@@ -26,7 +21,6 @@ def _named(text: str) -> str:
     return text
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class Convert(OnData, Replaces):
     """Write the records of a file or a data frame in another format, read them back, and compare every value.
 
@@ -47,31 +41,18 @@ class Convert(OnData, Replaces):
     name = "convert"
     takes_file = False
 
-    out: Path = field(converter=place, metadata=out_option("The file, whose name says the format, or table.", "FILE"))
-    rename: Mapping[str, str] = field(
-        factory=dict,
-        kw_only=True,
-        converter=mapping,
-        metadata=declared(
-            "Give a column another name, where the format of --out does not allow this one; repeatable.",
-            HOW, metavar="OLD=NEW", form=Shape.TABLE, example="'annual income=INCOME'", right=True,
-            read=_named, page="formats",
-        ),
+    out: Out = setting("The file, whose name says the format, or table.", kw_only=False, metavar="FILE")
+    rename: Mapping[str, str] = setting(
+        "Give a column another name, where the format of --out does not allow this one; repeatable.",
+        HOW, converter=mapping, factory=dict, metavar="OLD=NEW", example="'annual income=INCOME'", right=True,
+        read=_named, page="formats",
     )  # fmt: skip
-    to: str | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(text),
-        metadata=declared("Format of --out, where its name does not say it.", HOW, metavar="NAME", page="formats"),
+    to: str | None = setting(
+        "Format of --out, where its name does not say it.", HOW, default=None, metavar="NAME", page="formats"
     )
-    to_options: Mapping[str, str] = field(
-        factory=dict,
-        kw_only=True,
-        converter=format_options,
-        metadata=declared(
-            "How --out is to be written; repeatable.", HOW, "--to-option", metavar="NAME=VALUE", form=Shape.TABLE,
-            example="'delimiter=;'", page="formats",
-        ),
+    to_options: FormatOptions = setting(
+        "How --out is to be written; repeatable.",
+        HOW, factory=dict, option="--to-option", metavar="NAME=VALUE", example="'delimiter=;'", page="formats",
     )  # fmt: skip
 
     def run(self, progress: Progress = no_progress) -> ConvertResult:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-from attrs import field
-
 from masktron.commands.base import OnData
-from masktron.declared import OUTPUT, Shape, checked, declared, integer
+from masktron.declared import OUTPUT, Integer, setting
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import integer as whole
-from masktron.setting_values import switch
 
 if TYPE_CHECKING:
     from masktron.results import DescribeResult
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Describe(OnData):
     """Say what a file holds.
 
@@ -36,23 +30,10 @@ class Describe(OnData):
     name = "describe"
     takes_others = True
 
-    rows: int = field(
-        default=20, converter=whole, metadata=declared("Records to show.", OUTPUT, metavar="N", read=integer)
-    )
-    start: int = field(
-        default=1,
-        converter=whole,
-        metadata=declared("Number of the first of them.", OUTPUT, "--from", metavar="N", read=integer),
-    )
-    release_safe: bool = field(
-        default=False,
-        converter=switch,
-        metadata=declared(
-            "Counts only: no record and no value in any output.",
-            OUTPUT,
-            form=Shape.SWITCH,
-            page="how-to/validating",
-        ),
+    rows: Integer = setting("Records to show.", OUTPUT, default=20, metavar="N")
+    start: Integer = setting("Number of the first of them.", OUTPUT, default=1, option="--from", metavar="N")
+    release_safe: bool = setting(
+        "Counts only: no record and no value in any output.", OUTPUT, default=False, page="how-to/validating"
     )
 
     def run(self, progress: Progress = no_progress) -> DescribeResult:

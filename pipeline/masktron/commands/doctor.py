@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, override
 
-import attrs
-from attrs import field
-
-from masktron.commands.base import JsonLine, Line, Plain
-from masktron.declared import HOW, Shape, checked, declared
+from masktron.commands.base import Plain
+from masktron.declared import HOW, setting
 from masktron.errors import Exit, InstallationError
 from masktron.progress import Progress, no_progress
 
@@ -16,26 +13,12 @@ if TYPE_CHECKING:
     from masktron.results import DoctorResult
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class DoctorLine(JsonLine):
-    """Whether all works."""
-
-    def code(self, result: Any) -> Exit:
-        """Return whether all works."""
-        return Exit.COMPLIES if result.works else Exit.VIOLATION
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Doctor(Plain):
     """Say what this installation has."""
 
     name = "doctor"
-    line: ClassVar[type[Line]] = DoctorLine
 
-    warm: bool = field(
-        default=False,
-        metadata=declared("Compile now what runs would have to compile; once per machine.", HOW, form=Shape.SWITCH),
-    )
+    warm: bool = setting("Compile now what runs would have to compile; once per machine.", HOW, default=False)
 
     def run(self, progress: Progress = no_progress) -> DoctorResult:
         """Look at the installation."""
@@ -49,3 +32,7 @@ class Doctor(Plain):
         from masktron.jobs.doctor import run_doctor
 
         return run_doctor(warm_up=self.warm, progress=progress)
+
+    @override
+    def code(self, result: Any) -> Exit:
+        return Exit.COMPLIES if result.works else Exit.VIOLATION

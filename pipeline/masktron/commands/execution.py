@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 from rich.console import Console
 
 from masktron.commands import running
-from masktron.commands.base import Command, Line, Plain
+from masktron.commands.base import Command, Plain
 from masktron.commands.offered import offered, own_declared
 from masktron.config import Config
 from masktron.declared import declared_in
@@ -28,31 +27,29 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
         What click has read, by the keys of what the command takes.
     """
     given = _given(kind, parsed)
-    own, line = given["own"], kind.line(**given["line"])
-    written, inputs = _outputs(kind, line, own), _inputs(kind, given)
     named, file = _files(kind, parsed)
-    line.refuse_outputs(written, {**inputs, "the settings": file}, own)
+    written, inputs = _outputs(kind, given), {**_inputs(kind, given), "the settings": file}
     made: Plain
+    config = Config()
     try:
         if issubclass(kind, Command):
             config = _config(kind, named, file, given["setting"])
-            line.refuse_outputs(written, config.named_files, own, config)
-            values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
-            made = kind(**own, **values).came_from(given["setting"], (file, named is not None))
+            made = kind.with_settings(config, **given["own"]).came_from(given["setting"], (file, named is not None))
         else:
-            config, made = Config(), kind(**own)
+            made = kind(**given["own"])
     except UsageError as error:
         error.where = error.where or _option_of(kind, error.setting, given)
         raise
+    made.refuse_outputs(written, {**inputs, **config.named_files})
     try:
         signs = running.progress_shown() if kind.shows_progress else running.no_signs()
         with signs as progress, rules_within(config.rule_timeout):
-            result = line.carry_out(made, progress)
+            result = made.carry_out(progress)
     except MasktronError as error:
-        line.tell_refusal(made, error)
+        made.tell_refusal(error)
         raise
-    line.tell(made, result)
-    return line.code(result)
+    made.tell(result)
+    return made.code(result)
 
 
 def _option_of(kind: type[Plain], setting: str, given: Mapping[str, Mapping[str, Any]]) -> str:
@@ -62,15 +59,9 @@ def _option_of(kind: type[Plain], setting: str, given: Mapping[str, Mapping[str,
     return said[setting].spelled(setting) if there and setting in said else ""
 
 
-def _outputs(kind: type[Plain], line: Line, own: Mapping[str, Any]) -> dict[str, Path | None]:
+def _outputs(kind: type[Plain], given: Mapping[str, Mapping[str, Any]]) -> dict[str, Path | None]:
     """Return what is written, by the options that name it."""
-    of_line = {name: getattr(line, name) for name in declared_in(type(line))}
-    return {
-        one.spelled(name): values.get(name)
-        for says, values in ((own_declared(kind), own), (declared_in(type(line)), of_line))
-        for name, one in says.items()
-        if one.writes
-    }
+    return {one.spelled(name): given["own"].get(name) for name, one in own_declared(kind).items() if one.writes}
 
 
 def _inputs(kind: type[Plain], given: Mapping[str, Mapping[str, Any]]) -> dict[str, Path | None]:
@@ -86,7 +77,7 @@ def _inputs(kind: type[Plain], given: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what was given, by the owner and the name of the field."""
-    found: dict[str, dict[str, Any]] = {"own": {}, "line": {}, "setting": {}}
+    found: dict[str, dict[str, Any]] = {"own": {}, "setting": {}}
     for one in offered(kind):
         value = parsed.get(one.key)
         if one.owner == "file" or value in (None, ()) or (value is False and not one.said.off):
@@ -103,7 +94,7 @@ def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, 
             table[one.name] = {**table.get(one.name, {}), one.part: value}
         else:
             table[one.name] = value
-    for owner in found.keys() - {"own", "line", "setting"}:
+    for owner in found.keys() - {"own", "setting"}:
         found["own"][owner] = found[owner]
     return found
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-from attrs import field
-
 from masktron.commands.base import OnData
-from masktron.declared import HOW, IN, OUTPUT, checked, declared, integer
+from masktron.declared import HOW, IN, OUTPUT, Shape, setting
 from masktron.progress import Progress, no_progress
+from masktron.setting_values import FilePath
 
 if TYPE_CHECKING:
     from masktron.results import HierarchyResult
@@ -31,36 +28,24 @@ def _digits(text: str) -> tuple[int, ...]:
         raise ValueError(f"it must be integers with commas between, such as 3,2, not {text!r}") from None
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Hierarchy(OnData):
     """Make a hierarchy of the values of a field."""
 
     name = "hierarchy"
 
-    of: str = field(metadata=declared("The field whose values get labels.", IN, "--field", metavar="FIELD"))
-    out: Path = field(
-        converter=Path, metadata=declared("The hierarchy, as CSV.", OUTPUT, short="-o", metavar="FILE", writes=True)
-    )
-    width: Fraction | None = field(
-        default=None,
-        metadata=declared(
-            "Numbers in intervals of this width, which doubles by level.", HOW, metavar="W", read=_width,
-            page="recoding",
-        ),
+    of: str = setting("The field whose values get labels.", IN, option="--field", metavar="FIELD")
+    out: FilePath = setting("The hierarchy, as CSV.", OUTPUT, short="-o", metavar="FILE", writes=True)
+    width: Fraction | None = setting(
+        "Numbers in intervals of this width, which doubles by level.",
+        HOW, default=None, metavar="W", read=_width, page="recoding",
     )  # fmt: skip
-    heights: int | None = field(
-        default=None,
-        metadata=declared(
-            "With --width: levels above the values, the last of them *.", HOW, "--levels", metavar="N", shown="4",
-            read=integer, page="recoding",
-        ),
+    heights: int | None = setting(
+        "With --width: levels above the values, the last of them *.",
+        HOW, default=None, option="--levels", metavar="N", shown="4", page="recoding",
     )  # fmt: skip
-    digits: tuple[int, ...] | None = field(
-        default=None,
-        metadata=declared(
-            "Codes by their beginnings: letters and digits that they keep, level by level.", HOW, metavar="N,N",
-            read=_digits, page="recoding",
-        ),
+    digits: tuple[int, ...] | None = setting(
+        "Codes by their beginnings: letters and digits that they keep, level by level.",
+        HOW, default=None, metavar="N,N", read=_digits, page="recoding", form=Shape.VALUE,
     )  # fmt: skip
 
     def run(self, progress: Progress = no_progress) -> HierarchyResult:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, override
 
 import click
@@ -19,7 +18,7 @@ from rich.console import Console
 from masktron.addresses import without_passwords
 from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed
 from masktron.commands.help_text import print_help
-from masktron.commands.told_errors import tell_error, tell_fault, tell_other, tell_usage
+from masktron.commands.told_errors import tell
 from masktron.errors import Exit, MasktronError, did_you_mean
 from masktron.memory import lacks_memory
 from masktron.standard_streams import output_error
@@ -46,10 +45,8 @@ class _Reader(click.ParamType[Any]):
 
     @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        said = self.one.said
-        read = Path if said.read is str and (said.reads or said.writes) else said.read
         try:
-            return read(value) if isinstance(value, str) else value
+            return self.one.said.read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -184,7 +181,7 @@ def _run(begun: float | None) -> None:
             said = f"{error.option_name} is no option here, but of masktron {', '.join(owners)}"
         path = " ".join([PROGRAM, *[one for one in sys.argv[1:2] if one in COMMANDS]])
         _complain(f"{said}\n  -> {path} --help shows what there is\n  {page_of_usage(said, sys.argv[1:])}")
-        tell_usage(said)
+        tell("UsageError", said, Exit.USAGE)
         sys.exit(Exit.USAGE)
     except SystemExit as ended:
         _require_output(ended)
@@ -194,31 +191,26 @@ def _run(begun: float | None) -> None:
 
         page = page_of_error(error, sys.argv[1:])
         _complain(f"{error}\n  {page}" if page else str(error))
-        tell_error(error)
+        tell(type(error).__name__, error.what, error.exit_code, hint=error.hint, error=error)
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001 -- whatever it is, it is told, and with its own exit code
         if lacks_memory(error):
-            what, hint = "out of memory", "give the run more, or fewer records at a time"
-            _complain(f"{what}\n  -> {hint}")
-            tell_other(what, hint=hint, code=Exit.RESOURCES)
-            sys.exit(Exit.RESOURCES)
-        if not isinstance(error, OSError):
-            _end_by_fault(error)
-        what = f"{error.filename or 'a file'}: {error.strerror or error}"
-        _complain(what)
-        tell_other(what, code=Exit.DOCUMENT)
-        sys.exit(Exit.DOCUMENT)
+            hint = "give the run more, or fewer records at a time"
+            _end("SystemError", "out of memory", Exit.RESOURCES, hint)
+        if isinstance(error, OSError):
+            _end("SystemError", f"{error.filename or 'a file'}: {error.strerror or error}", Exit.DOCUMENT)
+        from masktron.commands.faults import fault_told, traceback_shown
+
+        what, hint = fault_told(error)
+        sys.stderr.write(traceback_shown(error))
+        _end("Fault", what, Exit.FAULT, hint)
 
 
-def _end_by_fault(error: Exception) -> NoReturn:
-    """Tell an exception that nobody expected as what it is; an exit code of its own keeps it apart from a verdict."""
-    from masktron.commands.faults import fault_told, traceback_shown
-
-    what, hint = fault_told(error)
-    sys.stderr.write(traceback_shown(error))
-    _complain(f"{what}\n  -> {hint}")
-    tell_fault(what, hint)
-    sys.exit(Exit.FAULT)
+def _end(kind: str, what: str, code: Exit, hint: str = "") -> NoReturn:
+    """End with an error that is none of masktron's own."""
+    _complain(f"{what}\n  -> {hint}" if hint else what)
+    tell(kind, what, code, hint=hint)
+    raise SystemExit(code)
 
 
 def _require_output(ended: SystemExit) -> None:
@@ -244,9 +236,7 @@ def _require_output(ended: SystemExit) -> None:
         names = ", ".join(published.names) or "no file"
     what = f"standard output cannot be written: {error.strerror or error}; written before that: {names}"
     hint = f"send it to a terminal, or to a file that has room; without this error, the exit code would be {code}"
-    _complain(f"{what}\n  -> {hint}")
-    tell_other(what, hint=hint, code=Exit.DOCUMENT)
-    raise SystemExit(Exit.DOCUMENT) from ended
+    _end("SystemError", what, Exit.DOCUMENT, hint)
 
 
 def _complain(message: str) -> None:

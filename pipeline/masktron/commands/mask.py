@@ -5,31 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, override
-
-import attrs
-from attrs import field
-from attrs.converters import optional
+from typing import TYPE_CHECKING, Any, override
 
 from masktron.commands import running
-from masktron.commands.base import (
-    Line,
-    Releases,
-    UnderRules,
-    VerbosePageLine,
-    frames,
-    out_option,
-    path,
-    place,
-    public_page_option,
-    renamed_columns,
-)
-from masktron.commands.release_pages import ReleasePages, pages_of_release
-from masktron.config import Config, Role
-from masktron.declared import HOW, OUTPUT, Shape, checked, declared
+from masktron.commands.base import MaybeOut, UnderRules, frames, renamed_columns
+from masktron.commands.release_pages import Releases
+from masktron.config import Role
+from masktron.declared import HOW, OUTPUT, setting
 from masktron.errors import Exit, UsageError
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import switch
+from masktron.setting_values import MaybeFilePath
 
 if TYPE_CHECKING:
     from masktron.results import MaskResult
@@ -40,101 +25,15 @@ INDEX = (
 )
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class ReleaseLine(VerbosePageLine):
-    """Pages of a release, and values for inside the agency."""
-
-    show_values: bool = field(
-        default=False,
-        metadata=declared(
-            "Print three values of each masked field before and after masking: CONFIDENTIAL.",
-            OUTPUT,
-            form=Shape.SWITCH,
-        ),
-    )
-    html_public: Path | None = field(default=None, metadata=public_page_option())
-
-    def pages(self, command: Any, manifest: Path, progress: Progress) -> ReleasePages:
-        """Write the pages of a release that is in its place."""
-        return pages_of_release(
-            manifest,
-            masked=command.out,
-            original=command.data,
-            rules=command.rules,
-            html=self.html,
-            html_public=self.html_public,
-            progress=progress,
-        )
-
-
-def written_manifest(out: Path, manifest: Path | None) -> Path:
-    """Return where the manifest of a release goes."""
-    from masktron.sources.output_names import manifest_beside
-
-    return manifest or manifest_beside(out)
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class MaskLine(ReleaseLine):
-    """What `mask` shows."""
-
-    @override
-    def refuse_outputs(
-        self,
-        written: Mapping[str, Path | None],
-        inputs: Mapping[str, Path | None],
-        own: Mapping[str, Any],
-        config: Config | None = None,
-    ) -> None:
-        outputs = {**written, "--manifest": written_manifest(own["out"], own.get("manifest"))}
-        beside = {} if config is None else _recoded(config, own)
-        secret = {name: one for name, one in inputs.items() if name == "the secret"}
-        running.check_outputs(outputs, {**{name: inputs[name] for name in inputs.keys() - secret}, **beside})
-        # a manifest that gives the secret may be written anew: it gets the same secret
-        running.check_outputs({**outputs, "--manifest": None}, secret)
-
-    @override
-    def carry_out(self, command: Any, progress: Progress) -> Any:
-        result = command.run(progress)
-        return result, self.pages(command, written_manifest(command.out, command.manifest), progress)
-
-    @override
-    def tell(self, command: Any, result: Any) -> None:
-        from masktron.report.tables.mask import values_shown
-
-        made, pages = result
-        running.report(made, self.json, verbose=self.verbose, found=command.found)
-        if self.show_values:
-            running.show(values_shown(made), self.json)
-        running.show(pages.told(made, written_manifest(command.out, command.manifest)), self.json)
-        pages.require()
-
-    @override
-    def tell_refusal(self, command: Any, error: Any) -> None:
-        from masktron.jobs.originals import InvalidOriginalError
-
-        if isinstance(error, InvalidOriginalError):
-            own = self.json if error.refusal is None else None
-            said = "nothing is masked; what the original breaks stands in"
-            running.report(error.result, own, self.html, written=said, found=command.found)
-        if error.refusal is not None:
-            running.report(error.refusal, self.json, found=command.found)
-
-    @override
-    def code(self, result: Any) -> Exit:
-        return Exit.COMPLIES if result[0].valid else Exit.VIOLATION
-
-
-def _recoded(config: Config, own: Mapping[str, Any]) -> dict[str, Path]:
+def _recoded(command: Mask) -> dict[str, Path]:
     """Return the files that recoding reads and writes."""
-    if not config.recode:
+    if not command.recode or command.out is None:
         return {}
     from masktron.jobs.treated import files_of_recoding
 
-    return files_of_recoding(config, own.get("rules_out"), own["out"])
+    return files_of_recoding(command, command.rules_out, command.out)
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class Mask(UnderRules, Releases):
     """Mask records so that every rule still holds, and verify the written file.
 
@@ -164,38 +63,56 @@ class Mask(UnderRules, Releases):
     """
 
     name = "mask"
-    line: ClassVar[type[Line]] = MaskLine
     takes_all = True
 
-    out: Path | None = field(
-        default=None, converter=optional(place), metadata=out_option("The masked file, or table.", needed=True)
-    )
-    manifest: Path | None = field(
+    out: MaybeOut = setting("The masked file, or table.", default=None, kw_only=False, needed=True)
+    manifest: MaybeFilePath = setting(
+        "Confidential manifest; by default x.manifest.json beside x.xml.",
+        OUTPUT,
         default=None,
-        kw_only=True,
-        converter=optional(path),
-        metadata=declared(
-            "Confidential manifest; by default x.manifest.json beside x.xml.", OUTPUT, metavar="FILE", writes=True
-        ),
+        metavar="FILE",
+        writes=True,
     )
-    rules_out: Path | None = field(
-        default=None,
-        kw_only=True,
-        converter=optional(path),
-        metadata=declared(
-            "The rules as the recoding leaves them, where it changes some; by default x.rules.sch beside x.xml.",
-            OUTPUT, metavar="FILE", read=Path, page="recoding",
-        ),
+    rules_out: MaybeFilePath = setting(
+        "The rules as the recoding leaves them, where it changes some; by default x.rules.sch beside x.xml.",
+        OUTPUT, default=None, metavar="FILE", page="recoding",
     )  # fmt: skip
-    resume: bool = field(
-        default=False,
-        kw_only=True,
-        converter=switch,
-        metadata=declared(
-            "Go on from the units that a run which was ended has finished, if nothing has changed.",
-            HOW, form=Shape.SWITCH, page="large-files",
-        ),
+    resume: bool = setting(
+        "Go on from the units that a run which was ended has finished, if nothing has changed.",
+        HOW, default=False, page="large-files",
     )  # fmt: skip
+
+    @override
+    def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+        read = {name: one for name, one in inputs.items() if name != "the secret"}
+        super().refuse_outputs(written, {**read, **_recoded(self)})
+        # a manifest that gives the secret may be written anew: it gets the same secret
+        running.check_outputs({**written, "--manifest": None}, {"the secret": inputs.get("the secret")})
+
+    @override
+    def carry_out(self, progress: Progress) -> Any:
+        return self.run(progress), self.pages(progress)
+
+    @override
+    def tell(self, result: Any) -> None:
+        made, pages = result
+        running.report(made, self.json, verbose=self.verbose, found=self.found)
+        self.tell_release(made, pages)
+
+    @override
+    def tell_refusal(self, error: Any) -> None:
+        from masktron.jobs.originals import InvalidOriginalError
+
+        if isinstance(error, InvalidOriginalError):
+            own = self.json if error.refusal is None else None
+            said = "nothing is masked; what the original breaks stands in"
+            running.report(error.result, own, self.html, written=said, found=self.found)
+        if error.refusal is not None:
+            running.report(error.refusal, self.json, found=self.found)
+
+    @override
+    def code(self, result: Any) -> Exit:
+        return Exit.COMPLIES if result[0].valid else Exit.VIOLATION
 
     def run(self, progress: Progress = no_progress) -> MaskResult:
         """Mask the file or the frame."""

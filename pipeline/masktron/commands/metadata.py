@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-from attrs import field
-
 from masktron.commands.base import OnData
-from masktron.declared import HOW, OUTPUT, checked, declared
+from masktron.declared import HOW, OUTPUT, setting
 from masktron.progress import Progress, no_progress
+from masktron.setting_values import FilePath
 
 if TYPE_CHECKING:
     from masktron.results import MetadataResult
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Metadata(OnData):
     """Write what the fields of a file mean."""
 
     name = "metadata"
     takes_file = False
 
-    out: Path = field(
-        converter=Path,
-        metadata=declared("The description to write.", OUTPUT, short="-o", metavar="FILE", writes=True),
-    )
-    to: str = field(
-        default="ddi",
-        metadata=declared(
-            "DDI-Codebook 2.5, or Table Schema in JSON.", HOW, metavar="ddi|tableschema", page="formats"
-        ),
+    out: FilePath = setting("The description to write.", OUTPUT, short="-o", metavar="FILE", writes=True)
+    to: str = setting(
+        "DDI-Codebook 2.5, or Table Schema in JSON.", HOW, default="ddi", metavar="ddi|tableschema", page="formats"
     )
 
     def run(self, progress: Progress = no_progress) -> MetadataResult:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import attrs
-from attrs import field
-
-from masktron.commands.base import Line, Plain, TablesLine
-from masktron.declared import checked, declared
+from masktron.commands.base import Listing
 from masktron.progress import Progress, no_progress
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Methods(Plain):
+class Methods(Listing):
     """List the masking methods, or explain one."""
 
     name = "methods"
-    line: ClassVar[type[Line]] = TablesLine
-    shows_progress = False
-
-    which: str | None = field(default=None, metadata=declared("Explain this one.", metavar="[NAME]", shown="all"))
 
     def run(self, progress: Progress = no_progress) -> Any:
         """Return the tables, and the same as plain data."""

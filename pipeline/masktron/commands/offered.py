@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
-
-import attrs
 
 from masktron.commands import COMMANDS
 from masktron.commands.base import Command, Plain
@@ -21,7 +18,7 @@ class Offered:
     Attributes
     ----------
     owner : str
-        Whose field it is: ``own``, ``line``, ``setting``, or the name of the field that takes a table of options.
+        Whose field it is: ``own``, ``setting``, or the name of the field that takes a table of options.
     name : str
         Of the field.
     said : Declared
@@ -86,11 +83,10 @@ def settings_of(kind: type[Plain]) -> dict[str, Declared]:
     """Return the settings that a command takes on the command line, by name."""
     if not issubclass(kind, Config):
         return {}
-    hidden: tuple[str, ...] = getattr(kind, "hides", ())
     return {
         name: said
         for name, said in declared_in(Config).items()
-        if kind.name in said.commands.split() and name not in hidden
+        if kind.name in said.commands.split() and name not in kind.hides
     }
 
 
@@ -99,7 +95,7 @@ def keywords() -> dict[str, tuple[str, Shape]]:
     found: dict[str, tuple[str, Shape]] = {}
     for one in (one for listed in COMMANDS.values() if listed.in_python for one in offered(listed.kind)):
         name, form = one.name, one.said.form
-        if one.owner in ("line", "file") or one.part or one.name == "levels":
+        if one.owner == "file" or not one.said.init or one.part or one.name == "levels":
             continue
         if one.owner not in ("own", "setting"):
             name = f'{one.owner}["{"class" if name == "class_fields" else name}"]'
@@ -116,59 +112,39 @@ def takers_of(option: str) -> list[str]:
     return [name for name, one in COMMANDS.items() if any(option in each.spellings for each in offered(one.kind))]
 
 
-def own_fields(kind: type) -> list[attrs.Attribute[Any]]:
-    """Return the fields of a command that are no settings."""
-    settings = {one.name for one in attrs.fields(Config)}
-    return [one for one in attrs.fields(kind) if one.init and one.name not in settings and one.name != "config"]
-
-
-def own_declared(kind: type) -> dict[str, Declared]:
-    """Return what the fields of a command declare that are no settings, by name."""
-    own = {one.name for one in own_fields(kind)}
-    return {name: said for name, said in declared_in(kind).items() if name in own}
+def own_declared(kind: type[Plain]) -> dict[str, Declared]:
+    """Return what the fields of a command declare that are no settings, by name; last, what only a terminal gives."""
+    other = {*declared_in(Config), *kind.hides}
+    own = [(name, said) for name, said in declared_in(kind).items() if name not in other]
+    return dict(sorted(own, key=lambda one: not one[1].init))
 
 
 def _own(kind: type[Plain]) -> Iterator[Offered]:
-    takers: tuple[tuple[str, Any], ...] = (("own", kind), ("line", kind.line))
-    for owner, taker in takers:
-        fields = {one.name: one for one in attrs.fields(taker)}
-        for name, said in own_declared(taker).items():
-            one = fields[name]
-            if said.options is not None:
-                yield from _table(one.name, said.options)
-            else:
-                yield _option(owner, one, said)
+    for name, said in own_declared(kind).items():
+        if said.options is not None:
+            yield from (_option(name, key, one) for key, one in declared_in(said.options).items() if one.option != "")
+        else:
+            yield _option("own", name, said)
     if issubclass(kind, Command) and kind.takes_file:
         file = Declared("Settings; else masktron.toml in this folder, which may do less.", IN, metavar="FILE")
         yield Offered("file", "config", file, ("--config",), "FILE", file.help)
 
 
-def _table(owner: str, kind: type) -> Iterator[Offered]:
-    said = declared_in(kind)
-    for one in attrs.fields(kind):
-        if one.name in said and said[one.name].option != "":
-            yield _option(owner, one, said[one.name])
-
-
 def _settings(kind: type[Plain]) -> Iterator[Offered]:
-    defaults = {one.name: one for one in attrs.fields(Config)}
     for name, said in settings_of(kind).items():
         for value, (option, told) in said.flags.items():
             yield Offered("setting", name, said, (option,), "", told, value=value)
         if not said.flags and said.option != "":
-            one = _option("setting", defaults[name], said)
+            one = _option("setting", name, said)
             told, shown = said.other.get(kind.name, (one.help, one.shown))
             yield replace(one, help=told, shown=shown)
         for part, (metavar, told, shown) in said.parts.items():
             yield Offered("setting", name, said, (f"--{part}",), metavar, told, shown, part=part)
 
 
-def _option(owner: str, one: attrs.Attribute[Any], said: Declared) -> Offered:
-    needed = said.needed or one.default is attrs.NOTHING
-    argument = not said.panel
-    spellings = () if argument else tuple(filter(None, (said.spelled(one.name), said.short)))
-    plain = isinstance(one.default, str | int | float) and not isinstance(one.default, bool) and one.default != ""
-    shown = said.shown or (
-        f"{one.default:g}" if isinstance(one.default, float) else f"{one.default}" if plain else ""
-    )
-    return Offered(owner, one.name, said, spellings, said.metavar, said.help, shown, required=needed)
+def _option(owner: str, name: str, said: Declared) -> Offered:
+    spellings = tuple(filter(None, (said.spelled(name), said.short))) if said.panel else ()
+    plain = isinstance(said.default, str | int | float) and not isinstance(said.default, bool)
+    usual = f"{said.default:g}" if isinstance(said.default, float) else str(said.default) if plain else ""
+    needed = said.needed or said.required
+    return Offered(owner, name, said, spellings, said.metavar, said.help, said.shown or usual, required=needed)

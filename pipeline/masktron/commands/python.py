@@ -5,17 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import wraps
 from typing import Any, Protocol
 
-import attrs
-
 from masktron.commands import COMMANDS
 from masktron.commands.base import Command, Plain
-from masktron.commands.offered import own_fields
+from masktron.commands.offered import own_declared
 from masktron.config import Config, config_from
-from masktron.declared import declared_in
+from masktron.declared import declared_in, signature_of, usual
 from masktron.errors import MasktronError, UsageError, did_you_mean
 from masktron.keyword_arguments import in_python
 from masktron.processes import rules_within
@@ -36,7 +34,7 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
     command : type of Plain
     """
     kind: Any = command
-    own, settings = sorted(own_fields(kind), key=lambda one: bool(one.kw_only)), keywords_of(kind)
+    own, settings = sorted(_own_fields(kind), key=lambda one: bool(one.kw_only)), keywords_of(kind)
 
     @wraps(kind.__init__)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -55,48 +53,27 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
     shown.__name__ = shown.__qualname__ = "write_report" if kind.name == "report" else kind.name
     shown.__module__ = "masktron"
     shown.__doc__ = _documented(kind, listed.summary, own, settings)
-    shown.__signature__ = inspect.Signature(
-        [
-            *(
-                inspect.Parameter(
-                    one.name,
-                    inspect.Parameter.KEYWORD_ONLY if one.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                    default=_default_of(one),
-                    annotation=one.type,
-                )
-                for one in own
-            ),
-            *(
-                inspect.Parameter(
-                    one.name, inspect.Parameter.KEYWORD_ONLY, default=_default_of(one), annotation=one.type
-                )
-                for one in settings
-            ),
-        ]
-    )
+    shown.__signature__ = signature_of([*own, *settings])
     return called
 
 
-def keywords_of(kind: type[Plain]) -> list[attrs.Attribute[Any]]:
+def _own_fields(kind: type[Plain]) -> list[Field[Any]]:
+    """Return the fields of a command that are no settings, and that Python gives."""
+    own = own_declared(kind)
+    return [one for one in fields(kind) if one.name in own and own[one.name].init]
+
+
+def keywords_of(kind: type[Plain]) -> list[Field[Any]]:
     """Return what a function takes beside the fields of its command: settings, and where they come from."""
     if not issubclass(kind, Command):
         return []
     said = declared_in(Config)
     taken = {name for name, one in said.items() if kind.takes_all or kind.name in one.commands.split()}
     given = ["config"] if kind.takes_file else []
-    return [one for one in attrs.fields(kind) if one.name in taken or one.name in given]
+    return [one for one in fields(kind) if one.name in taken or one.name in given]
 
 
-def _default_of(one: attrs.Attribute[Any]) -> Any:
-    if one.default is attrs.NOTHING:
-        return inspect.Parameter.empty
-    default: Any = one.default
-    return default.factory() if isinstance(default, attrs.Factory) else default  # type: ignore[arg-type]
-
-
-def _made(
-    kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: list[attrs.Attribute[Any]]
-) -> _Runs[Any]:
+def _made(kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: list[Field[Any]]) -> _Runs[Any]:
     """Return the command that a call means.
 
     Raises
@@ -104,20 +81,20 @@ def _made(
     UsageError
         It has no such keyword, or a setting is wrong.
     """
-    own = {one.name for one in own_fields(kind)}
+    own = {one.name: one for one in _own_fields(kind)}
     known = {one.name for one in settings}
     if getattr(kind, "takes_others", False):
         known |= declared_in(Config).keys()
-    if unknown := [name for name in kwargs if name not in own | known]:
+    if unknown := [name for name in kwargs if name not in own.keys() | known]:
         what = f"unknown setting {unknown[0]!r}"
         if unknown[0] in declared_in(Config):
             others = ": all others are those of the manifest" if kind.name == "rerun" else ""
             what = f"{kind.name} takes no setting {unknown[0]!r}{others}"
         tables = {name: declared_in(one.options) for name, one in declared_in(kind).items() if one.options}
         inside = next((name for name, one in tables.items() if unknown[0] in one), "")
-        hint = f'{inside}={{"{unknown[0]}": ...}}' if inside else did_you_mean(unknown[0], sorted(own | known))
+        hint = f'{inside}={{"{unknown[0]}": ...}}' if inside else did_you_mean(unknown[0], sorted(own.keys() | known))
         raise UsageError(what, hint=hint)
-    needed = [one.name for one in own_fields(kind) if one.default is attrs.NOTHING]
+    needed = [name for name, one in own.items() if usual(one) is MISSING]
     if lacking := [name for name in needed[len(args) :] if name not in kwargs]:
         raise TypeError(f"{kind.name}() needs {', '.join(lacking)}")
     parts = {name: value for name, value in kwargs.items() if name in own}
@@ -134,14 +111,11 @@ def _made(
         )
     given = {name: value for name, value in kwargs.items() if name in known - {"config"}}
     config = config_from(given, base=base)
-    values = {one.name: getattr(config, one.name) for one in attrs.fields(Config)}
-    settled: _Runs[Any] = kind(*args, **parts, **values, config=base).came_from(given)
+    settled: _Runs[Any] = kind.with_settings(config, *args, **parts, config=base).came_from(given)
     return settled
 
 
-def _documented(
-    kind: type[Plain], summary: str, own: list[attrs.Attribute[Any]], settings: list[attrs.Attribute[Any]]
-) -> str:
+def _documented(kind: type[Plain], summary: str, own: list[Field[Any]], settings: list[Field[Any]]) -> str:
     """Return a docstring in numpydoc's form: what a command does and takes, and what its class says of the rest."""
     text = inspect.cleandoc(kind.__doc__ or "")
     body = re.split(r"^(?=\w+\n-{3,}$)", text.partition("\n\n")[2], maxsplit=1, flags=re.MULTILINE)
@@ -153,7 +127,7 @@ def _documented(
     return "\n\n".join(part for part in [*parts, *body[1:]] if part)
 
 
-def _help_of(one: attrs.Attribute[Any]) -> str:
+def _help_of(one: Field[Any]) -> str:
     said = one.metadata.get("declared")
     return said.help if said is not None else "Settings that those given by name override."
 

@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-from attrs import field
-from attrs.converters import optional
-
-from masktron.commands.base import UnderRules, files, mapping, path
-from masktron.declared import HOW, IN, LIMITS, OUTPUT, Shape, checked, declared, integer, number
+from masktron.commands.base import UnderRules, files, mapping
+from masktron.declared import HOW, IN, LIMITS, OUTPUT, setting
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import switch
+from masktron.setting_values import MaybeFilePath
 
 if TYPE_CHECKING:
     from masktron.results import RecodeResult
@@ -22,7 +18,6 @@ _K = 3
 """Records that share a combination of keys where nobody says otherwise."""
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class Recode(UnderRules):
     """Find the recodings of keys that lose least and reach k, and say what they make of rules and of risk.
 
@@ -42,62 +37,41 @@ class Recode(UnderRules):
     name = "recode"
     takes_all = True
 
-    hierarchies: Mapping[str, Path] = field(
-        converter=files,
-        metadata=declared(
-            "The hierarchy of a key: CSV with a value and its labels in each row, as ARX has it; repeatable.",
-            IN, "--hierarchy", metavar="FIELD=FILE", form=Shape.TABLE, example="AGE=age.csv", stripped=True,
-            page="recoding",
-            reads="the hierarchy",
-        ),
+    hierarchies: Mapping[str, Path] = setting(
+        "The hierarchy of a key: CSV with a value and its labels in each row, as ARX has it; repeatable.",
+        IN, converter=files, kw_only=False, option="--hierarchy", metavar="FIELD=FILE", example="AGE=age.csv",
+        stripped=True, page="recoding", reads="the hierarchy",
     )  # fmt: skip
-    suppressed: int | str = field(
+    suppressed: int | str = setting(
+        "Records that may have fewer, and are left to local suppression.",
+        HOW,
         default=0,
-        kw_only=True,
-        metadata=declared(
-            "Records that may have fewer, and are left to local suppression.", HOW, metavar="N|P%", page="recoding"
-        ),
+        metavar="N|P%",
+        page="recoding",
     )
-    loss: str = field(
+    loss: str = setting(
+        "Measure of loss: entropy, precision or discernibility.",
+        HOW,
         default="entropy",
-        kw_only=True,
-        metadata=declared(
-            "Measure of loss: entropy, precision or discernibility.", HOW, metavar="NAME", page="recoding"
-        ),
+        metavar="NAME",
+        page="recoding",
     )
-    importance: Mapping[str, float] = field(
-        factory=dict,
-        kw_only=True,
-        converter=mapping,
-        metadata=declared(
-            "How much a loss in a key counts beside others; 1 by default; repeatable.",
-            HOW, metavar="FIELD=NUMBER", form=Shape.TABLE, read=number, example="AGE=2", stripped=True,
-            page="recoding",
-        ),
+    importance: Mapping[str, float] = setting(
+        "How much a loss in a key counts beside others; 1 by default; repeatable.",
+        HOW, converter=mapping, factory=dict, metavar="FIELD=NUMBER", example="AGE=2", stripped=True, page="recoding",
     )  # fmt: skip
-    diversity: Mapping[str, int] = field(
-        factory=dict,
-        kw_only=True,
-        converter=mapping,
-        metadata=declared(
-            "Different values of a masked field beside each combination, at least; repeatable.",
-            LIMITS, metavar="FIELD=L", form=Shape.TABLE, read=integer, example="INCOME=2", stripped=True,
-            page="suppression",
-        ),
+    diversity: Mapping[str, int] = setting(
+        "Different values of a masked field beside each combination, at least; repeatable.",
+        LIMITS, converter=mapping, factory=dict, metavar="FIELD=L", example="INCOME=2", stripped=True,
+        page="suppression",
     )  # fmt: skip
-    header: bool = field(
-        default=False,
-        kw_only=True,
-        converter=switch,
-        metadata=declared("The first row of the hierarchies has names.", IN, form=Shape.SWITCH, page="recoding"),
-    )
-    write: Path | None = field(
+    header: bool = setting("The first row of the hierarchies has names.", IN, default=False, page="recoding")
+    write: MaybeFilePath = setting(
+        "Write the recommended recoding as settings to this new file.",
+        OUTPUT,
         default=None,
-        kw_only=True,
-        converter=optional(path),
-        metadata=declared(
-            "Write the recommended recoding as settings to this new file.", OUTPUT, metavar="FILE", writes=True
-        ),
+        metavar="FILE",
+        writes=True,
     )
 
     def run(self, progress: Progress = no_progress) -> RecodeResult:

@@ -1,128 +1,134 @@
-"""Pages that are written with a masked file, and what is said of them below the result."""
+"""Commands that make a release: its pages, which are written with the masked file, and what is said of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+from masktron.commands import running
+from masktron.commands.base import PUBLIC_PAGE, Paged, Replaces, ReportFile, Verbose
+from masktron.declared import LIMITS, OUTPUT, setting
+from masktron.progress import Progress
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from masktron.errors import MasktronError
-    from masktron.progress import Progress
     from masktron.results import MaskResult, ReportResult
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasePages:
-    """What became of the pages of a file that is in its place.
+class Releases(Replaces, Verbose, Paged):
+    """A command that makes a release.
 
     Attributes
     ----------
-    written : ReportResult or None
-        None where nobody wants any, or where they cannot be written.
-    problem : MasktronError or None
-        Why they cannot be written: to be raised once all is said of the release, which is written.
+    names_manifest : str
+        The field with the name of the manifest that is written.
     """
 
-    written: ReportResult | None = None
-    problem: MasktronError | None = None
+    names_manifest: ClassVar[str] = "manifest"
 
-    def told(self, result: MaskResult, manifest: Path) -> list[RenderableType]:
-        """Say which pages were written, and what the page for others tells of few left-out records.
+    again: str | None = setting(
+        "Release records that the register has; the reason goes into register and manifest.",
+        LIMITS,
+        default=None,
+        metavar="REASON",
+        page="repeating",
+    )
+    show_values: bool = setting(
+        "Print three values of each masked field before and after masking: CONFIDENTIAL.",
+        OUTPUT,
+        default=False,
+        init=False,
+    )
+    html_public: ReportFile = setting(PUBLIC_PAGE, default=None, init=False)
 
-        Parameters
-        ----------
-        result : MaskResult
-        manifest : Path
-            Of the run, which is written. It says whether records that fewer than k are composed like were left out,
-            too.
+    @property
+    def written_manifest(self) -> Path:
+        """Where the manifest of the release goes."""
+        from masktron.sources.output_names import manifest_beside
+
+        named: Path | None = getattr(self, self.names_manifest)
+        return named or manifest_beside(self._files.out)
+
+    @property
+    def _files(self) -> Any:
+        """The command, as one that has an original, rules and an output."""
+        return self
+
+    @override
+    def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+        running.check_outputs({**written, "--manifest": self.written_manifest}, inputs)
+
+    def pages(self, progress: Progress) -> ReportResult | MasktronError | None:
+        """Write the pages of a release that is in its place.
+
+        Returns
+        -------
+        ReportResult, MasktronError or None
+            The error is to be raised once all is said of the release, which is written.
+        """
+        if self.html is None and self.html_public is None:
+            return None
+        from masktron.errors import MasktronError
+        from masktron.jobs.report import run_report
+
+        masked, original, rules = self._files.out, self._files.data, self._files.rules
+        try:
+            return run_report(
+                self.written_manifest,
+                masked=masked,
+                original=original,
+                rules=rules,
+                html=self.html,
+                html_public=self.html_public,
+                own=True,
+                progress=progress,
+            )
+        except MasktronError as error:
+            error.what = f"the file is masked and in its place, and its pages are not written: {error.what}"
+            rulebook = "" if self.html_public is None else f" --rules {rules or 'RULES.sch'}"
+            error.hint = (
+                f"mask nothing again: masktron report {self.written_manifest} --masked {masked} --original {original}"
+                f"{rulebook} makes them (--html, --html-public)"
+            )
+            return error
+
+    def tell_release(self, made: MaskResult, pages: ReportResult | MasktronError | None) -> None:
+        """Show values where they are wanted, and say which pages were written.
 
         Raises
         ------
-        UsageError
-            The manifest cannot be read any more.
+        MasktronError
+            The pages could not be written.
         """
-        if self.written is None:
-            return []
-        from masktron.jobs.report import read_result
+        from masktron.errors import MasktronError
         from masktron.report.rendering import tables_of
+        from masktron.report.tables.mask import values_shown
+
+        if self.show_values:
+            running.show(values_shown(made), self.json)
+        if isinstance(pages, MasktronError):
+            raise pages
+        if pages is not None:
+            running.show(tables_of(replace(pages, verdict=None)), self.json)  # the verdict stands above
+            running.show(self._few_left_out(made, pages), self.json)
+
+    def _few_left_out(self, made: MaskResult, pages: ReportResult) -> list[str]:
+        """Say what a page for others tells of few left-out records; of nested files some may be rare ones."""
+        from masktron.counts import counted
+        from masktron.jobs.report import read_result
         from masktron.results.public_release import FEW_LEFT_OUT
 
-        parts = tables_of(replace(self.written, verdict=None))  # which stands above
-        left_out = result.records_in - result.records_out
-        if any(page.edition == "public" for page in self.written.pages) and 0 < left_out < FEW_LEFT_OUT:
-            settings = read_result(manifest).part("config")
-            rare = bool(result.levels) and settings.text("rare_units") == "exclude"
-            parts.append(_few_left_out(left_out, rare=rare))
-        return parts
-
-    def require(self) -> None:
-        """Raise the problem, if there is one."""
-        if self.problem is not None:
-            raise self.problem
-
-
-def pages_of_release(
-    manifest: Path,
-    *,
-    masked: Path,
-    original: Path,
-    rules: Path | None,
-    html: Path | None,
-    html_public: Path | None,
-    progress: Progress,
-) -> ReleasePages:
-    """Write the pages of a file that was just masked.
-
-    Parameters
-    ----------
-    rules : Path or None
-        None: where the manifest says they are.
-    """
-    if html is None and html_public is None:
-        return ReleasePages()
-    from masktron.errors import MasktronError
-    from masktron.jobs.report import run_report
-
-    try:
-        written = run_report(
-            manifest,
-            masked=masked,
-            original=original,
-            rules=rules,
-            html=html,
-            html_public=html_public,
-            own=True,
-            progress=progress,
-        )
-    except MasktronError as error:
-        error.what = f"the file is masked and in its place, and its pages are not written: {error.what}"
-        rulebook = "" if html_public is None else f" --rules {rules or 'RULES.sch'}"
-        error.hint = (
-            f"mask nothing again: masktron report {manifest} --masked {masked} --original {original}{rulebook} makes "
-            "them (--html, --html-public)"
-        )
-        return ReleasePages(problem=error)
-    return ReleasePages(written)
-
-
-def _few_left_out(count: int, *, rare: bool) -> str:
-    """Say what a page for others tells of few left-out records; of nested files some may be rare ones.
-
-    Parameters
-    ----------
-    count : int
-    rare : bool
-        Whether records that few are composed like were to be left out, too.
-    """
-    from masktron.counts import counted
-
-    also = ", or that fewer than k are composed like," if rare else ""
-    learns = "that his answers broke a rule" + (", or that few households are like his" if rare else "")
-    return (
-        f"note: {counted(count, 'record')} that broke a rule{also} {'is' if count == 1 else 'are'} left out, and the "
-        "page for others says so: whoever knows that somebody took part and misses him in the file "
-        f"learns {learns}; correct these records, or keep the page"
-    )
+        count = made.records_in - made.records_out
+        if not (any(page.edition == "public" for page in pages.pages) and 0 < count < FEW_LEFT_OUT):
+            return []
+        # the manifest says whether records that few are composed like were to be left out, too
+        rare = bool(made.levels) and read_result(self.written_manifest).part("config").text("rare_units") == "exclude"
+        also = ", or that fewer than k are composed like," if rare else ""
+        learns = "that his answers broke a rule" + (", or that few households are like his" if rare else "")
+        return [
+            f"note: {counted(count, 'record')} that broke a rule{also} {'is' if count == 1 else 'are'} left out, and "
+            "the page for others says so: whoever knows that somebody took part and misses him in the file "
+            f"learns {learns}; correct these records, or keep the page"
+        ]

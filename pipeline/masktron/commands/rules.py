@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import attrs
-from attrs import field
+from typing import TYPE_CHECKING, override
 
 from masktron.commands import running
-from masktron.commands.base import JsonLine, Line, Plain
-from masktron.config import Config
-from masktron.declared import HOW, OUTPUT, Shape, checked, declared, with_commas
+from masktron.commands.base import Plain
+from masktron.declared import HOW, OUTPUT, setting, with_commas
 from masktron.errors import UsageError
 from masktron.progress import Progress, no_progress
+from masktron.setting_values import FilePath
 
 if TYPE_CHECKING:
     from masktron.jobs.rules import TextChange
@@ -24,24 +21,6 @@ if TYPE_CHECKING:
 _NAMED = "by its id, or # and its number"
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class RulesLine(JsonLine):
-    """A rulebook that is changed in its place."""
-
-    def refuse_outputs(
-        self,
-        written: Mapping[str, Path | None],
-        inputs: Mapping[str, Path | None],
-        own: Mapping[str, Any],
-        config: Config | None = None,
-    ) -> None:
-        """Refuse outputs in the places of inputs; only the changed file may take the place of the rulebook."""
-        del own, config
-        running.check_outputs({**written, "--out": None}, inputs)
-        running.check_outputs(written, {**inputs, "the rulebook": None})
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Rules(Plain):
     """List the rules of a file, or change one where it stands.
 
@@ -49,59 +28,41 @@ class Rules(Plain):
     """
 
     name = "rules"
-    line: ClassVar[type[Line]] = RulesLine
     shows_progress = False
 
-    rulebook: Path = field(
-        converter=Path, metadata=declared("Schematron rulebook.", metavar="RULES.sch", reads="the rulebook")
+    rulebook: FilePath = setting("Schematron rulebook.", metavar="RULES.sch", reads="the rulebook")
+    change: str | None = setting(
+        f"Change this rule, {_NAMED}; with what it is to have.", HOW, default=None, metavar="ID"
     )
-    change: str | None = field(
-        default=None,
-        metadata=declared(f"Change this rule, {_NAMED}; with what it is to have.", HOW, metavar="ID"),
+    add: bool = setting(
+        "Add a rule of --context, --test and --message, and --id; in a new file, too.", HOW, default=False
     )
-    add: bool = field(
-        default=False,
-        metadata=declared(
-            "Add a rule of --context, --test and --message, and --id; in a new file, too.",
-            HOW,
-            form=Shape.SWITCH,
-        ),
-    )
-    suggested: Path | None = field(
-        default=None,
-        metadata=declared(
-            "Add the proposals in it that --accept names.", HOW, metavar="SUGGEST.json", read=Path,
-            reads="the proposals",
-        ),
+    suggested: Path | None = setting(
+        "Add the proposals in it that --accept names.",
+        HOW, default=None, metavar="SUGGEST.json", reads="the proposals",
     )  # fmt: skip
-    remove: str | None = field(default=None, metadata=declared(f"Remove this rule, {_NAMED}.", HOW, metavar="ID"))
-    up: str | None = field(default=None, metadata=declared("Change places with the rule before.", HOW, metavar="ID"))
-    down: str | None = field(default=None, metadata=declared("Change places with the rule after.", HOW, metavar="ID"))
-    id: str | None = field(default=None, metadata=declared("Its id.", HOW, metavar="ID"))
-    context: str | None = field(
-        default=None, metadata=declared("The records that it is asked of.", HOW, metavar="XPATH")
+    remove: str | None = setting(f"Remove this rule, {_NAMED}.", HOW, default=None, metavar="ID")
+    up: str | None = setting("Change places with the rule before.", HOW, default=None, metavar="ID")
+    down: str | None = setting("Change places with the rule after.", HOW, default=None, metavar="ID")
+    id: str | None = setting("Its id.", HOW, default=None, metavar="ID")
+    context: str | None = setting("The records that it is asked of.", HOW, default=None, metavar="XPATH")
+    test: str | None = setting("What has to hold.", HOW, default=None, metavar="XPATH")
+    message: str | None = setting(
+        "What is wrong where it fails; {Income} shows a value.", HOW, default=None, metavar="TEXT"
     )
-    test: str | None = field(default=None, metadata=declared("What has to hold.", HOW, metavar="XPATH"))
-    message: str | None = field(
-        default=None,
-        metadata=declared("What is wrong where it fails; {Income} shows a value.", HOW, metavar="TEXT"),
+    soft: bool | None = setting('Whether a failure is only told: role="warning".', HOW, default=None, off="--hard")
+    accept: list[str] = setting(
+        "Proposals to add; repeatable.", HOW, factory=list, metavar="1,3,ID", collect=with_commas
     )
-    soft: bool | None = field(
-        default=None,
-        metadata=declared('Whether a failure is only told: role="warning".', HOW, form=Shape.SWITCH, off="--hard"),
+    out: Path | None = setting(
+        "The changed file.", OUTPUT, default=None, short="-o", metavar="RULES.sch", shown="in place", writes=True
     )
-    accept: list[str] = field(
-        factory=list,
-        metadata=declared(
-            "Proposals to add; repeatable.", HOW, metavar="1,3,ID", form=Shape.LIST, collect=with_commas
-        ),
-    )
-    out: Path | None = field(
-        default=None,
-        metadata=declared(
-            "The changed file.", OUTPUT, short="-o", metavar="RULES.sch", shown="in place", read=Path, writes=True
-        ),
-    )
+
+    @override
+    def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+        # the changed file, and no other output, may take the place of the rulebook
+        running.check_outputs({**written, "--out": None}, inputs)
+        running.check_outputs(written, {**inputs, "the rulebook": None})
 
     def run(self, progress: Progress = no_progress) -> RulesResult:
         """List the rules, or change them."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-from attrs import field
-from attrs.converters import optional
-
-from masktron.commands.base import OnData, path
-from masktron.declared import OUTPUT, Shape, WrongValue, checked, declared, with_commas
+from masktron.commands.base import OnData
+from masktron.declared import OUTPUT, WrongValue, setting, with_commas
 from masktron.progress import Progress, no_progress
+from masktron.setting_values import MaybeFilePath
 
 if TYPE_CHECKING:
     from masktron.results import SuggestResult
@@ -25,7 +21,6 @@ def _accepted(given: str | Sequence[str | int]) -> list[str]:
     return [str(one) for one in asked]
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
 class Suggest(OnData):
     """Propose rules that the data suggest.
 
@@ -44,20 +39,19 @@ class Suggest(OnData):
     name = "suggest"
     takes_others = True
 
-    out: Path | None = field(
+    out: MaybeFilePath = setting(
+        "The rulebook of what is accepted.",
+        OUTPUT,
         default=None,
-        converter=optional(path),
-        metadata=declared("The rulebook of what is accepted.", OUTPUT, short="-o", metavar="RULES.sch", writes=True),
+        kw_only=False,
+        short="-o",
+        metavar="RULES.sch",
+        writes=True,
     )
-    accept: list[str] = field(
-        default=(),
-        kw_only=True,
-        converter=_accepted,
-        metadata=declared(
-            "Proposals to write, by number or id; all leaves out those that follow from others; repeatable. Without "
-            "it nothing is written.",
-            OUTPUT, metavar="all|1,3,5-8|ID", form=Shape.LIST, collect=with_commas,
-        ),
+    accept: list[str] = setting(
+        "Proposals to write, by number or id; all leaves out those that follow from others; repeatable. Without "
+        "it nothing is written.",
+        OUTPUT, converter=_accepted, default=(), metavar="all|1,3,5-8|ID", collect=with_commas,
     )  # fmt: skip
 
     def run(self, progress: Progress = no_progress) -> SuggestResult:

@@ -7,19 +7,16 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from typing import TYPE_CHECKING, Any, override
 
-import attrs
 import click
-from attrs import field
-from attrs.converters import optional
 
 from masktron.commands import running
-from masktron.commands.base import Line, PageLine, UnderRules
-from masktron.commands.base import path as taken_path
+from masktron.commands.base import Paged, UnderRules
 from masktron.config import Config
-from masktron.declared import OUTPUT, checked, declared, integer
+from masktron.declared import OUTPUT, Shape, setting
 from masktron.errors import Exit, UsageError
 from masktron.jobs.tune.asked import (
     TuneSettings,
@@ -30,92 +27,14 @@ from masktron.jobs.tune.asked import (
     wider_limits,
 )
 from masktron.progress import Progress, no_progress
+from masktron.setting_values import MaybeFilePath
 
 if TYPE_CHECKING:
     from masktron.jobs.tune.recipes import TuneRecipe
     from masktron.results import TuneResult
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class TuneLine(PageLine):
-    """The map, and the settings of a candidate."""
-
-    write: Path | None = field(
-        default=None,
-        metadata=declared(
-            "Write the settings of a candidate to this file, such as masktron.toml, for masktron mask.",
-            OUTPUT, metavar="FILE", read=Path, page="tuning",
-        ),
-    )  # fmt: skip
-    candidate: int | None = field(
-        default=None,
-        metadata=declared(
-            "The candidate of --write, by its number.", OUTPUT, metavar="N", shown="the recommended one",
-            read=integer, page="tuning",
-        ),
-    )  # fmt: skip
-    map: Path | None = field(
-        default=None,
-        metadata=declared(
-            "Draw the map of risk and loss, anew as candidates come in; DIR/tune.json grows with it.",
-            OUTPUT, metavar="FILE.svg", read=Path, writes=True, page="tuning",
-        ),
-    )  # fmt: skip
-
-    @override
-    def refuse_outputs(
-        self,
-        written: Mapping[str, Path | None],
-        inputs: Mapping[str, Path | None],
-        own: Mapping[str, Any],
-        config: Config | None = None,
-    ) -> None:
-        out = own["out"]
-        running.check_outputs(written, inputs, out)
-        # the settings may be written where they stand
-        outputs = {**written, "--write": self.write}
-        running.check_outputs(outputs, {name: one for name, one in inputs.items() if name != "the settings"}, out)
-        _require_apart(outputs, out)
-        if config is None:
-            return
-        _require_writable(self.write, self.candidate, config)
-        asked = tune_settings_from({}).read(own.get("ask", {}))
-        files = {f"the hierarchy {how.path.name} of {name}": how.path for name, how in hierarchies_in(config, asked)}
-        files |= {f"the matrix {one.name} of {name}": one for name, one in matrices_in(config, asked)}
-        running.check_outputs(outputs, files, out)
-
-    @override
-    def carry_out(self, command: Any, progress: Progress) -> Any:
-        wanted = _seen(self.candidate, command.out, command.data)
-        # the start of the process, where it is known: what is loaded before this is a part of the budget
-        context = click.get_current_context(silent=True)
-        begun = context.obj if context is not None and isinstance(context.obj, float) else time.monotonic()
-        with _going_on_told() as kept:
-            result = command.run(
-                progress,
-                candidate=wanted,
-                begun=begun,
-                kept=kept,
-                so_far=None if self.map is None else functools.partial(_draw, path=self.map),
-            )
-        return result, wanted
-
-    @override
-    def tell(self, command: Any, result: Any) -> None:
-        found, wanted = result
-        if self.map is not None:
-            _draw(found, self.map)
-        running.report(found, self.json, self.html, found=command.found)
-        if self.write is not None:
-            running.show(_written(found, self.write, wanted, command.settled), self.json)
-
-    @override
-    def code(self, result: Any) -> Exit:
-        return _exit(result[0]) if self.candidate is None else Exit.COMPLIES
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, field_transformer=checked)
-class Tune(UnderRules):
+class Tune(UnderRules, Paged):
     """Mask records in several ways, in memory, compare risk and utility, and recommend one way.
 
     Returns
@@ -137,20 +56,64 @@ class Tune(UnderRules):
     """
 
     name = "tune"
-    line: ClassVar[type[Line]] = TuneLine
     takes_all = True
 
-    out: Path | None = field(
-        default=None,
-        converter=optional(taken_path),
-        metadata=declared(
-            "Folder of tune.json, and of what a run that was interrupted goes on from; confidential.",
-            OUTPUT, short="-o", metavar="DIR", read=Path, needed=True,
-        ),
+    out: MaybeFilePath = setting(
+        "Folder of tune.json, and of what a run that was interrupted goes on from; confidential.",
+        OUTPUT, default=None, kw_only=False, short="-o", metavar="DIR", needed=True,
     )  # fmt: skip
-    ask: Mapping[str, object] | None = field(
-        default=None, kw_only=True, metadata=declared("What is tried.", options=TuneSettings)
-    )
+    ask: Mapping[str, object] | None = setting("What is tried.", default=None, options=TuneSettings, form=Shape.VALUE)
+
+    write: Path | None = setting(
+        "Write the settings of a candidate to this file, such as masktron.toml, for masktron mask.",
+        OUTPUT, default=None, init=False, metavar="FILE", page="tuning",
+    )  # fmt: skip
+    candidate: int | None = setting(
+        "The candidate of --write, by its number.",
+        OUTPUT, default=None, init=False, metavar="N", shown="the recommended one", page="tuning",
+    )  # fmt: skip
+    map: Path | None = setting(
+        "Draw the map of risk and loss, anew as candidates come in; DIR/tune.json grows with it.",
+        OUTPUT, default=None, init=False, metavar="FILE.svg", writes=True, page="tuning",
+    )  # fmt: skip
+
+    @override
+    def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+        asked = tune_settings_from({}).read(self.ask or {})
+        files = {f"the hierarchy {one.path.name} of {name}": one.path for name, one in hierarchies_in(self, asked)}
+        files |= {f"the matrix {one.name} of {name}": one for name, one in matrices_in(self, asked)}
+        out: Any = self.out  # which the command line needs
+        running.check_outputs(written, {**inputs, **files}, out)
+        # the settings may be written where they stand
+        outputs = {**written, "--write": self.write}
+        running.check_outputs(outputs, {**inputs, **files, "the settings": None}, out)
+        _require_apart(outputs, out)
+        _require_writable(self.write, self.candidate, self.settled)
+
+    @override
+    def carry_out(self, progress: Progress) -> Any:
+        out: Any = self.out
+        wanted = _seen(self.candidate, out, self.data)
+        # the start of the process, where it is known: what is loaded before this is a part of the budget
+        context = click.get_current_context(silent=True)
+        begun = context.obj if context is not None and isinstance(context.obj, float) else time.monotonic()
+        draw = None if self.map is None else functools.partial(_draw, path=self.map)
+        with _going_on_told() as kept:
+            result = self.run(progress, candidate=wanted, begun=begun, kept=kept, so_far=draw)
+        return result, wanted
+
+    @override
+    def tell(self, result: Any) -> None:
+        found, wanted = result
+        if self.map is not None:
+            _draw(found, self.map)
+        running.report(found, self.json, self.html, found=self.found)
+        if self.write is not None:
+            running.show(_written(found, self.write, wanted, self.settled), self.json)
+
+    @override
+    def code(self, result: Any) -> Exit:
+        return _exit(result[0]) if self.candidate is None else Exit.COMPLIES
 
     def run(self, progress: Progress = no_progress, **more: Any) -> TuneResult:
         """Try the ways; `more` is for `run_tune`."""
@@ -168,11 +131,11 @@ class Tune(UnderRules):
             from masktron.settings_file import load_config
 
             asked = tune_settings_in(file, named=named).read(self.ask or {})
-            return attrs.evolve(asked, wider=wider_limits(load_config(file).limits, self.limits))
+            return replace(asked, wider=wider_limits(load_config(file).limits, self.limits))
         asked = tune_settings_from({} if self.ask is None else self.ask, "ask")
         limits = {} if self.config is None else self.config.limits
         least = self.k if self.config is not None or "k" in self.given else 0
-        return attrs.evolve(asked, least=least, wider=wider_limits(limits, self.limits))
+        return replace(asked, least=least, wider=wider_limits(limits, self.limits))
 
 
 def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, override
-
-import attrs
-from attrs import field
-from attrs.converters import optional
+from typing import TYPE_CHECKING, Any, override
 
 from masktron.commands import running
-from masktron.commands.base import (
-    Judges,
-    Line,
-    UnderRules,
-    VerbosePageLine,
-    original_option,
-    report_option,
-    source,
-)
-from masktron.declared import OUTPUT, Shape, WrongValue, checked, declared
+from masktron.commands.base import Judges, MaybeOriginal, Paged, ReportFile, UnderRules, Verbose
+from masktron.declared import OUTPUT, WrongValue, setting
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
-from masktron.setting_values import switch, text
 
 if TYPE_CHECKING:
     from masktron.results import ValidateResult
@@ -45,47 +31,7 @@ def _number_or_all(text: str) -> int | str:
     return text if text == "all" else int(text)
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class ValidateLine(VerbosePageLine):
-    """Reports of single findings."""
-
-    svrl: Path | None = field(default=None, metadata=report_option("svrl"))
-    csv: Path | None = field(default=None, metadata=report_option("csv"))
-    sarif: Path | None = field(default=None, metadata=report_option("sarif"))
-    junit: Path | None = field(default=None, metadata=report_option("junit"))
-
-    @override
-    def carry_out(self, command: Any, progress: Progress) -> Any:
-        """Let libxml2 read a large file while the rest is loaded, and write reports."""
-        with running.judging(command.data) as judge:
-            from masktron.report.outputs import Outputs
-
-            # each format has an option of its name
-            outputs = Outputs({one: getattr(self, one) for one in FORMATS}, command.max_findings)
-            most = KEPT if outputs.limit is None else min(outputs.limit, KEPT)
-            result = command.run(progress, limit=most, outputs=outputs, judge=judge)
-        return result, outputs
-
-    @override
-    def tell(self, command: Any, result: Any) -> None:
-        found, outputs = result
-        from masktron.report.rendering import tables_of
-
-        running.show_found(command.found, self.json)
-        others = running.without_note(found, command.found)
-        told = outputs.told(release_safe=command.release_safe)
-        if self.verbose:
-            running.show([*tables_of(others), *told], self.json)
-        else:
-            running.show_in_short(others, self.json, told)
-
-    @override
-    def code(self, result: Any) -> Any:
-        return result[0].exit_code
-
-
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
-class Validate(UnderRules, Judges):
+class Validate(UnderRules, Judges, Verbose, Paged):
     """Evaluate every rule on every record.
 
     Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
@@ -101,33 +47,55 @@ class Validate(UnderRules, Judges):
     """
 
     name = "validate"
-    line: ClassVar[type[Line]] = ValidateLine
 
-    original: Path | None = field(default=None, converter=optional(source), metadata=original_option())
-    record_id: str | None = field(
-        default=None,
-        converter=optional(text),
-        metadata=declared(
-            "Field that names the record in reports.", OUTPUT, metavar="FIELD",
-            shown="the key of its level, the role record-id or identifier, else @id",
-        ),
+    original: MaybeOriginal = setting(default=None)
+    record_id: str | None = setting(
+        "Field that names the record in reports.",
+        OUTPUT, default=None, metavar="FIELD",
+        shown="the key of its level, the role record-id or identifier, else @id",
     )  # fmt: skip
-    max_findings: int | None = field(
-        default=KEPT,
-        converter=_most,
-        metadata=declared(
-            "Findings per rule in JSON and SARIF; counts are always exact.", OUTPUT, metavar="N|all",
-            read=_number_or_all,
-        ),
+    max_findings: int | None = setting(
+        "Findings per rule in JSON and SARIF; counts are always exact.",
+        OUTPUT, converter=_most, default=KEPT, metavar="N|all", read=_number_or_all,
     )  # fmt: skip
-    release_safe: bool = field(
-        default=False,
-        converter=switch,
-        metadata=declared(
-            "Counts only: no value, id or place of a record in any output.", OUTPUT, form=Shape.SWITCH,
-            page="how-to/validating",
-        ),
+    release_safe: bool = setting(
+        "Counts only: no value, id or place of a record in any output.",
+        OUTPUT, default=False, page="how-to/validating",
     )  # fmt: skip
+
+    svrl: ReportFile = setting(FORMATS["svrl"].help, default=None, init=False)
+    csv: ReportFile = setting(FORMATS["csv"].help, default=None, init=False)
+    sarif: ReportFile = setting(FORMATS["sarif"].help, default=None, init=False)
+    junit: ReportFile = setting(FORMATS["junit"].help, default=None, init=False)
+
+    @override
+    def carry_out(self, progress: Progress) -> Any:
+        # libxml2 reads a large file while the rest is loaded
+        with running.judging(self.data) as judge:
+            from masktron.report.outputs import Outputs
+
+            # each format has an option of its name
+            outputs = Outputs({one: getattr(self, one) for one in FORMATS}, self.max_findings)
+            most = KEPT if outputs.limit is None else min(outputs.limit, KEPT)
+            result = self.run(progress, limit=most, outputs=outputs, judge=judge)
+        return result, outputs
+
+    @override
+    def tell(self, result: Any) -> None:
+        found, outputs = result
+        from masktron.report.rendering import tables_of
+
+        running.show_found(self.found, self.json)
+        others = running.without_note(found, self.found)
+        told = outputs.told(release_safe=self.release_safe)
+        if self.verbose:
+            running.show([*tables_of(others), *told], self.json)
+        else:
+            running.show_in_short(others, self.json, told)
+
+    @override
+    def code(self, result: Any) -> Any:
+        return result[0].exit_code
 
     def run(self, progress: Progress = no_progress, **more: Any) -> ValidateResult:
         """Validate; `more` is for `run_validate`."""

@@ -7,12 +7,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import attrs
 import click
-from attrs import field
 
-from masktron.commands.base import Line, Plain
-from masktron.declared import HOW, LIMITS, Shape, WrongValue, checked, declared, integer
+from masktron.commands.base import Plain
+from masktron.declared import HOW, LIMITS, WrongValue, setting
 from masktron.errors import UsageError
 from masktron.extras import installing
 from masktron.progress import Progress, no_progress
@@ -27,63 +25,37 @@ def _port(given: int) -> int:
     return given
 
 
-@attrs.define(frozen=True, slots=False, eq=False, repr=False, kw_only=True, field_transformer=checked)
 class Web(Plain):
     """Do all this in a browser on your own machine."""
 
     name = "web"
-    line = Line
+    hides = ("json",)
     shows_progress = False
 
-    port: int = field(
-        default=0,
-        converter=_port,
-        metadata=declared("Port to listen on; 0 for any that is free.", HOW, metavar="N", read=integer, page="web"),
+    port: int = setting(
+        "Port to listen on; 0 for any that is free.", HOW, converter=_port, default=0, metavar="N", page="web"
     )
-    no_browser: bool = field(
-        default=False,
-        metadata=declared(
-            "Only print the address. It opens one browser; run this again for the next one.",
-            HOW,
-            form=Shape.SWITCH,
-        ),
+    no_browser: bool = setting(
+        "Only print the address. It opens one browser; run this again for the next one.", HOW, default=False
     )
-    projects: Path | None = field(
-        default=None,
-        metadata=declared(
-            "Where the projects are.", HOW, metavar="FOLDER", shown="masktron in your data folder", read=Path
-        ),
+    projects: Path | None = setting(
+        "Where the projects are.", HOW, default=None, metavar="FOLDER", shown="masktron in your data folder"
     )
-    behind_proxy: bool = field(
-        default=False,
-        metadata=declared("Answer a reverse proxy of the office, which sees to TLS.", HOW, form=Shape.SWITCH),
-    )
-    proxy_header: str | None = field(
-        default=None,
-        metadata=declared(
-            "Header that the proxy sets, and the one name that it may carry: yours.", HOW,
-            metavar="'HEADER: NAME'", variable="MASKTRON_PROXY_HEADER",
-        ),
+    behind_proxy: bool = setting("Answer a reverse proxy of the office, which sees to TLS.", HOW, default=False)
+    proxy_header: str | None = setting(
+        "Header that the proxy sets, and the one name that it may carry: yours.",
+        HOW, default=None, metavar="'HEADER: NAME'", variable="MASKTRON_PROXY_HEADER",
     )  # fmt: skip
-    proxy_account: str | None = field(
-        default=None,
-        metadata=declared(
-            "Account of this machine, or its number, from which the proxy connects.", HOW, metavar="ACCOUNT",
-            variable="MASKTRON_PROXY_ACCOUNT",
-        ),
+    proxy_account: str | None = setting(
+        "Account of this machine, or its number, from which the proxy connects.",
+        HOW, default=None, metavar="ACCOUNT", variable="MASKTRON_PROXY_ACCOUNT",
     )  # fmt: skip
-    host_name: tuple[str, ...] = field(
-        default=(),
-        converter=tuple,
-        metadata=declared(
-            "A name by which browsers ask for it, as NAME:443 where the port is another one; repeatable.",
-            HOW, metavar="NAME", form=Shape.LIST, variable="MASKTRON_HOST_NAMES",
-        ),
+    host_name: tuple[str, ...] = setting(
+        "A name by which browsers ask for it, as NAME:443 where the port is another one; repeatable.",
+        HOW, converter=tuple, default=(), metavar="NAME", variable="MASKTRON_HOST_NAMES",
     )  # fmt: skip
-    jobs: int = field(default=1, metadata=declared("Runs at the same time.", LIMITS, metavar="N", read=integer))
-    max_upload: int = field(
-        default=2000, metadata=declared("Largest upload.", LIMITS, metavar="MB", read=integer, least=1)
-    )
+    jobs: int = setting("Runs at the same time.", LIMITS, default=1, metavar="N")
+    max_upload: int = setting("Largest upload.", LIMITS, default=2000, metavar="MB", least=1)
 
     def run(self, progress: Progress = no_progress) -> None:
         """Serve until it is ended."""

@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import attrs
-
 import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
@@ -72,7 +70,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
             hint="run without --resume, or with the --unit-records N of the run that was ended",
         )
     if config.unit_records == 0:
-        config = attrs.evolve(config, unit_records=None)
+        config = replace(config, unit_records=None)
     elif resume:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
@@ -85,10 +83,10 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
             size = former.get("unit_records", "")
             if not size.isdecimal():
                 raise UsageError("the journal there is not that of a run in units", where=str(parts_folder(out)))
-            config = attrs.evolve(config, unit_records=int(size))
+            config = replace(config, unit_records=int(size))
     elif config.unit_records is None:
         most = _unit_records(original, config)
-        config = attrs.evolve(config, unit_records=most)
+        config = replace(config, unit_records=most)
         if most is not None and len(original.kept) > most:
             notes = (
                 *notes,
@@ -97,8 +95,8 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
                 f"to repeat this one, give its secret and --unit-records {most}",
             )
     if config.unit_records is not None and len(original.kept) <= config.unit_records:
-        config = attrs.evolve(config, unit_records=None)
-    stated = attrs.evolve(original.given, unit_records=config.unit_records)
+        config = replace(config, unit_records=None)
+    stated = replace(original.given, unit_records=config.unit_records)
     return replace(original, config=config, given=stated, notes=notes)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 
 from masktron.config import Config
@@ -61,7 +60,7 @@ def run_keys(
         is the obstacle of the result.
     """
     config = config or Config()
-    opened = open_original(data, rules, attrs.evolve(config, invalid="exclude", rare_units="exclude"), progress)
+    opened = open_original(data, rules, replace(config, invalid="exclude", rare_units="exclude"), progress)
     with said_by_level() as rewording:
         rewording.know(opened.job.source, opened.unrolled)
         return told_by_level(_keys_told(opened, data, rules, config, progress), rewording.wording)
@@ -136,9 +135,7 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
     """Treat the fields as settings say, or as far as that can be done, and say what stands in the way of the rest."""
     obstacle = None
     for changes in _less_and_less(opened.given):
-        own = replace(
-            opened, given=attrs.evolve(opened.given, **changes), config=attrs.evolve(opened.config, **changes)
-        )
+        own = replace(opened, given=replace(opened.given, **changes), config=replace(opened.config, **changes))
         path = opened.job.source.path
         try:
             with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -212,7 +211,7 @@ def run_recode(
                 f"{name} has a hierarchy and the role {config.roles[name]}",
                 hint=f"what is written as it is can be recoded: --role {name}=quasi-identifier",
             )
-    config = attrs.evolve(config, roles={**dict.fromkeys(trees, Role.QUASI_IDENTIFIER), **config.roles})
+    config = replace(config, roles={**dict.fromkeys(trees, Role.QUASI_IDENTIFIER), **config.roles})
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})
     opened = open_original(data, rules, config, progress)

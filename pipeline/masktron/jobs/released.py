@@ -41,7 +41,7 @@ from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
-_ELSEWHERE = names(Config, lambda one: one.local or one.apart)
+_ELSEWHERE = names(Config, lambda one: one.local or one.own_place)
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
 _OF_THE_RUN = names(Config, lambda one: one.local or one.confidential)
 """Settings that a later run does not take over: its random numbers are its own."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import attrs
-
 from masktron.config import ReadOptions
 from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings, level_paths, released_levels, with_tables
@@ -133,7 +131,7 @@ def of_release(
         columns = dict.fromkeys((*one.key, *(one.fields or ())))
         gone[name] = [column for column in columns if _is_among(removed, paths[name], column)]
     levels = {
-        name: one if one.data is None else attrs.evolve(one, data=one.out or table_beside(masked, name, one.data))
+        name: one if one.data is None else replace(one, data=one.out or table_beside(masked, name, one.data))
         for name, one in released_levels(reading.levels, gone).items()
     }
     return with_other_tables(replace(reading, levels=levels), tables)
@@ -184,7 +182,7 @@ def tables_located(
         data = one.data
         if data is not None and original is not None and (data := file_beside(data, original, manifest)) is None:
             elsewhere.append(name)
-        levels[name] = attrs.evolve(one, out=out, data=data or one.data)
+        levels[name] = replace(one, out=out, data=data or one.data)
     return replace(reading, levels=levels), elsewhere
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from masktron.addresses import AddressPath
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
@@ -212,7 +210,7 @@ def _repeated_run(
         config = named_as_fields(_settings(run, how, paths.data), job.source.tree, str(paths.data))
     config = _of_fields_there(run, config, job)
     changes = changes_of(run, _compared(job, config), _said(how))
-    config = attrs.evolve(config, spare_documents=frozenset(config.documents))
+    config = replace(config, spare_documents=frozenset(config.documents))
     same = job.source.digest == run.described.original
     del job  # a run reads the file itself, which takes the memory
     result = RerunResult(
@@ -233,7 +231,7 @@ def _repeated_run(
     if result.refused:
         raise ChangedInputError(result, where=str(paths.data))
     if same:  # as large units as then, or none: not what memory holds now
-        config = attrs.evolve(config, secret=run.secret or config.secret, unit_records=config.unit_records or 0)
+        config = replace(config, secret=run.secret or config.secret, unit_records=config.unit_records or 0)
     try:
         if how.dry_run:
             return _dry(result, paths, config, how, rewording, progress)
@@ -286,7 +284,7 @@ def _of_register(run: FormerRun, outputs: Iterable[Path]) -> dict[str, Path]:
 def _require_named(run: FormerRun, how: Repeating, former: Path) -> None:
     """Refuse to read a file that is not in the folder of the manifest, `former`, and that this run does not name."""
     stated = {name: value for name, value in how.settings.items() if name in _NAME_FILES}
-    named = {one.setting for one in files_read(attrs.evolve(Config(), **stated))}
+    named = {one.setting for one in files_read(replace(Config(), **stated))}
     named |= {("levels", name, "data") for name in how.tables}
     named |= {("documents", name) for name in run.described.as_original}  # the original of this run stands for it
     for one in run.elsewhere:
@@ -307,7 +305,7 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
     """
     base, given = run.config, dict(how.settings)
     levels = with_tables(base.levels, how.tables, keep_format=True)
-    given["levels"] = {name: attrs.evolve(one, out=None) for name, one in levels.items()}
+    given["levels"] = {name: replace(one, out=None) for name, one in levels.items()}
     for name, short in (("recode", short_how), ("pram", short_pram)):
         given[name] = _moved(name, getattr(base, name), given.get(name, {}), short)
     if "roles" in given:
@@ -334,7 +332,7 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
         )
         given["numeric"] = (*(name for name in base.numeric if name not in kinds), *given.get("numeric", ()))
         given["ordinal"] = {**{name: own for name, own in base.ordinal.items() if name not in kinds}, **orders}
-    return attrs.evolve(base, **given)
+    return replace(base, **given)
 
 
 def _moved(
@@ -371,7 +369,7 @@ def _opened(paths: _Paths, config: Config, progress: Progress) -> Job:
 def _by_level(how: Repeating, tree: Tree, paths: _Paths) -> Repeating:
     """Return what is said for this run with one name for each field of a nested file."""
     own = {name: value for name, value in how.settings.items() if name in _OF_FIELDS}
-    named = named_as_fields(attrs.evolve(Config(), **own), tree, str(paths.data))
+    named = named_as_fields(replace(Config(), **own), tree, str(paths.data))
     return replace(how, settings={**how.settings, **{name: getattr(named, name) for name in own}})
 
 
@@ -380,7 +378,7 @@ def _of_fields_there(run: FormerRun, config: Config, job: Job) -> Config:
     tree = job.source.tree
     there = {one.name for one in job.source.layout.fields} if tree is None else {*tree.names}
     gone = {name for name in run.fields if name not in there}
-    return attrs.evolve(
+    return replace(
         config,
         roles={name: role for name, role in config.roles.items() if name not in gone},
         missing={name: codes for name, codes in config.missing.items() if name not in gone},

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-import attrs
 import numpy as np
 
 from masktron.addresses import AddressPath
@@ -233,7 +232,7 @@ def _opened(
             where=str(original.job.source.path),
             hint="please report it with the rules and the settings; nothing was published",
         ) from error
-    config = attrs.evolve(
+    config = replace(
         opened.config,
         allow=given.allow,
         allow_unfired=given.allow_unfired,
@@ -246,9 +245,9 @@ def _opened(
 def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
     """Return settings that name no rule that is not asked any more; no record is left out any more."""
     if not done.rulebook:
-        return attrs.evolve(given, invalid="stop")
+        return replace(given, invalid="stop")
     asked = {rule.id for rule in done.rules if rule.test}
-    return attrs.evolve(
+    return replace(
         given,
         invalid="stop",
         phase=None,  # the translated rulebook has the rules of the phase alone
@@ -269,7 +268,7 @@ def _with_missing(config: Config, original: Opened, source: Source, done: Treate
         there = missing_codes_of(name, original.config).intersection(missing_texts_of(original.records.columns[name]))
         if there - declared:
             found[name] = known | there
-    return attrs.evolve(config, missing=found)
+    return replace(config, missing=found)
 
 
 def _require_known(original: Opened) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -284,7 +283,7 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
         _require_roles_of_keys(config, source.nested)
     names = _WideNames(source)
     rules = {check.id: check.index for check in nested.job.rulebook.checks}
-    return attrs.evolve(
+    return replace(
         _with_wide_fields(config, source, names),
         allow=tuple(
             wide.rulebook.checks[at].id
@@ -344,7 +343,7 @@ def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
                 where=where,
                 hint=f"keep one of them: {given} is another name for it",
             )
-    return attrs.evolve(
+    return replace(
         config,
         roles=roles,
         missing={name(given): codes for given, codes in config.missing.items()},
@@ -376,7 +375,7 @@ def fields_as_wide(config: Config, source: Source, *, roles_alone: bool = False)
         return config
     if roles_alone:
         known = source.levels.named
-        config = attrs.evolve(
+        config = replace(
             config,
             roles={name: role for name, role in config.roles.items() if known(name)},
             quasi_identifiers=tuple(name for name in config.quasi_identifiers if known(name)),
@@ -399,7 +398,7 @@ def _with_wide_fields(config: Config, source: WideSource, names: _WideNames) -> 
         found = source.levels.named(name)
         other = role is Role.WEIGHT and found is not None and found[0] != own_weight
         roles.update(dict.fromkeys(fields, Role.UNTOUCHED if other else role))
-    return attrs.evolve(
+    return replace(
         config,
         roles=roles,
         missing={

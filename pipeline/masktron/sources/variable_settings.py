@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-
-import attrs
+from dataclasses import replace
 
 from masktron.config import Config, Kind, Role
 from masktron.setting_values import ALL_FIELDS
@@ -47,7 +46,7 @@ def with_variables(
     weights = [variable.name for variable in told if variable.weight and variable.name not in roles]
     if len(weights) == 1 and not weighted:
         roles[weights[0]] = Role.WEIGHT
-    settled = attrs.evolve(config, missing=missing, roles=roles)
+    settled = replace(config, missing=missing, roles=roles)
     nominal, ordinal, numeric = list(config.nominal), dict(config.ordinal), list(config.numeric)
     nominal += [name for name in texts if config.kind_of(name) is None and roles.get(name) in _MASKED]
     for variable in _with_kinds(told, settled):
@@ -58,7 +57,7 @@ def with_variables(
             ordinal[name] = order
         else:
             nominal.append(name)
-    settled = attrs.evolve(
+    settled = replace(
         settled, nominal=tuple(dict.fromkeys(nominal)), ordinal=ordinal, numeric=tuple(dict.fromkeys(numeric))
     )
     return settled, tuple(_notes(config, settled))

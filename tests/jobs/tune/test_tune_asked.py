@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
-import attrs
 import pytest
 
 from masktron.config import Config, Role
@@ -144,7 +144,7 @@ def test_the_table_of_a_file_is_read_by_tune_alone(tmp_path: Path) -> None:
     assert load_config(path).k == 4
     asked = tune_settings_in(path)
     assert asked == TuneSettings(methods=("mdav",), k=(3, 4), least=4, budget=120.0, class_fields=("REGION",))
-    assert asked.read({"k": "5", "methods": None, "seeds": 2}) == attrs.evolve(asked, k=(5,), seeds=2)
+    assert asked.read({"k": "5", "methods": None, "seeds": 2}) == replace(asked, k=(5,), seeds=2)
 
 
 # settings of a candidate
@@ -171,7 +171,7 @@ def test_settings_say_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyP
     wanted = settings_of(NOISE, FULL)
     write_settings(Path("masktron.toml"), wanted)
     found = load_config("masktron.toml")
-    assert attrs.evolve(found, spare_documents=frozenset()) == wanted
+    assert replace(found, spare_documents=frozenset()) == wanted
     assert (found.method, found.k, found.grouping, dict(found.params)) == (
         "noise",
         9,
@@ -179,7 +179,7 @@ def test_settings_say_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyP
         {"c": 0.25, "exact": True},
     )
     write_settings(Path("masktron.toml"), wanted)  # once more changes nothing
-    assert attrs.evolve(load_config("masktron.toml"), spare_documents=frozenset()) == wanted
+    assert replace(load_config("masktron.toml"), spare_documents=frozenset()) == wanted
 
 
 def test_the_register_is_written(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 
@@ -67,7 +66,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def tuned(files: tuple[Path, Path], out: Path | None = None, config: Config = CONFIG, **asked: Any) -> TuneResult:
     usual = TuneSettings(methods=("mdav",), k=(3,), groupings=("all",), seeds=2, workers=0)
-    return run_tune(*files, out, config=config, asked=attrs.evolve(usual, **asked))
+    return run_tune(*files, out, config=config, asked=replace(usual, **asked))
 
 
 def names_of(result: TuneResult) -> list[str]:
@@ -76,7 +75,7 @@ def names_of(result: TuneResult) -> list[str]:
 
 @pytest.mark.full
 def test_axes_have_nothing_and_each_way(files: tuple[Path, Path]) -> None:
-    config = attrs.evolve(CONFIG, swap={**SWAP, "rate": 0.0})
+    config = replace(CONFIG, swap={**SWAP, "rate": 0.0})
     result = tuned(
         files, config=config, pram={"JOB": ("change:0.1", "change:0.30", "change:0.3")}, swap_rate=(0.0, 0.4)
     )
@@ -107,7 +106,7 @@ def test_axes_have_nothing_and_each_way(files: tuple[Path, Path]) -> None:
 def test_what_the_settings_draw_is_drawn_in_every_trial_and_no_map_without_draws_speaks_of_them(
     files: tuple[Path, Path],
 ) -> None:
-    config = attrs.evolve(CONFIG, pram={"JOB": "change:0.2"}, swap=SWAP)
+    config = replace(CONFIG, pram={"JOB": "change:0.2"}, swap=SWAP)
     result = tuned(files, config=config, k=(3, 5))
     assert {(tuple(one.pram.items()), one.swap["rate"]) for one in result.candidates} == {
         ((("JOB", "change:0.2"),), 0.1)
@@ -126,7 +125,7 @@ def test_figures_are_those_of_mask_and_assess_with_the_same_key(
         found = bench.outcome(Attempt(0, recipe, seed, whole=True), no_progress)
     assert found.refused == ""
     out, manifest = tmp_path / "m.xml", tmp_path / "m.json"
-    config = attrs.evolve(settings_of(recipe, CONFIG), secret=secret_of_run(seed))
+    config = replace(settings_of(recipe, CONFIG), secret=secret_of_run(seed))
     run_mask(*files, out, config=config, manifest=manifest)
     assessed = run_assess(out, files[0], manifest=manifest, measures=NAMES)
     assert {one.name: str(one.value) for one in assessed.figures} == {
@@ -170,7 +169,7 @@ def test_a_second_run_masks_nothing_until_a_matrix_or_the_order_changes(
 ) -> None:
     matrix = tmp_path / "sex.csv"
     matrix.write_text("value,1,2\n1,1,0\n2,0.5,0.5\n")
-    config = attrs.evolve(CONFIG, pram={"SEX": str(matrix), "JOB": "change:0.2"}, swap=SWAP)
+    config = replace(CONFIG, pram={"SEX": str(matrix), "JOB": "change:0.2"}, swap=SWAP)
     first = tuned(files, tmp_path / "t", config)
     assert first[0].protection["pram_odds"] < math.inf, "a matrix is made invariant"
     with monkeypatch.context() as patched:
@@ -184,9 +183,9 @@ def test_a_second_run_masks_nothing_until_a_matrix_or_the_order_changes(
         return outcome(bench, attempt, progress)
 
     monkeypatch.setattr(Bench, "outcome", counted)
-    tuned(files, tmp_path / "t", attrs.evolve(config, pram=dict(reversed(config.pram.items()))))
+    tuned(files, tmp_path / "t", replace(config, pram=dict(reversed(config.pram.items()))))
     assert len(made) == 2, "in another order, others are drawn"
-    tuned(files, tmp_path / "t", attrs.evolve(config, swap={**SWAP, "least_regions": 1}))
+    tuned(files, tmp_path / "t", replace(config, swap={**SWAP, "least_regions": 1}))
     assert len(made) == 4
     matrix.write_text(HALF)
     assert tuned(files, tmp_path / "t", config)[0].protection != first[0].protection
@@ -195,7 +194,7 @@ def test_a_second_run_masks_nothing_until_a_matrix_or_the_order_changes(
 
 def test_what_has_no_bound_is_kept_shown_and_null(tmp_path: Path, files: tuple[Path, Path]) -> None:
     (tmp_path / "job.csv").write_text("value,1,2,3,4\n1,0.5,0.5,0,0\n2,0.5,0.5,0,0\n3,0,0,0.5,0.5\n4,0,0,0.5,0.5\n")
-    config = attrs.evolve(CONFIG, pram={"JOB": str(tmp_path / "job.csv")})
+    config = replace(CONFIG, pram={"JOB": str(tmp_path / "job.csv")})
     for _ in ("computed", "kept"):
         result = tuned(files, tmp_path / "t", config)
         assert result[0].protection["pram_odds"] == math.inf
@@ -210,7 +209,7 @@ def test_what_has_no_bound_is_kept_shown_and_null(tmp_path: Path, files: tuple[P
 @pytest.mark.full
 def test_a_draw_that_is_refused_has_its_reason(files: tuple[Path, Path]) -> None:
     result = tuned(
-        files, pram={"JOB": ("change:0.2", "change:0.9")}, swap_rate=(0.1,), config=attrs.evolve(CONFIG, swap=SWAP)
+        files, pram={"JOB": ("change:0.2", "change:0.9")}, swap_rate=(0.1,), config=replace(CONFIG, swap=SWAP)
     )
     states = dict(zip(names_of(result), [one.state for one in result.candidates], strict=True))
     assert states == {
@@ -222,7 +221,7 @@ def test_a_draw_that_is_refused_has_its_reason(files: tuple[Path, Path]) -> None
     assert all(own[0].startswith("pram.JOB: ") for own in refused)
     # what no candidate is without is refused as mask refuses it
     with pytest.raises(MasktronError, match=r"pram\.JOB: "):
-        tuned(files, config=attrs.evolve(CONFIG, pram={"JOB": "change:0.9"}))
+        tuned(files, config=replace(CONFIG, pram={"JOB": "change:0.9"}))
 
 
 @pytest.mark.full
@@ -312,7 +311,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     assert text.startswith("# mine\n") and 'SEX = "sex.csv"  # of the office\nJOB = "change:0.3"\n' in text
     assert "rate = 0.1" in text and 'JOB = "quasi-identifier"' in text
     config = load_config(settings)
-    same = run_mask(*files, tmp_path / "same.xml", config=attrs.evolve(config, secret=secret_of_run(0)))
+    same = run_mask(*files, tmp_path / "same.xml", config=replace(config, secret=secret_of_run(0)))
     spread = found[number]["spread"]
     figures = {one.name: one.value for one in same.figures if not math.isnan(one.value)}
     assert all(
@@ -320,7 +319,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     )
     assert figures["key_loss"] > 0
     # a release has a key of its own: figures come near, and what others can conclude is the same
-    other = run_mask(*files, tmp_path / "other.xml", config=attrs.evolve(config, secret=bytes(range(32))))
+    other = run_mask(*files, tmp_path / "other.xml", config=replace(config, secret=bytes(range(32))))
     near = {one.name: one.value for one in other.figures}
     assert near["key_loss"] == pytest.approx(found[number]["figures"]["key_loss"], rel=0.3)
     assert near["global_risk"] == pytest.approx(found[number]["figures"]["global_risk"], rel=0.3)
@@ -334,7 +333,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
 
 
 def test_a_recommended_method_that_promises_no_groups_of_k_says_so(files: tuple[Path, Path]) -> None:
-    config = attrs.evolve(CONFIG, limits={"linkage": 89.0})
+    config = replace(CONFIG, limits={"linkage": 89.0})
     said = {
         one: " ".join(str(tuned(files, config=config, methods=(one,), seeds=1)).split()) for one in ("mdav", "noise")
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from examples import FULL
@@ -50,11 +50,11 @@ def bench_of(data: Path, rules: Path, config: Config, names: Sequence[str] = ("l
 )
 def test_figures_are_those_of_mask_and_assess(tmp_path: Path, suffix: str, recipe: TuneRecipe) -> None:
     data, rules = write_pair(tmp_path, 70, suffix=suffix, category=True)
-    config = attrs.evolve(CONFIG, quasi_identifiers=("A", "G"))
+    config = replace(CONFIG, quasi_identifiers=("A", "G"))
     found = bench_of(data, rules, config, NAMES).outcome(Attempt(0, recipe, 1, whole=True), no_progress)
     out, manifest = tmp_path / f"masked{suffix}", tmp_path / "manifest.json"
     masked = run_mask(
-        data, rules, out, config=attrs.evolve(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
+        data, rules, out, config=replace(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
     )
     assessed = run_assess(out, data, manifest=manifest, measures=NAMES)
     assert found.refused == ""
@@ -107,12 +107,10 @@ def test_what_is_shared_is_told_apart_by_what_groups_ask(tmp_path: Path) -> None
     data, rules = write_pair(tmp_path, 70, test="A &lt;= T")
     config = CONFIG.updated(roles={"T": Role.UNTOUCHED})
     recipes = [TuneRecipe("mdav", 3, "rules"), TuneRecipe("mdav", 3, "rules", "median")]
-    bench = bench_of(data, rules, attrs.evolve(config, nominal=()))
+    bench = bench_of(data, rules, replace(config, nominal=()))
     together = [bench.outcome(Attempt(0, recipe, 0, whole=True), no_progress) for recipe in recipes]
     alone = [
-        bench_of(data, rules, attrs.evolve(config, nominal=())).outcome(
-            Attempt(0, recipe, 0, whole=True), no_progress
-        )
+        bench_of(data, rules, replace(config, nominal=())).outcome(Attempt(0, recipe, 0, whole=True), no_progress)
         for recipe in recipes
     ]
     assert [one.refused for one in together] == ["", ""]

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,7 +48,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 def tuned(pair: tuple[Path, Path], out: Path | None = None, **changes: Any) -> TuneResult:
     config = changes.pop("config", CONFIG)
-    return run_tune(*pair, out, config=config, asked=attrs.evolve(ASKED, **changes))
+    return run_tune(*pair, out, config=config, asked=replace(ASKED, **changes))
 
 
 @pytest.fixture
@@ -351,7 +350,7 @@ def test_what_is_gone_before_the_call_is_part_of_the_budget(
 ) -> None:
     clock = Clock(monkeypatch, {"mdav": 4.0, "noise": 5.0})
     clock.now = 23.0
-    asked = attrs.evolve(ASKED, budget=30.0)
+    asked = replace(ASKED, budget=30.0)
     late = run_tune(*pair, config=CONFIG, asked=asked, begun=0.0)
     assert [name for name, _ in clock.begun] == ["mdav"]
     assert clock.now <= 33.0
@@ -594,7 +593,7 @@ def test_nothing_is_tried_of_a_file_that_breaks_its_rules(pair: tuple[Path, Path
     pair[0].write_text(pair[0].read_text() + "1,1,3,5\n")
     with pytest.raises(InvalidOriginalError, match="1 of 41 original records break an edit"):
         tuned(pair, tmp_path / "out")
-    kept = tuned(pair, tmp_path / "out", config=attrs.evolve(CONFIG, invalid="exclude"), methods=("mdav",), k=(3,))
+    kept = tuned(pair, tmp_path / "out", config=replace(CONFIG, invalid="exclude"), methods=("mdav",), k=(3,))
     assert kept.records == 40
     assert "1 record that breaks a rule is left out, as mask leaves them out" in kept.notes
 
@@ -609,7 +608,7 @@ def test_nothing_is_tried_of_a_file_that_breaks_its_rules(pair: tuple[Path, Path
 )
 def test_what_a_search_cannot_take_is_refused(pair: tuple[Path, Path], given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        tuned(pair, config=attrs.evolve(CONFIG, **given))
+        tuned(pair, config=replace(CONFIG, **given))
 
 
 def test_a_deadline_interrupts_where_progress_is_told() -> None:
@@ -632,7 +631,7 @@ def test_the_map_so_far_is_told_and_kept(
     def heard(result: TuneResult) -> None:
         told.append((result, json.loads((out / RESULT).read_text())))
 
-    last = run_tune(*pair, out, config=CONFIG, asked=attrs.evolve(ASKED, k=(3, 4)), so_far=heard)
+    last = run_tune(*pair, out, config=CONFIG, asked=replace(ASKED, k=(3, 4)), so_far=heard)
     assert all(result.as_dict() == kept for result, kept in told)
     measured = [sum(one.state == "measured" for one in result.candidates) for result, _ in told]
     assert measured[0] == 1 and measured == sorted(measured) and len(told) > 3
@@ -648,5 +647,5 @@ def test_maps_on_the_way_are_rare_where_they_cost_much(
 ) -> None:
     told: list[TuneResult] = []
     monkeypatch.setattr(trials, "_BETWEEN", 3600.0)
-    run_tune(*pair, config=CONFIG, asked=attrs.evolve(ASKED, k=(3, 4)), so_far=told.append)
+    run_tune(*pair, config=CONFIG, asked=replace(ASKED, k=(3, 4)), so_far=told.append)
     assert len(told) == 1  # all is over within an hour

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,7 +56,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def tuned(files: tuple[Path, Path], out: Path | None = None, config: Config = CONFIG, **asked: Any) -> TuneResult:
     usual = TuneSettings(methods=("mdav",), k=(3,), groupings=("all",), seeds=1, workers=0)
-    return run_tune(*files, out, config=config, asked=attrs.evolve(usual, **asked))
+    return run_tune(*files, out, config=config, asked=replace(usual, **asked))
 
 
 def names_of(result: TuneResult) -> list[str]:
@@ -86,7 +85,7 @@ def test_an_axis_has_nothing_and_each_way(files: tuple[Path, Path]) -> None:
 
 
 def test_what_the_settings_treat_is_treated_in_every_trial(files: tuple[Path, Path]) -> None:
-    config = attrs.evolve(CONFIG, recode={"AGE": "breaks:15,25,65"}, key_k=3, limits={"key_k": 3, "global_risk": 40})
+    config = replace(CONFIG, recode={"AGE": "breaks:15,25,65"}, key_k=3, limits={"key_k": 3, "global_risk": 40})
     result = tuned(files, config=config, k=(3, 5))
     assert {(tuple(one.recode.items()), one.key_k) for one in result.candidates} == {
         ((("AGE", "breaks:15,25,65"),), 3)
@@ -113,7 +112,7 @@ def test_keys_are_treated_once_for_all_methods_and_the_files_go(
         return treat(original, *rest)
 
     monkeypatch.setattr(bench_module, "treated", counted)
-    config = attrs.evolve(CONFIG, recode={"AGE": "breaks:15,25,65"})
+    config = replace(CONFIG, recode={"AGE": "breaks:15,25,65"})
     ways = {"methods": ("mdav", "noise"), "k": (3, 5), "groupings": ("rules", "all"), "key_k": (3,), "seeds": 2}
     result = tuned(files, config=config, **ways)
     assert all(one.seeds == 1 + (one.draws or one.key_k is not None) for one in result.candidates)
@@ -155,9 +154,7 @@ def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, 
     assert [sampled[name] for name in names[:4]] == [all_of_them[name] for name in names[:4]]
     assert sampled["joint_loss"][0] == (sampled["pil"][0] + sampled["key_loss"][0]) / 2
     assert sampled["key_k"][0] >= 3 > sampled["l_diversity"][0]
-    masked = attrs.evolve(
-        CONFIG, roles={"REGION": Role.QUASI_IDENTIFIER}, numeric=("AGE",), quasi_identifiers=("AGE",)
-    )
+    masked = replace(CONFIG, roles={"REGION": Role.QUASI_IDENTIFIER}, numeric=("AGE",), quasi_identifiers=("AGE",))
     with Bench(open_original(*files, masked, no_progress), names, np.array([0, 3, 20, 44])) as bench:
         assert (
             bench.outcome(replace(attempts[0], recipe=TuneRecipe("mdav", 3, "all")), no_progress).figures["key_k"][0]
@@ -263,11 +260,11 @@ def test_a_treatment_that_is_refused_has_its_reason(tmp_path: Path, files: tuple
         ["measured", "refused"],
     )
     assert "leaves nothing of the rule" in result[1].reasons[0]
-    freed = tuned((files[0], rules), recode={"AGE": ("width:5",)}, config=attrs.evolve(CONFIG, allow_lost=("*",)))
+    freed = tuned((files[0], rules), recode={"AGE": ("width:5",)}, config=replace(CONFIG, allow_lost=("*",)))
     assert [one.state for one in freed.candidates] == ["measured", "measured"]
     # what no candidate is without is refused as mask refuses it
     with pytest.raises(InfeasibleError, match="leaves nothing of the rule") as refused:
-        tuned((files[0], rules), config=attrs.evolve(CONFIG, recode={"AGE": "width:5"}))
+        tuned((files[0], rules), config=replace(CONFIG, recode={"AGE": "width:5"}))
     assert "--allow-lost" in refused.value.hint
     (tmp_path / "region.csv").write_text(REGION.replace("31;2;*\n", ""))
     lacking = tuned(files, recode={"REGION": (f"{tmp_path / 'region.csv'}:1",)})

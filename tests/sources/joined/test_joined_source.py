@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from masktron.config import Config, ReadOptions
+from masktron.declared import declared_in
 from masktron.errors import DocumentError, MasktronError, UsageError
-from masktron.level_settings import LevelSettings, levels_from, tables_given, with_tables
+from masktron.level_settings import LevelSettings, levels_from, with_tables
 from masktron.settings_file import load_config, located
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.opening import open_source
@@ -160,14 +161,14 @@ def test_tables_lie_beside_the_settings_and_options_name_others(tmp_path: Path) 
     levels: LevelSettings = load_config(settings).levels
     assert levels["Person"].data == tmp_path / "p.csv"
     assert levels["Person"].parent_key == ("HID",)
-    found = with_tables(levels, tables_given("--table", ["Person=other.csv"]))
+    found = with_tables(levels, declared_in(Config)["levels"].collected("levels", ["Person=other.csv"]))
     assert found["Person"].data == Path("other.csv")
     with pytest.raises(UsageError, match="no level with a table of its own"):
-        with_tables(levels, tables_given("--table", ["Household=other.csv"]))
+        with_tables(levels, declared_in(Config)["levels"].collected("levels", ["Household=other.csv"]))
     with pytest.raises(UsageError, match="not of the form LEVEL=FILE"):
-        tables_given("--table", ["Person"])
-    with pytest.raises(UsageError, match="two tables"):
-        tables_given("--table", ["Person=a", "Person=b"])
+        declared_in(Config)["levels"].collected("levels", ["Person"])
+    with pytest.raises(UsageError, match="gives 'Person' twice"):
+        declared_in(Config)["levels"].collected("levels", ["Person=a", "Person=b"])
 
 
 @pytest.mark.parametrize(

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
-
-import attrs
-from attrs import field
-from attrs.converters import optional
 
 from masktron.config import Config, Grouping
 from masktron.declared import (
     HOW,
+    Integer,
+    MaybeInteger,
+    Settings,
     Shape,
+    Taken,
     Trust,
     WrongValue,
-    checked,
-    declared,
     declared_in,
-    integer,
+    require,
+    setting,
     with_commas,
 )
+from masktron.declared import integer as whole
 from masktron.errors import UsageError, did_you_mean
 from masktron.figures import NAMES, Group, figure_of
 from masktron.jobs.tune.axes import Ways, pram_ways, recode_ways, swap_rates
 from masktron.perturbation_settings import located_pram, matrices_named, moved_matrices
 from masktron.recoding_settings import FromHierarchy, how_of, moved_hierarchies, resolved
-from masktron.setting_values import Param, require
-from masktron.setting_values import integer as whole
+from masktron.setting_values import Param
 from masktron.settings_file import read_toml, require_beside
 
 BUDGET = 600.0
@@ -41,12 +42,14 @@ type _Names = str | list[str] | tuple[str, ...]
 type _Sizes = str | int | list[int] | tuple[int, ...]
 
 
-def _hierarchies(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], Path]) -> dict[str, Any]:
-    return {name: tuple(moved_hierarchies({name: how}, moved)[name] for how in own) for name, own in ways.items()}
+type _Moving = Callable[[str, Path], Path]
 
 
-def _matrices(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], Path]) -> dict[str, Any]:
-    return {name: tuple(moved_matrices({name: how}, moved)[name] for how in own) for name, own in ways.items()}
+def _moved(
+    each: Callable[[Mapping[str, str], _Moving], Mapping[str, str]], ways: Ways, moved: _Moving
+) -> dict[str, Any]:
+    """Return ways with other files, given what returns one with another file."""
+    return {name: tuple(each({name: how}, moved)[name] for how in own) for name, own in ways.items()}
 
 
 def _listed(given: Any) -> tuple[Any, ...]:
@@ -71,22 +74,17 @@ def _methods(given: _Names) -> tuple[str, ...]:
     return ()
 
 
-def _groupings(given: _Names) -> tuple[Grouping, ...]:
-    found: Any = _names(given)
-    for name in found:
-        _known("grouping", name, ("rules", "all"))
-    groupings: tuple[Grouping, ...] = found
-    return groupings
-
-
-def _aggregators(given: _Names) -> tuple[str, ...]:
+def _among(what: str, listed: Callable[[], Iterable[str]], given: _Names) -> tuple[Any, ...]:
     found = _names(given)
-    if found:
-        from masktron.aggregators import ALL  # noqa: PLC0415 -- loads all aggregators
-
-        for name in found:
-            _known("aggregator", name, [one.name for one in ALL])
+    for name in found:
+        _known(what, name, listed())
     return found
+
+
+def _all_aggregators() -> list[str]:
+    from masktron.aggregators import ALL  # noqa: PLC0415 -- loads all aggregators
+
+    return [one.name for one in ALL]
 
 
 def _sizes(given: _Sizes) -> tuple[int, ...]:
@@ -122,14 +120,6 @@ def _grid(given: Any) -> dict[str, dict[str, tuple[Param, ...]]]:
     }
 
 
-def _risk(given: str) -> str:
-    return _axis(given, "risk")
-
-
-def _utility(given: str) -> str:
-    return _axis(given, "utility")
-
-
 def seconds_of(text: str | float) -> float:
     """Read a time: seconds, or a number with ``s``, ``m`` or ``h`` behind it.
 
@@ -144,8 +134,7 @@ def seconds_of(text: str | float) -> float:
     return seconds
 
 
-@attrs.define(frozen=True, kw_only=True, field_transformer=checked)
-class TuneSettings:
+class TuneSettings(Settings):
     """What is to be tried, and how long.
 
     Attributes
@@ -189,98 +178,80 @@ class TuneSettings:
     """
 
     # fmt: off
-    methods: tuple[str, ...] = field(
-        default=(), converter=_methods, metadata=declared(
-            "Methods to try, with commas between: see masktron methods.",
-            HOW, metavar="NAMES", shown="those that suit most files", page="methods",
-        ),
+    methods: Taken[tuple[str, ...], _Names] = setting(
+        "Methods to try, with commas between: see masktron methods.",
+        HOW, converter=_methods, default=(), metavar="NAMES", shown="those that suit most files", page="methods",
+        form=Shape.VALUE,
     )
-    k: tuple[int, ...] = field(
-        default=(), converter=_sizes, metadata=declared(
-            "Smallest groups to try.", HOW, short="-k", metavar="N,N", shown="3,5,10,20", page="tuning"
-        ),
+    k: Taken[tuple[int, ...], _Sizes] = setting(
+        "Smallest groups to try.",
+        HOW, converter=_sizes, default=(), short="-k", metavar="N,N", shown="3,5,10,20", page="tuning",
+        form=Shape.VALUE,
     )
     least: int = 0
     wider: tuple[str, ...] = ()
-    groupings: tuple[Grouping, ...] = field(
-        default=(), converter=_groupings, metadata=declared(
-            "Groupings to try.", HOW, "--grouping", metavar="rules,all", shown="both", page="methods"
-        ),
+    groupings: Taken[tuple[Grouping, ...], _Names] = setting(
+        "Groupings to try.",
+        HOW, converter=partial(_among, "grouping", lambda: ("rules", "all")), default=(), option="--grouping",
+        metavar="rules,all", shown="both", page="methods", form=Shape.VALUE,
     )
-    aggregators: tuple[str, ...] = field(
-        default=(), converter=_aggregators, metadata=declared(
-            "Aggregators to ask for, beside the one that loses least.", HOW, "--aggregator", metavar="NAMES",
-            page="methods",
-        ),
+    aggregators: Taken[tuple[str, ...], _Names] = setting(
+        "Aggregators to ask for, beside the one that loses least.",
+        HOW, converter=partial(_among, "aggregator", _all_aggregators), default=(), option="--aggregator",
+        metavar="NAMES", page="methods", form=Shape.VALUE,
     )
-    params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(
-        factory=dict, converter=_grid, metadata=declared("Values of parameters to try, by method.", option="")
+    params: Taken[Mapping[str, Mapping[str, tuple[Param, ...]]], Any] = setting(
+        "Values of parameters to try, by method.", converter=_grid, factory=dict, option="", form=Shape.VALUE
     )
-    recode: Ways = field(
-        factory=dict, converter=recode_ways, metadata=declared(
-            "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
-            "same field.",
-            HOW, metavar="FIELD=HOW", form=Shape.LIST, page="recoding",
-            trust=Trust(files=_hierarchies, instead="--recode {}=FILE:LEVEL"),
-        ),
+    recode: Taken[Ways, Any] = setting(
+        "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
+        "same field.",
+        HOW, converter=recode_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="recoding",
+        trust=Trust(files=partial(_moved, moved_hierarchies), instead="--recode {}=FILE:LEVEL"),
     )
-    key_k: tuple[int, ...] = field(
-        default=(), converter=_sizes, metadata=declared(
-            "Try keys suppressed until N records share each combination, beside suppressing nothing.",
-            HOW, metavar="N,N", page="suppression",
-        ),
+    key_k: Taken[tuple[int, ...], _Sizes] = setting(
+        "Try keys suppressed until N records share each combination, beside suppressing nothing.",
+        HOW, converter=_sizes, default=(), metavar="N,N", page="suppression", form=Shape.VALUE,
     )
-    pram: Ways = field(
-        factory=dict, converter=pram_ways, metadata=declared(
-            "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
-            "drawn together; repeatable, also for the same field.",
-            HOW, metavar="FIELD=HOW", form=Shape.LIST, page="pram",
-            trust=Trust(files=_matrices, instead="--pram {}=FILE"),
-        ),
+    pram: Taken[Ways, Any] = setting(
+        "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
+        "drawn together; repeatable, also for the same field.",
+        HOW, converter=pram_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="pram",
+        trust=Trust(files=partial(_moved, moved_matrices), instead="--pram {}=FILE"),
     )
-    swap_rate: tuple[float, ...] = field(
-        default=(), converter=swap_rates, metadata=declared(
-            "Try records swapped at these rates, from 0 to 1, as [swap] in settings says all else, beside not "
-            "swapping.",
-            HOW, metavar="N,N", page="swapping",
-        ),
+    swap_rate: Taken[tuple[float, ...], Any] = setting(
+        "Try records swapped at these rates, from 0 to 1, as [swap] in settings says all else, beside not "
+        "swapping.",
+        HOW, converter=swap_rates, default=(), metavar="N,N", page="swapping", form=Shape.VALUE,
     )
-    class_fields: tuple[str, ...] = field(
-        default=(), converter=_names, metadata=declared(
-            "Fields with the class of each record, for methods that need one.", HOW, "--class", metavar="FIELDS"
-        ),
+    class_fields: Taken[tuple[str, ...], _Names] = setting(
+        "Fields with the class of each record, for methods that need one.",
+        HOW, converter=_names, default=(), option="--class", metavar="FIELDS", form=Shape.VALUE,
     )
-    risk: str | None = field(
-        default=None, converter=optional(_risk), metadata=declared(
-            "The risk on the map.", HOW, metavar="FIGURE", shown="disclosure_risk", page="tuning"
-        ),
+    risk: str | None = setting(
+        "The risk on the map.",
+        HOW, converter=lambda name: _axis(name, "risk"), default=None, metavar="FIGURE", shown="disclosure_risk",
+        page="tuning",
     )
-    utility: str | None = field(
-        default=None,
-        converter=optional(_utility),
-        metadata=declared("The loss on the map.", HOW, metavar="FIGURE", shown="pil", page="tuning"),
+    utility: str | None = setting(
+        "The loss on the map.",
+        HOW, converter=lambda name: _axis(name, "utility"), default=None, metavar="FIGURE", shown="pil",
+        page="tuning",
     )
-    budget: float = field(
-        default=BUDGET,
-        converter=seconds_of,
-        metadata=declared("What the run may take: 90s, 10m, 1h.", HOW, metavar="TIME", shown="10m", page="tuning"),
+    budget: Taken[float, str | float] = setting(
+        "What the run may take: 90s, 10m, 1h.",
+        HOW, converter=seconds_of, default=BUDGET, metavar="TIME", shown="10m", page="tuning",
     )
-    seeds: int = field(
-        default=SEEDS, converter=whole, metadata=declared(
-            "Runs of a candidate that draws.", HOW, metavar="N", read=integer, least=1, page="tuning"
-        ),
+    seeds: Integer = setting(
+        "Runs of a candidate that draws.", HOW, default=SEEDS, least=1, page="tuning"
     )
-    sample: int | None = field(
-        default=None, converter=optional(whole), metadata=declared(
-            "Compare larger files on so many records first; 0 for all.",
-            HOW, metavar="N", shown="21000, of more than 50000", read=integer, least=0, page="tuning",
-        ),
+    sample: MaybeInteger = setting(
+        "Compare larger files on so many records first; 0 for all.",
+        HOW, default=None, shown="21000, of more than 50000", least=0, page="tuning",
     )
-    workers: int | None = field(
-        default=None, converter=optional(whole), metadata=declared(
-            "Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
-            HOW, metavar="N", shown="the number of cores, at most 4", read=integer, least=0, page="workers",
-        ),
+    workers: MaybeInteger = setting(
+        "Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
+        HOW, default=None, shown="the number of cores, at most 4", least=0, page="workers",
     )
     # fmt: on
 
@@ -298,7 +269,7 @@ class TuneSettings:
             One of them is wrong.
         """
         given: dict[str, Any] = {_field(name): value for name, value in wishes.items() if value is not None}
-        return attrs.evolve(self, **given)
+        return replace(self, **given)
 
 
 def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
@@ -315,7 +286,7 @@ def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
     # a path in a file of settings starts at its folder
     ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
     pram = {name: tuple(located_pram(how, path.parent) for how in own) for name, own in asked.pram.items()}
-    found = attrs.evolve(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
+    found = replace(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
     if not named:
         require_beside(found, path, ("tune",))
     return found

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
-import attrs
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -212,8 +211,7 @@ class Bench:
     def _opened_treated(self, recipe: TuneRecipe, seed: int, progress: Progress) -> AbstractContextManager[Opened]:
         original, path = self._original, self._original.job.source.path
         config, given = (
-            attrs.evolve(settings_of(recipe, one), secret=secret_of_run(seed))
-            for one in (original.config, original.given)
+            replace(settings_of(recipe, one), secret=secret_of_run(seed)) for one in (original.config, original.given)
         )
         rules = rules_beside(path) if recipe.recode else None
         return treated(replace(original, config=config, given=given), path, rules, progress)
@@ -238,7 +236,7 @@ class Bench:
             A value has no class in a recoding, or what keys come to cannot be written.
         """
         opened = self._tried(recipe, seed, progress).opened(None if whole else self.sample)
-        config = attrs.evolve(settings_of(recipe, opened.config), secret=secret_of_run(seed), workers=self.threads)
+        config = replace(settings_of(recipe, opened.config), secret=secret_of_run(seed), workers=self.threads)
         method = chosen(config.method, config.params, config.k)
         return planned(opened, config, method, no_progress)
 

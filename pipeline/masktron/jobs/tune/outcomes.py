@@ -32,7 +32,7 @@ from masktron.versions import versions
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
 
-_SPARED = names(Config, lambda one: one.tuned)
+_SPARED = names(Config, lambda one: one.spared_by_tune)
 """Settings that decide no figure, or do so by what is hashed anyway: candidate, fields, rules, the original, and the
 file of metadata. How the file is read is none of them: its options say which table of a database is meant."""
 

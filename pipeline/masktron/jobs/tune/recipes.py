@@ -12,8 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import attrs
-
 from masktron.config import Config, Grouping
 from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings
@@ -279,13 +277,13 @@ def with_keys(config: Config, recode: Mapping[str, str], pram: Mapping[str, str]
     UsageError
         Such a field is masked, or removed; or it is drawn anew alone and with others, or drawn and swapped.
     """
-    known = attrs.evolve(config, recode={**config.recode, **recode}, pram={**config.pram, **pram})
-    return attrs.evolve(config, roles=known.roles)
+    known = replace(config, recode={**config.recode, **recode}, pram={**config.pram, **pram})
+    return replace(config, roles=known.roles)
 
 
 def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config:
     """Return the settings with a candidate in them."""
-    return attrs.evolve(
+    return replace(
         config,
         method=candidate.method,
         k=candidate.k,

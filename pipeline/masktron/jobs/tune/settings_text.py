@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
-
-import attrs
 
 from masktron.addresses import AddressPath
 from masktron.config import Config, Role, config_from
@@ -204,7 +203,7 @@ def _said(config: Config, name: str, path: Path) -> Any:
 
 def _level(level: LevelSetting, path: Path) -> dict[str, Any]:
     """Return what a file says of a level of nested records; an address is no path."""
-    said = {one.name: getattr(level, one.name) for one in attrs.fields(LevelSetting) if one.name != "name"}
+    said = {one.name: getattr(level, one.name) for one in fields(LevelSetting) if one.name != "name"}
     return {
         name: str(one) if isinstance(one, AddressPath) else _plain(one, path) for name, one in said.items() if one
     }

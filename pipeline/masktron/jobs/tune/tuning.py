@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-
-import attrs
 
 from masktron.addresses import AddressPath
 from masktron.config import Config
@@ -135,7 +134,7 @@ def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
             where=str(source.path),
             hint=f"leave --grouping out, or protect members alone (--protect), which tells more of each {unit}",
         )
-    return attrs.evolve(asked, groupings=("all",))
+    return replace(asked, groupings=("all",))
 
 
 def _with_axes(config: Config, asked: TuneSettings) -> Config:

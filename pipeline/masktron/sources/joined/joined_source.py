@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Self, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -423,7 +422,7 @@ class JoinedSource(TwinSource):
 def _levels_without(columns: Sequence[LevelColumns], removed: Mapping[LevelPath, Collection[str]]) -> LevelSettings:
     """Return the levels of a release; columns have the names that rules have for them."""
     named = {
-        one.setting.name: attrs.evolve(
+        one.setting.name: replace(
             one.setting, key=one.key, parent_key=one.parent_key, fields=one.fields if one.grouped else None
         )
         for one in columns

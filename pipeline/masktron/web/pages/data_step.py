@@ -203,7 +203,7 @@ def levels_shown(project: Project) -> dict[str, Any] | None:
         return None
     levels = config.levels
     two = list(levels.values())
-    unit, member = two if len(two) == 2 else (LevelSetting("Household"), LevelSetting("Person"))
+    unit, member = two if len(two) == 2 else (LevelSetting(name="Household"), LevelSetting(name="Person"))
     return {
         "unit": unit.name,
         "unit_key": ", ".join(unit.key),

@@ -1,0 +1,85 @@
+"""What fields of settings declare, and what their annotations say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, replace
+from inspect import signature
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from masktron.commands import COMMANDS
+from masktron.config import Config
+from masktron.declared import HOW, Settings, Shape, Taken, declared_in, setting
+from masktron.errors import UsageError
+
+type Colour = Literal["red", "blue"]
+
+
+def lengths(given: Mapping[str, str | int]) -> dict[str, int]:
+    """Read a table of lengths."""
+    return {name: int(length) for name, length in given.items()}
+
+
+class Made(Settings):
+    """Settings that are made up."""
+
+    place: Path = setting("Where.", kw_only=False)
+    size: int = setting("How large.", HOW, default=3, least=2)
+    open: bool = setting("Whether it is open.", HOW, default=False)
+    colour: Colour | None = setting("Its colour.", HOW, default=None)
+    names: tuple[str, ...] = setting("Its names.", HOW, default=())
+    length: Taken[Mapping[str, int], Mapping[str, str | int]] = setting("How long.", factory=dict, converter=lengths)
+    memory: Taken[int | None, int | str | None] = setting("How much.", HOW, default=None, converter=int)
+
+
+def test_the_annotation_says_how_options_give_a_value() -> None:
+    said = declared_in(Made)
+    forms = {name: one.form for name, one in said.items()}
+    assert forms == {
+        "place": Shape.VALUE, "size": Shape.VALUE, "open": Shape.SWITCH, "colour": Shape.VALUE, "names": Shape.LIST,
+        "length": Shape.TABLE, "memory": Shape.VALUE,
+    }  # fmt: skip
+    assert said["colour"].choices == ("red", "blue")
+    assert said["colour"].metavar == "red|blue"
+    assert said["place"].read("x") == Path("x")
+    assert (said["size"].read("5"), said["memory"].read("4GB")) == (5, "4GB")  # a converter reads texts by itself
+
+
+def test_fields_convert_and_are_frozen() -> None:
+    made = Made(Path("x"), length={"A": "4"}, memory="7")
+    assert (made.length, made.memory, made.colour) == ({"A": 4}, 7, None)
+    assert replace(made, size=4) == Made(Path("x"), size=4, length={"A": 4}, memory=7)
+    with pytest.raises(FrozenInstanceError):
+        made.size = 4
+    assert str(signature(Made)).startswith("(place: 'Path', *, size: 'int' = 3, open: 'bool' = False,")
+    assert "length: 'Mapping[str, int]' = {}" in str(signature(Made))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"size": "5"}, "size must be an integer, not '5'"),
+        ({"size": 1}, "size must be at least 2, not 1"),
+        ({"open": 1}, "open must be true or false, not 1"),
+        ({"colour": "green"}, "colour must be one of red, blue, not 'green'"),
+    ],
+)
+def test_a_wrong_value_is_named(given: Mapping[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Made(Path("x"), **given)
+
+
+@pytest.mark.parametrize("given", [{}, {"place": Path("x"), "siez": 3}])
+def test_fields_that_lack_or_are_unknown_are_refused(given: Mapping[str, object]) -> None:
+    with pytest.raises(TypeError, match=r"needs place|does not take"):
+        Made(**given)
+    with pytest.raises(TypeError, match="does not take"):
+        Made(Path("x"), 3)
+
+
+def test_settings_name_commands_that_exist() -> None:
+    for name, said in declared_in(Config).items():
+        assert {*said.commands.split(), *said.other} <= COMMANDS.keys(), name
