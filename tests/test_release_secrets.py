@@ -18,6 +18,7 @@ from cli_runner import Runner, write_data, write_rules
 from examples import parts
 from masktron.config import Config
 from masktron.errors import UsageError
+from masktron.jobs import randomness
 from masktron.release_secret import former_units, read_secret, secret_from, secret_of_seed
 from masktron.settings_file import load_config
 from masktron.streams import Streams
@@ -220,6 +221,16 @@ def test_a_key_that_stands_in_the_place_of_its_file_is_not_repeated(tmp_path: Pa
     assert said.code == 2
     assert "a secret is given in a file" in said.err
     assert given not in said.err
+
+
+def test_k_binds_draws_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bound: list[Any] = []
+    own = randomness._settings
+    monkeypatch.setattr(randomness, "_settings", lambda *given: bound.append(own(*given)) or bound[-1])
+    data, rules = survey(tmp_path)
+    masktron.mask(data, rules, tmp_path / "m.xml", method="hybrid_micro", k=3, secret=KEY)
+    assert bound[0]["k"] == 3
+    assert "exact" in bound[0]["params"] and "k" not in bound[0]["params"]
 
 
 def test_words_are_no_key(tmp_path: Path) -> None:

@@ -299,7 +299,8 @@ def documents(given: Mapping[str, File]) -> dict[str, Path]:
     """Read the files of documents that rules read."""
     for key in table(given, "NAME = file"):
         require(isinstance(key, str), f": {key!r} is not what stands in document()")
-    return {key: part_of(key, path, file) for key, file in given.items()}
+    # a manifest may name the address of a table, which nobody reads
+    return {key: part_of(key, path, Path(one) if isinstance(one, str) and one else one) for key, one in given.items()}
 
 
 def register(given: Register | Mapping[str, File] | File) -> Register:
