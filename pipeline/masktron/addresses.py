@@ -301,3 +301,30 @@ def without_passwords(arguments: Sequence[str]) -> Iterator[list[str]]:
 def typed_path(text: str) -> Path:
     """Return the path, or the address, that the command line has: see `without_passwords`."""
     return path_of(_TYPED.get({}).get(text, text))
+
+
+_LONGEST = 200
+"""Characters of a path that messages show."""
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a path leads to a place in a folder, whatever links are on the way.
+
+    What lies elsewhere by its name alone is not looked up: that may be another machine. A path that the system cannot
+    follow, such as a link to itself, leads nowhere.
+    """
+    if is_address(str(path)) or "\0" in str(path):
+        return False
+    try:
+        real = folder.resolve()
+        named = Path(os.path.abspath(path))  # noqa: PTH100 -- asks the system for nothing, and takes out ".."
+        near = (real, Path(os.path.abspath(folder)))  # noqa: PTH100
+        return any(named.is_relative_to(one) for one in near) and path.resolve().is_relative_to(real)
+    except (OSError, RuntimeError):
+        return False
+
+
+def shortened(path: Path) -> str:
+    """Return a path for a message: of a long one, the beginning and the end."""
+    text = str(path)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"

@@ -9,9 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from masktron.addresses import AddressPath
+from masktron.addresses import AddressPath, is_inside, shortened
 from masktron.errors import DocumentError, MasktronError, UsageError
-from masktron.trust import is_inside, shortened
 
 _SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
 _HEAD = 65536

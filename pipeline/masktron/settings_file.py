@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from masktron.addresses import AddressPath
+from masktron.addresses import AddressPath, is_inside, shortened
 from masktron.config import Config, config_from
 from masktron.declared import declared_in, names
 from masktron.errors import UsageError
@@ -18,10 +18,8 @@ from masktron.toml_text import TomlText
 from masktron.trust import (
     ReadFile,
     files_read,
-    is_inside,
     named_only_in,
     relocated,
-    shortened,
     trust_of,
     weakened_in,
 )

@@ -14,13 +14,11 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from masktron.addresses import AddressPath, is_address
+from masktron.addresses import AddressPath, is_address, is_inside
 from masktron.declared import Trust, declared_in
 
 PARTS_OF_FILES = frozenset({"query", "range", "sheet", "table"})
 """Options of formats that choose what is read of a file: `TableFormat.choosing` of all formats."""
-_LONGEST = 200
-"""Characters of a path that messages show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,29 +131,6 @@ def weakened_in(settings: Any) -> dict[str, Any]:
             inner = {level: weakened_in(one) for level, one in getattr(settings, name).items()}
             found[name] = {level: parts for level, parts in inner.items() if parts}
     return {name: part for name, part in found.items() if part}
-
-
-def is_inside(path: Path, folder: Path) -> bool:
-    """Whether a path leads to a place in a folder, whatever links are on the way.
-
-    What lies elsewhere by its name alone is not looked up: that may be another machine. A path that the system cannot
-    follow, such as a link to itself, leads nowhere.
-    """
-    if is_address(str(path)) or "\0" in str(path):
-        return False
-    try:
-        real = folder.resolve()
-        named = Path(os.path.abspath(path))  # noqa: PTH100 -- asks the system for nothing, and takes out ".."
-        near = (real, Path(os.path.abspath(folder)))  # noqa: PTH100
-        return any(named.is_relative_to(one) for one in near) and path.resolve().is_relative_to(real)
-    except (OSError, RuntimeError):
-        return False
-
-
-def shortened(path: Path) -> str:
-    """Return a path for a message: of a long one, the beginning and the end."""
-    text = str(path)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
 
 
 def file_beside(named: Path, *beside: Path) -> Path | None:

@@ -1,9 +1,12 @@
-"""Help of commands as text: options in panels, each with what it takes beside its name, at most 80 columns."""
+"""Help of commands as text: options in sections, each with what it takes beside its name, at most 80 columns."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import click
 
 from masktron.commands import COMMANDS, SUMMARY, Listed
 
@@ -24,23 +27,19 @@ EPILOG = (
 
 def print_help(program: str, listed: Listed | None, options: Sequence[Offered]) -> None:
     """Print the help of a command, or of all."""
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = Console(highlight=False, emoji=False)
-    console.width = min(console.width, WIDTH)
-    usage = f"{program} COMMAND" if listed is None else usage_of(listed.name, options)
-    console.print(Padding(Text(f"Usage: {usage} [OPTIONS]", "bold"), (1, 1)))
+    form = click.HelpFormatter(width=min(shutil.get_terminal_size().columns, WIDTH))
+    name, _, taken = (f"{program} COMMAND" if listed is None else usage_of(listed.name, options)).partition(" ")
+    form.write_usage(name, f"{taken} [OPTIONS]")
     for paragraph in [SUMMARY] if listed is None else described(listed):
-        console.print(Padding(Text(paragraph.replace("\n", " ")), (0, 1, 1, 1)))
+        form.write_paragraph()
+        form.write_text(paragraph.replace("\n", " "))
     if listed is None:
-        _print_panel(console, "Commands", ((one.name, one.summary) for one in COMMANDS.values()))
+        _write_section(form, "Commands", ((one.name, one.summary) for one in COMMANDS.values()))
     if arguments := [one for one in options if not one.spellings]:
-        _print_panel(console, "Arguments", ((one.metavar, told(one)) for one in arguments))
+        _write_section(form, "Arguments", ((one.metavar, told(one)) for one in arguments))
     last = ("--help", "Show this message and stop.")
     if listed is None:
-        _print_panel(console, "Options", [("--version", "Show the version and stop."), last])
+        _write_section(form, "Options", [("--version", "Show the version and stop."), last])
     else:
         from masktron.commands.offered import in_panels
         from masktron.declared import OUTPUT
@@ -48,8 +47,10 @@ def print_help(program: str, listed: Listed | None, options: Sequence[Offered]) 
         panels = {**in_panels([*options]), OUTPUT: in_panels([*options]).get(OUTPUT, [])}
         for panel, found in panels.items():
             rows = [(named(one), told(one)) for one in found]
-            _print_panel(console, panel, [*rows, *([last] if panel == OUTPUT else [])])
-    console.print(Padding(Text(EPILOG if listed is None else f"Example: {listed.example}"), (1, 1)))
+            _write_section(form, panel, [*rows, *([last] if panel == OUTPUT else [])])
+    form.write_paragraph()
+    form.write_text(EPILOG if listed is None else f"Example: {listed.example}")
+    click.echo(form.getvalue(), nl=False)
 
 
 def described(listed: Listed) -> list[str]:
@@ -81,14 +82,6 @@ def told(one: Offered) -> str:
     return " ".join([one.help, *shown, *(["[required]"] if one.required and one.spellings else [])])
 
 
-def _print_panel(console: Any, title: str, rows: Iterable[tuple[str, str]]) -> None:
-    from rich.panel import Panel
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    grid.add_column(max_width=_NAMES, overflow="fold", style="cyan")
-    grid.add_column(ratio=1, overflow="fold")
-    for name, said in rows:
-        grid.add_row(Text(name), Text(said))
-    console.print(Panel(grid, title=title, title_align="left", border_style="dim"))
+def _write_section(form: click.HelpFormatter, title: str, rows: Iterable[tuple[str, str]]) -> None:
+    with form.section(title):
+        form.write_dl([*rows], col_max=_NAMES)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, override
 
 import click
 from click.shell_completion import shell_complete
-from rich.console import Console
 
 from masktron.addresses import without_passwords
 from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed
@@ -240,6 +239,7 @@ def _require_output(ended: SystemExit) -> None:
 
 
 def _complain(message: str) -> None:
+    from rich.console import Console
     from rich.markup import escape
 
     from masktron.report.text import printable

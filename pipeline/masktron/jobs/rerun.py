@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from masktron.addresses import AddressPath
+from masktron.addresses import AddressPath, is_inside, shortened
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.declared import about, names
@@ -47,7 +47,7 @@ from masktron.results import (
 )
 from masktron.sources.level_tree import Tree
 from masktron.sources.output_names import manifest_beside
-from masktron.trust import files_read, is_inside, shortened
+from masktron.trust import files_read
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
 

@@ -11,12 +11,13 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from masktron.addresses import is_inside
 from masktron.config import Config, config_from
 from masktron.errors import UsageError
 from masktron.perturbation_settings import pram_settings
 from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.toml_text import TomlText, toml_text
-from masktron.trust import is_inside, named_only_in
+from masktron.trust import named_only_in
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.project_files import HIERARCHIES
 
