@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, replace
 from inspect import signature
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
+import masktron
 from masktron.commands import COMMANDS
-from masktron.config import Config
+from masktron.commands.mask import Mask
+from masktron.config import Config, config_from
 from masktron.declared import HOW, Settings, Shape, Taken, declared_in, setting
 from masktron.errors import UsageError
 
@@ -76,10 +79,60 @@ def test_a_wrong_value_is_named(given: Mapping[str, object], message: str) -> No
 def test_fields_that_lack_or_are_unknown_are_refused(given: Mapping[str, object]) -> None:
     with pytest.raises(TypeError, match=r"needs place|does not take"):
         Made(**given)
-    with pytest.raises(TypeError, match="does not take"):
+    with pytest.raises(TypeError, match="1 arguments by position, not 2"):
         Made(Path("x"), 3)
 
 
 def test_settings_name_commands_that_exist() -> None:
     for name, said in declared_in(Config).items():
         assert {*said.commands.split(), *said.other} <= COMMANDS.keys(), name
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"keys": {"k": None}}, "keys.k has no value"),
+        ({"keys": {"missing_matches": None}}, "keys.missing_matches has no value"),
+        ({"swap": {"regions": None}}, "swap.regions has no value"),
+        ({"swap": {"regions": ["A"], "household": None}}, "swap.household has no value"),
+        ({"levels": {"H": {"key": "H"}, "P": {"data": ""}}}, "levels.P.data must be the name of a file"),
+        ({"levels": {"H": {"key": "H"}, "P": {"data": "p.csv", "numbered": [1]}}}, "levels.P.numbered must be"),
+        ({"levels": {"H": {"key": "H"}, "P": {"data": "p.csv", "numbered": ["P", "P"]}}}, "names a column twice"),
+    ],
+)
+def test_what_is_no_value_is_refused_and_switches_nothing_off(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        config_from(settings, base=Config(key_k=3))
+
+
+def test_required_may_be_left_open() -> None:
+    assert Config(swap={"regions": ["A"], "required": None}).swap == {"regions": ("A",)}
+
+
+def test_a_command_shows_no_secret() -> None:
+    command = Mask("d.csv", "r.sch", seed=987654321).came_from({"seed": 987654321})
+    assert "987654321" not in repr(command)
+
+
+def test_an_argument_is_given_once() -> None:
+    with pytest.raises(TypeError, match="data twice"):
+        masktron.validate("a.csv", "r.sch", data="b.csv")  # type: ignore[misc]
+
+
+def test_surplus_arguments_are_counted_and_not_shown() -> None:
+    with pytest.raises(TypeError, match="3 arguments by position, not 4") as caught:
+        Mask("a.csv", "r.sch", "o.csv", b"secret bytes")  # type: ignore[misc]
+    assert "secret" not in str(caught.value)
+
+
+def test_a_field_stays() -> None:
+    config = Config(k=3)
+    with pytest.raises(FrozenInstanceError):
+        del config.k
+    assert config.k == 3
+
+
+def test_what_to_write_names_the_part_of_a_table() -> None:
+    with pytest.raises(UsageError) as caught:
+        Config(swap={"regions": ["A"], "k": 2.0})
+    assert caught.value.hint == "write k = 2"

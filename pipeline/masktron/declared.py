@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
 from numbers import Integral
@@ -362,12 +362,16 @@ class Settings:
     def __init__(self, *args: Any, **given: Any) -> None:
         own, kind = fields(self), type(self).__name__
         positional = [one.name for one in own if not one.kw_only]
+        if twice := given.keys() & {*positional[: len(args)]}:
+            raise TypeError(f"{kind}() is given {', '.join(sorted(twice))} twice")
         given |= dict(zip(positional, args, strict=False))
-        strange = [*given.keys() - {one.name for one in own}, *args[len(positional) :]]
+        if len(args) > len(positional):
+            raise TypeError(f"{kind}() takes {len(positional)} arguments by position, not {len(args)}")
+        strange = given.keys() - {one.name for one in own}
         lacking = [one.name for one in own if one.name not in given and usual(one) is MISSING]
         if strange or lacking:
             raise TypeError(
-                f"{kind}() needs {', '.join(lacking)}" if lacking else f"{kind}() does not take {strange}"
+                f"{kind}() needs {', '.join(lacking)}" if lacking else f"{kind}() does not take {sorted(strange)}"
             )
         for one in own:
             vars(self)[one.name] = _checked(one, given[one.name] if one.name in given else usual(one))
@@ -377,14 +381,16 @@ class Settings:
         """Check what fields say together."""
 
     @classmethod
-    def parts(cls, section: str, given: Any) -> dict[str, Any]:
-        """Read a table of settings that holds values of some fields; None stands for no value.
+    def parts(cls, section: str, given: Any, absent: Collection[str] = ()) -> dict[str, Any]:
+        """Read a table of settings that holds values of some fields.
 
         Parameters
         ----------
         section : str
             Its name, for messages.
         given : mapping
+        absent : collection of str
+            Fields for which None stands for no value.
 
         Raises
         ------
@@ -396,12 +402,16 @@ class Settings:
         found = {}
         for name, value in given.items():
             require(name in known, f": unknown setting {section}.{name}", did_you_mean(str(name), known))
-            if value is not None:
+            if value is not None or name not in absent:
+                require(value is not None, f".{name} has no value", "leave it out, or give it one")
                 found[name] = part_of(name, _taken, known[name], value)
         return found
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
 
     def __eq__(self, other: object) -> bool:
         same = [one.name for one in fields(self) if one.compare]
@@ -468,7 +478,7 @@ def part_of[**P, R](key: object, read: Callable[P, R], *args: P.args, **kwargs: 
     try:
         return read(*args, **kwargs)
     except WrongValue as wrong:
-        raise WrongValue(f".{key}{wrong.what}", wrong.hint) from None
+        raise WrongValue(f".{key}{wrong.what}", wrong.hint.replace("{name}", str(key))) from None
 
 
 def _taken(one: Field[Any], value: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from masktron.addresses import is_address
-from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, setting
+from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, part_of, setting
 from masktron.errors import UsageError
 from masktron.setting_values import FormatOptions, MaybePlace
 from masktron.trust import FORMAT_OPTIONS, one_file
@@ -214,11 +214,11 @@ def _level(name: object, said: object) -> LevelSetting:
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
         raise UsageError(f"{setting} has no setting {strange[0]!r}", hint=f"it has {', '.join(known)}")
     given = {key: one for key, one in said.items() if key != "name" and one is not None}
-    given["numbered"] = tuple(said.get("numbered") or ())
     try:
+        given["numbered"] = part_of("numbered", _columns, said.get("numbered"))
         return LevelSetting(name=name, **given)
-    except UsageError as error:
-        raise UsageError(f"{setting}.{error.what}", hint=error.hint) from None
+    except (UsageError, WrongValue) as error:
+        raise UsageError(f"{setting}.{error.what.removeprefix('.')}", hint=error.hint) from None
 
 
 def _ordered(given: Mapping[str, LevelSetting]) -> LevelSettings:

@@ -252,7 +252,7 @@ SWAP_NAMES = (*declared_in(SwapSettings),)
 
 def swap(given: Mapping[str, Fields | str | float | None]) -> dict[str, Any]:
     """Read how records are swapped."""
-    found = SwapSettings.parts("swap", given)
+    found = SwapSettings.parts("swap", given, absent=["required"])
     require(
         not found or found.get("regions"),
         f".{next(iter(found), '')} is given without regions",

@@ -137,6 +137,7 @@ def place(given: File) -> Path:
     """Read the path of microdata, which may be the address of a table in a database."""
     if isinstance(given, AddressPath):
         return given
+    require(given != "", " must be the name of a file, not ''")
     if isinstance(given, str):
         return path_of(given)
     found = path(given)

@@ -134,3 +134,8 @@ def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -
     done = Runner(capsys, whole=False)("completion", shell)
     assert done.code == 0
     assert "_masktron_completion" in done.out
+
+
+def test_an_example_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    told = Runner(capsys, whole=False)("rerun", "--help").out
+    assert COMMANDS["rerun"].example in " ".join(told.split())

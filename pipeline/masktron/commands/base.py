@@ -276,7 +276,7 @@ class Command(Config, Plain):
     takes_others: ClassVar[bool] = False
 
     config: Config | None = field(default=None)
-    given: Mapping[str, Any] = field(default_factory=dict, init=False)
+    given: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False)
     """What options or keywords gave of settings."""
     file: tuple[Path | None, bool] = field(default=(None, False), init=False)
     """The file of settings, and whether the user named it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,9 @@ def print_help(program: str, listed: Listed | None, options: Sequence[Offered]) 
             rows = [(named(one), told(one)) for one in found]
             _write_section(form, panel, [*rows, *([last] if panel == OUTPUT else [])])
     form.write_paragraph()
-    form.write_text(EPILOG if listed is None else f"Example: {listed.example}")
+    last_words = EPILOG if listed is None else f"Example: {listed.example}"
+    # whoever copies an example gets its words whole
+    form.write(textwrap.fill(last_words, form.width, break_on_hyphens=False, break_long_words=False) + "\n")
     click.echo(form.getvalue(), nl=False)
 
 
