@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
 from numbers import Integral
@@ -27,6 +27,7 @@ from typing import (
     Self,
     SupportsIndex,
     TypeAliasType,
+    Union,
     dataclass_transform,
     get_args,
     get_origin,
@@ -318,12 +319,12 @@ class Declared:
 
     def otherwise(self, other: Declared) -> Declared:
         """Return what this says; what it leaves open, as the other says it."""
-        usual = {one.name: getattr(_NOTHING_SAID, one.name) for one in fields(Declared)}
-        own = {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
+        own = {name: getattr(self, name) for name, value in _LEFT_OPEN.items() if getattr(self, name) != value}
         return replace(other, **own)
 
 
-_NOTHING_SAID = Declared()
+_LEFT_OPEN: Mapping[str, Any] = {one.name: getattr(Declared(), one.name) for one in fields(Declared)}
+"""What a declaration has where it says nothing."""
 
 
 def _field_of[**P](made: Callable[P, Declared]) -> Callable[P, Any]:
@@ -402,9 +403,10 @@ class Settings:
         found = {}
         for name, value in given.items():
             require(name in known, f": unknown setting {section}.{name}", did_you_mean(str(name), known))
-            if value is not None or name not in absent:
-                require(value is not None, f".{name} has no value", "leave it out, or give it one")
-                found[name] = part_of(name, _taken, known[name], value)
+            if value is None and name in absent:
+                continue
+            require(value is not None, f".{name} has no value", "leave it out, or give it one")
+            found[name] = part_of(name, _taken, known[name], value)
         return found
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -465,12 +467,22 @@ def _complete(one: Field[Any], known: dict[str, Any]) -> None:
     if get_origin(plain) is Taken:
         plain, given = get_args(plain)[0], get_args(get_args(plain)[1])
         one.type = re.sub(r"\b(?:\w+\.)+", "", inspect.formatannotation(plain))
-    kinds = {one for one in get_args(plain) if one is not NoneType} if isinstance(plain, UnionType) else {plain}
-    by_kind = _said_by_kind(kinds.pop() if len(kinds) == 1 else None)
+    kinds = [*alternatives(plain)]
+    main = [one for one in kinds if one is not NoneType]
+    by_kind = _said_by_kind(main[0] if len(main) == 1 else None)
     said = said.otherwise(replace(by_kind, read=str) if str in given else by_kind)
-    if isinstance(plain, UnionType) and NoneType in get_args(plain):
-        said = replace(said, optional=True)
-    one.metadata = MappingProxyType({_KEY: said})
+    one.metadata = MappingProxyType({_KEY: replace(said, optional=True) if NoneType in kinds else said})
+
+
+def alternatives(annotation: Any) -> Iterator[Any]:
+    """Yield the types that an annotation admits, with what stands behind names of types."""
+    if isinstance(annotation, TypeAliasType):
+        yield from alternatives(annotation.__value__)
+    elif get_origin(annotation) in (Union, UnionType):
+        for one in get_args(annotation):
+            yield from alternatives(one)
+    else:
+        yield annotation
 
 
 def part_of[**P, R](key: object, read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

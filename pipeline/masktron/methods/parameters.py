@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import MappingProxyType, NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeAliasType, Union, dataclass_transform, get_args, get_origin
+from types import MappingProxyType, NoneType
+from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.declared import alternatives
 from masktron.errors import UsageError
 from masktron.partitions.column_kinds import Kinds
 
@@ -234,21 +235,12 @@ class Parametrised:
 
 def _read_off(annotation: Any) -> dict[str, Any]:
     """Return what an annotation says of a parameter."""
-    *_, main = (one for one in _alternatives(annotation) if one is not NoneType)
-    optional = NoneType in _alternatives(annotation)
+    kinds = [*alternatives(annotation)]
+    *_, main = (one for one in kinds if one is not NoneType)
+    optional = NoneType in kinds
     if get_origin(main) is Literal:
         return {"kind": "choice", "choices": get_args(main), "optional": optional}
     return {"kind": _KINDS[main], "optional": optional}
-
-
-def _alternatives(annotation: Any) -> Iterator[Any]:
-    if isinstance(annotation, TypeAliasType):
-        yield from _alternatives(annotation.__value__)
-    elif get_origin(annotation) in (Union, UnionType):
-        for one in get_args(annotation):
-            yield from _alternatives(one)
-    else:
-        yield annotation
 
 
 def columns_at(positions: Iterable[int], variables: int, name: str) -> NDArray[np.bool_]:
