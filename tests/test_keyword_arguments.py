@@ -11,7 +11,8 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_file, write_rules
 from masktron.errors import MasktronError
-from masktron.keyword_arguments import in_python, keywords
+from masktron.keyword_arguments import in_python
+from masktron.problems.spelling import keywords
 
 PACKAGE = Path(masktron.__file__).parent
 NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm", "write"}

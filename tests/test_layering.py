@@ -15,12 +15,13 @@ from masktron.sources.xml.wellformed import SMALLEST
 from package_trees import PACKAGE, tree_of
 
 ORDER = [
+    {"counts", "shell_words"},
+    {"problems"},
     {"errors"},
     {"addresses", "declared"},
     {"trust"},
     {
         "arrays",
-        "counts",
         "files",
         "figures",
         "heap",
@@ -31,7 +32,7 @@ ORDER = [
         "resources",
         "serialised",
     }
-    | {"shell_words", "standard_streams", "streams", "thresholds", "toml_text", "versions"},
+    | {"standard_streams", "streams", "thresholds", "toml_text", "versions"},
     {"former_names"},
     {
         "extras",

@@ -6,7 +6,11 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, Literal
+from importlib import import_module
+from os import PathLike
+from typing import Any, ClassVar, Literal, Self
+
+from masktron.problems.problem import FormatOption, Place, Problem
 
 ERROR_FILE = "MASKTRON_ERROR"
 """Variable of the environment: the file to which a command also writes the error that ends it, as JSON."""
@@ -34,22 +38,8 @@ class Exit(IntEnum):
     """masktron itself has a mistake: nothing is said of rules and data."""
 
 
-@dataclass(frozen=True, slots=True)
-class FormatOption:
-    """An option of a format that may help against an error: hints name it, and pages offer it as a button.
-
-    Attributes
-    ----------
-    name, value : str
-        As in ``--format-option NAME=VALUE``, or in the table ``format_options`` of settings.
-    """
-
-    name: str
-    value: str
-
-    def __str__(self) -> str:
-        return f"--format-option {self.name}={self.value}"
-
+type Where = Place | str | PathLike[str]
+"""The place of an error: a file, an address, the origin of a rule, or a `Place` with line, record, field or rule."""
 
 type RefusalKind = Literal[
     "copied", "no-prototype", "few-records", "missing-pattern", "across-records", "total", "aggregator",
@@ -103,10 +93,10 @@ class MasktronError(Exception):
 
     Parameters
     ----------
-    what : str
-        What is wrong, in one sentence.
+    what : Problem or str
+        What is wrong, as data; or in one sentence, which nobody rewords.
     where : str, optional
-        The place: file, line, record, rule or field.
+        The place: file, line, record, rule or field. A problem has its own.
     hint : str, optional
         What the user can do next.
     helps : sequence of FormatOption, optional
@@ -116,6 +106,9 @@ class MasktronError(Exception):
 
     Attributes
     ----------
+    problem : Problem or None
+    reader : str
+        Who reads it: ``terminal`` or ``python``.
     refusal : RefusalResult or None
         What could help, and what it costs: where `mask` was asked to suggest it.
     """
@@ -124,7 +117,7 @@ class MasktronError(Exception):
 
     def __init__(
         self,
-        what: str,
+        what: Problem | str,
         *,
         where: str = "",
         hint: str = "",
@@ -132,16 +125,65 @@ class MasktronError(Exception):
         facts: Sequence[RefusalFacts] = (),
     ) -> None:
         super().__init__(what)
-        self.what = what
-        self.where = where
-        self.hint = hint
-        self.helps = tuple(helps)
+        self.problem = what if isinstance(what, Problem) else None
+        self.reader = "terminal"
+        self._said = None if isinstance(what, Problem) else (what, where, hint)
+        self._helps = tuple(helps)
         self.facts = tuple(facts)
         self.refusal: Any = None
 
+    @classmethod
+    def of(cls, code: str, /, where: Where = "", *, facts: Sequence[RefusalFacts] = (), **references: object) -> Self:
+        """Make an error of a problem: its code, its place and what it names; `Problem` says how."""
+        return cls(Problem(code, where, **references), facts=facts)
+
+    @property
+    def what(self) -> str:
+        """What is wrong, in one sentence."""
+        return self._said[0] if self._said else self._worded().what
+
+    @what.setter
+    def what(self, text: str) -> None:
+        self._said = (text, self.where, self.hint)
+
+    @property
+    def where(self) -> str:
+        """The place."""
+        if self._said:
+            return self._said[1]
+        return str(self.problem.place) if self.problem else ""
+
+    @where.setter
+    def where(self, place: str) -> None:
+        if self._said:
+            self._said = (self._said[0], place, self._said[2])
+        elif self.problem:
+            self.problem = self.problem.at(place)
+
+    @property
+    def hint(self) -> str:
+        """What the user can do next."""
+        return self._said[2] if self._said else self._worded().hint
+
+    @hint.setter
+    def hint(self, text: str) -> None:
+        self._said = (self.what, self.where, text)
+
+    @property
+    def helps(self) -> tuple[FormatOption, ...]:
+        """Options any one of which may do away with it."""
+        named = self.problem.parts() if self.problem else ()
+        return self._helps or tuple(one for one in named if isinstance(one, FormatOption))
+
+    def _worded(self) -> Any:
+        # sentences are loaded where an error is read
+        wording: Any = import_module("masktron.problems.wording")
+        return wording.worded(self.problem, wording.Reader(self.reader))
+
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text}\n  -> {self.hint}" if self.hint else text
+        coded = f"{text} [{self.problem.code}]" if self.problem else text
+        return f"{coded}\n  -> {self.hint}" if self.hint else coded
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes with every field, whatever a class asks for when its errors are made."""

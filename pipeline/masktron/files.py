@@ -58,11 +58,8 @@ def require_unpacked(size: int, packed: int, what: str, where: str) -> None:
     DocumentError
     """
     if size > most_unpacked(packed):
-        raise DocumentError(
-            f"{what} ({packed:,} bytes) unpacks to more than {most_unpacked(packed):,} bytes",
-            where=where,
-            hint=f"no table packs more than {MOST_PACKED} to 1; ask where the file comes from, or unpack it yourself",
-        )
+        most = most_unpacked(packed)
+        raise DocumentError.of("unpacks-too-large", where, part=what, packed=packed, most=most, ratio=MOST_PACKED)
 
 
 def read_text(path: Path, what: str) -> str:
@@ -76,17 +73,15 @@ def read_text(path: Path, what: str) -> str:
     refuse_special(path, UsageError)
     try:
         if path.stat().st_size > LARGE:
-            raise UsageError(f"the {what} is larger than {LARGE >> 20} MiB", where=str(path), hint="check the path")
+            raise UsageError.of("cannot-read", path, file=what, reason=f"it is larger than {LARGE >> 20} MiB")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"the {what} is not UTF-8", where=str(path), hint="convert it to UTF-8") from error
+        raise UsageError.of("not-utf-8", path, file=what) from error
     except FileNotFoundError as error:
-        raise UsageError(
-            f"cannot read the {what}: the file does not exist", where=str(path), hint="check the path"
-        ) from error
+        raise UsageError.of("cannot-read", path, file=what, reason="the file does not exist") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error
+        raise UsageError.of("cannot-read", path, file=what, reason=reason) from error
 
 
 class RepeatedNameError(ValueError):
@@ -123,11 +118,7 @@ def refuse_leading_out(output: Path) -> None:
     UsageError
     """
     if output.is_symlink() and not is_inside(output, output.parent):
-        raise UsageError(
-            f"this output is a link to {shortened(output.readlink())}, outside its folder",
-            where=str(output),
-            hint="name the file itself, or another one",
-        )
+        raise UsageError.of("output-outside-folder", output, target=shortened(output.readlink()))
 
 
 def same_file(one: Path, other: Path) -> bool:
@@ -180,10 +171,9 @@ def refuse_outputs(
     taken = {path: what for what, path in inputs.items() if path is not None}
     taken |= {file: what for path, what in taken.items() if (file := _database_of(path)) is not None}
     for name, path in outputs.items():
-        where, hint = str(path), "give another file name"
         if isinstance(path, AddressPath):
             if path in taken:
-                raise UsageError(f"{name} would overwrite {taken[path]}", where=where, hint="give another table")
+                raise UsageError.of("would-overwrite", path, output=name, taken=taken[path])
             taken[path] = f"the table of {name}"
             if (file := _database_of(path)) is not None:
                 refuse_leading_out(file)
@@ -191,14 +181,14 @@ def refuse_outputs(
             continue
         for other, what in taken.items():
             if same_file(path, other):
-                raise UsageError(f"{name} would overwrite {what}", where=where, hint=hint)
+                raise UsageError.of("would-overwrite", path, output=name, taken=what)
         if name not in renewed and is_rulebook(path):
-            raise UsageError(f"{name} would overwrite a rulebook", where=where, hint=hint)
+            raise UsageError.of("would-overwrite", path, output=name, taken="a rulebook")
         if path.is_dir():
-            raise UsageError(f"{name} names a folder", where=where, hint="give a file name")
+            raise UsageError.of("output-is-folder", path, output=name)
         refuse_leading_out(path)
         if not path.parent.is_dir() and (made is None or path.parent.resolve() != made.resolve()):
-            raise UsageError(f"the folder of {name} does not exist", where=str(path.parent), hint="create it first")
+            raise UsageError.of("no-folder-for-output", path.parent, output=name)
         taken[path] = f"the file of {name}"
 
 

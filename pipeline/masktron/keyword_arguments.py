@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
-from functools import cache
-from importlib import import_module
 from itertools import groupby
 
 from masktron.declared import Shape
+from masktron.problems.spelling import keyword_argument, keywords
 
 _PROSE = (
     "and|are|as|below|for|gives?|has|if|in|is|it|means|(?<!aggregator )mean|names?|of|or|says?|shows?|tells?|that|to|"
@@ -24,10 +22,8 @@ _QUOTED = r"[^\s()'\"]*(?:'[^']*'|\"[^\"]*\")(?:'[^']*'|\"[^\"]*\")*"
 _OPTION = re.compile(
     rf"--(?P<name>[a-z][a-z-]*[a-z])(?:[ =](?!--)(?!(?:{_PROSE})\b(?!=))(?P<value>{_QUOTED}|[^\s()]+?{_END}))?"
 )
-_SWITCH = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
 _SIZES = re.compile(r"(?<![\w-])-k (?P<sizes>[0-9]+(?:,[0-9]+)*)(?![\w.,]*[0-9])")
 """Sizes of groups: one for a run, several for `tune`."""
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 def in_python(text: str) -> str:
@@ -59,7 +55,8 @@ def _pieces(text: str) -> list[str]:
     pieces, at = [], 0
     for several in _runs(text, found):
         name, _, start, _ = several[0]
-        pieces += [text[at:start], _argument(name, [value for _, value, _, _ in several])]
+        given = [_unquoted(value) for _, value, _, _ in several if value is not None]
+        pieces += [text[at:start], keyword_argument(f"--{name}", given)]
         at = several[-1][3]
     return [*pieces, text[at:]]
 
@@ -74,46 +71,8 @@ def _runs(text: str, found: list[tuple[str, str | None, int, int]]) -> list[list
     return [[found[at] for at in run] for _, run in groupby(range(len(found)), key=numbers.__getitem__)]
 
 
-def _argument(name: str, given: list[str | None]) -> str:
-    keyword, form = keywords()[name]
-    if form is Shape.SWITCH:
-        return keyword
-    values = [_unquoted(value) for value in given if value is not None]
-    if not values:
-        return f"{keyword}="
-    pairs = [value.partition("=") for value in values]
-    mapping = form in (Shape.TABLE, Shape.LISTS) and all(equals for _, equals, _ in pairs)
-    if mapping and form is Shape.TABLE:
-        return f"{keyword}={{{', '.join(f'{_text(key)}: {_value(value)}' for key, _, value in pairs)}}}"
-    if mapping:
-        return f"{keyword}={{{', '.join(f'{_text(key)}: {_list(value.split(","))}' for key, _, value in pairs)}}}"
-    return f"{keyword}={_value(values[-1]) if form is Shape.VALUE else _list(values)}"
-
-
 def _unquoted(value: str) -> str:
     try:
         return "".join(shlex.split(value))
     except ValueError:  # a quote that is part of a name
         return value
-
-
-def _list(values: list[str]) -> str:
-    return f"[{', '.join(map(_text, values))}]"
-
-
-def _value(text: str) -> str:
-    if _NUMBER.fullmatch(text) or text in ("SECONDS", "NUMBER"):
-        return text
-    return text.capitalize() if text in ("true", "false") else _text(text)
-
-
-def _text(text: str) -> str:
-    return f'"{text}"' if '"' not in text else repr(text)
-
-
-@cache
-def keywords() -> Mapping[str, tuple[str, Shape]]:
-    """Return the keyword of each option, without its dashes, and the form in which it takes values."""
-    # commands stand above whoever words a result, and say what they take
-    found: Mapping[str, tuple[str, Shape]] = import_module("masktron.commands.offered").keywords()
-    return found

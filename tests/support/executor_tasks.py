@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from typing import IO
 
-from masktron.errors import DocumentError, FormatOption
+from masktron.errors import DocumentError
 from masktron.executor.run_parts import RunPart, write_part
 from masktron.executor.travelling import ALONE
+from masktron.problems.problem import FormatOption
 from masktron.processes import is_member, rule_seconds
 
 

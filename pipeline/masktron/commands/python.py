@@ -43,8 +43,10 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
             with rules_within(getattr(made, "rule_timeout", None)):
                 result: R = _told(made.run())
         except MasktronError as error:
-            error.what, error.hint = in_python(error.what), in_python(error.hint)
-            error.args = (error.what,)
+            error.reader = "python"
+            if error.problem is None:
+                error.what, error.hint = in_python(error.what), in_python(error.hint)
+                error.args = (error.what,)
             raise
         return result
 

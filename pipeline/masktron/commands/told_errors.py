@@ -26,7 +26,9 @@ def tell(kind: str, what: str, code: int, *, hint: str = "", error: MasktronErro
         return
     where, helps = ("", ()) if error is None else (error.where, error.helps)
     options = [{"name": one.name, "value": one.value} for one in helps]
-    told = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
+    told: dict[str, object] = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
+    if error is not None and error.problem is not None:
+        told |= {"about": error.problem.about(), **error.problem.as_dict()}
     target = Path(name)
     half = target.with_name(f".{target.name}.half")
     half.write_text(json.dumps({**told, "format_options": options}) + "\n", encoding="utf-8")

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, FormatOption, UsageError
+from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import FormatOption
 from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names

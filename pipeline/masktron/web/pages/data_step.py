@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import FormatOption, MasktronError, UsageError
+from masktron.errors import MasktronError, UsageError
 from masktron.level_settings import LevelSetting
+from masktron.problems.problem import FormatOption
 from masktron.sources.known_formats import XML, known_formats
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import is_current

@@ -14,7 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import FormatOption, ResourceError
+from masktron.errors import ResourceError
+from masktron.problems.problem import FormatOption
 from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.store.disk import (

@@ -14,9 +14,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from masktron.errors import DocumentError, FormatOption
+from masktron.errors import DocumentError
 from masktron.extras import library
 from masktron.files import most_unpacked, refuse_special, require_unpacked
+from masktron.problems.problem import FormatOption
 from masktron.sources.other_formats import magic_of
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import DocumentError, FormatOption, UsageError, did_you_mean
+from masktron.errors import DocumentError, UsageError, did_you_mean
+from masktron.problems.problem import FormatOption
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.separated.csv_outline import CsvOutline

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from masktron.errors import DocumentError, FormatOption
+from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
+from masktron.problems.problem import FormatOption
 from masktron.sources.tables.separated.csv_dialect import SAY_DELIMITER, named
 from masktron.sources.tables.separated.csv_outline import names_of
 from masktron.sources.tables.separated.csv_survey import CsvSurvey, CsvText

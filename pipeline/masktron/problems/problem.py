@@ -1,0 +1,262 @@
+"""A problem as data: its code, and what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of the data, which nobody is shown where the output may be released."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the data.
+
+    Attributes
+    ----------
+    name : str
+        As settings and rules have it.
+    single : str
+        What a sentence calls it where it stands alone, if not by its name: one of the fields of a household.
+    """
+
+    name: str
+    single: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule by its id; `single` as of `Field`."""
+
+    name: str
+    single: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting, as the options or the keywords that give it.
+
+    Attributes
+    ----------
+    option : str
+        Its long option: ``--role``.
+    values : tuple of str
+        What it is given, each as the command line takes it: ``AGE=identifier``.
+    """
+
+    option: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Names that there are, where a name is none of them: a sentence proposes the closest, or lists all.
+
+    Attributes
+    ----------
+    name : str
+    names : tuple of str
+    """
+
+    name: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormatOption:
+    """An option of a format that may help against an error: hints name it, and pages offer it as a button.
+
+    Attributes
+    ----------
+    name, value : str
+        As in ``--format-option NAME=VALUE``, or in the table ``format_options`` of settings.
+    """
+
+    name: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"--format-option {self.name}={self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a problem is: the parts that are known.
+
+    Attributes
+    ----------
+    source : str
+        A file, an address, a rule's origin.
+    line, column, record : int
+        Counted from 1; 0 where it is not known.
+    field, rule : Field, Rule or None
+    """
+
+    source: str = ""
+    line: int = 0
+    column: int = 0
+    record: int = 0
+    field: Field | None = None
+    rule: Rule | None = None
+
+    def __str__(self) -> str:
+        file = ":".join([self.source, *(str(at) for at in (self.line, self.column) if at)]).removeprefix(":")
+        parts = [file, f"record {self.record}" if self.record else ""]
+        parts += [f"field {self.field.single or self.field.name}"] if self.field else []
+        parts += [f"rule {self.rule.single or self.rule.name}"] if self.rule else []
+        return ", ".join(filter(None, parts))
+
+
+class Names(Protocol):
+    """What a field or rule is called elsewhere."""
+
+    def __call__[T: (Field, Rule)](self, one: T, /) -> T:
+        """Return it with other names."""
+
+
+class Problem:
+    """What went wrong, or is worth knowing.
+
+    Parameters
+    ----------
+    code : str
+        Names its sentences in `masktron.problems.texts`, and its entry in the list of codes.
+    place : Place, str or path, optional
+    **references
+        What the sentences name: `Field`, `Rule`, `Value`, `Setting`, `FormatOption`, `Problem`, numbers, plain names,
+        and sequences of these.
+
+    Attributes
+    ----------
+    further : tuple of Problem
+        What else can be done: their hints follow its own.
+    """
+
+    __slots__ = ("code", "further", "place", "references")
+
+    def __init__(self, code: str, /, place: Place | str | PathLike[str] = "", **references: object) -> None:
+        self.code = code
+        self.place = place if isinstance(place, Place) else Place(str(place))
+        self.references: Mapping[str, Any] = references
+        self.further: tuple[Problem, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (self.code, self.place, dict(self.references), self.further)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.place))
+
+    def __repr__(self) -> str:
+        shown = [repr(self.code), *(f"{name}={value!r}" for name, value in self.references.items())]
+        return f"Problem({', '.join(shown)})"
+
+    def parts(self) -> Iterator[object]:
+        """All that it names, one by one, those of problems within it too."""
+        for value in self.references.values():
+            yield from _parts(value)
+
+    def about(self) -> tuple[str, ...]:
+        """Names of settings and fields that it speaks of, for a form that has an input for each."""
+        found: dict[str, None] = {}
+        for one in (*self.parts(), self.place.field):
+            if isinstance(one, Setting):
+                keys = (value.partition("=")[0] for value in one.values if "=" in value)
+                found |= dict.fromkeys((*keys, one.option.lstrip("-").replace("-", "_")))
+            elif isinstance(one, Field):
+                found[one.name] = None
+        return tuple(found)
+
+    def as_dict(self, *, release_safe: bool = False) -> dict[str, Any]:
+        """Return its code and its references as plain data, values of the data only where it is not released."""
+        named = {name: _plain(value, release_safe) for name, value in self.references.items()}
+        return {"code": self.code, "references": named}
+
+    def at(self, place: Place | str | PathLike[str]) -> Problem:
+        """Return it at another place."""
+        return _remade(self.code, place, dict(self.references), self.further)
+
+    def then(self, *further: Problem) -> Problem:
+        """Return it with more that can be done."""
+        return _remade(self.code, self.place, dict(self.references), (*self.further, *further))
+
+    def renamed(self, names: Names, source: Callable[[str], str] = str) -> Problem:
+        """Return it with other names of fields and rules, and of files where `source` has others."""
+        place = replace(
+            self.place,
+            source=source(self.place.source),
+            field=self.place.field and names(self.place.field),
+            rule=self.place.rule and names(self.place.rule),
+        )
+        references = {name: _renamed(value, names, source) for name, value in self.references.items()}
+        return _remade(self.code, place, references, tuple(one.renamed(names, source) for one in self.further))
+
+
+def fields(names: Iterable[str]) -> tuple[Field, ...]:
+    """Return fields by their names."""
+    return tuple(map(Field, names))
+
+
+def rules(ids: Iterable[str]) -> tuple[Rule, ...]:
+    """Return rules by their ids."""
+    return tuple(map(Rule, ids))
+
+
+def _remade(code: str, place: Any, references: dict[str, Any], further: tuple[Problem, ...]) -> Problem:
+    problem = Problem(code, place)
+    problem.references, problem.further = references, further
+    return problem
+
+
+def _parts(value: object) -> Iterator[object]:
+    if isinstance(value, Problem):
+        yield from value.parts()
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            yield from _parts(one)
+    else:
+        yield value
+
+
+def _plain(value: Any, release_safe: bool) -> Any:
+    match value:
+        case Problem():
+            shown: Any = value.as_dict(release_safe=release_safe)
+        case Field() | Rule() | FormatOption():
+            shown = {type(value).__name__.lower(): value.name}
+        case Setting():
+            shown = {"setting": value.option}
+        case Value():
+            shown = {"value": None if release_safe else str(value.value)}
+        case Known():
+            shown = list(value.names)
+        case tuple() | list():
+            shown = [_plain(one, release_safe) for one in value]
+        case _:
+            shown = value if value is None or isinstance(value, bool | int | float) else str(value)
+    return shown
+
+
+def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:
+    match value:
+        case Problem():
+            return value.renamed(names, source)
+        case Field():
+            return names(value)
+        case Rule():
+            return names(value)
+        case tuple() | list():
+            return tuple(_renamed(one, names, source) for one in value)
+        case Place():
+            return Problem("", value).renamed(names, source).place
+        case _:
+            return value

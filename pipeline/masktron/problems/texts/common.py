@@ -1,0 +1,16 @@
+"""What is said of anything: names, values, files, packages."""
+
+TEXTS = {
+    "unknown-name": ("there is no {kind} {name!r}", "{known}"),
+    "bad-value": ("{name} must be {expected}, not {given}", ""),
+    "bad-arrays": ("{detail}", ""),
+    "no-such-file": ("the file does not exist", ""),
+    "no-such-folder": ("the folder does not exist", ""),
+    "file-unreadable": ("the file cannot be read: {reason}", ""),
+    "file-damaged": (
+        "the {format} file is damaged: {detail}",
+        "save it again with the program that wrote it, or export it as CSV",
+    ),
+    "cannot-hold": ("{format} cannot hold {detail}", "write CSV or Parquet, or change the field before masking"),
+    "package-missing": ("{package} is not installed", "pip install 'masktron[{extra}]'"),
+}

@@ -1,0 +1,177 @@
+"""Sentences of problems, for whoever reads them.
+
+A template names references in braces: ``{field}``; ``{records:record}`` counts (``1 record``, ``2 records``),
+``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line,
+``{records:is|are}`` chooses by number, ``{text!r}`` quotes. In double brackets stands what a user gives:
+``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python, ``roles={"AGE": "identifier"}``;
+where its reference lists several, it is given for each.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from string import Formatter
+from typing import Any
+
+from masktron.counts import counted
+from masktron.problems.problem import Field, FormatOption, Known, Problem, Rule, Setting, Value
+from masktron.problems.spelling import keyword_argument
+from masktron.shell_words import shell_word
+
+_GIVEN = re.compile(r"\[\[(-[^ \]]+)(?: (.+?))?\]\]")
+
+
+class Reader(Enum):
+    """Who reads it."""
+
+    TERMINAL = "terminal"
+    PYTHON = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a problem says: what is wrong, and what can be done, which may be nothing."""
+
+    what: str
+    hint: str
+
+
+def worded(problem: Problem, reader: Reader = Reader.TERMINAL, *, release_safe: bool = False) -> Wording:
+    """Return the sentences of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    reader : Reader
+    release_safe : bool
+        Hide values of the data.
+
+    Raises
+    ------
+    KeyError
+        No text has its code, or the text names what the problem does not have.
+    """
+    words = _Words(problem.references, reader, release_safe)
+    what, hint = texts()[problem.code]
+    inner = [one for one in problem.references.values() if isinstance(one, Problem)]
+    hints = [
+        words.of(hint),
+        *(worded(one, reader, release_safe=release_safe).hint for one in [*inner, *problem.further]),
+    ]
+    return Wording(words.of(what), "; ".join(filter(None, hints)))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the closest of the known names, or lists them all."""
+    names = list(known)
+    same = [known for known in names if known.casefold() == name.casefold()]
+    close = same or difflib.get_close_matches(name, names, n=3)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    return "known: " + ", ".join(names) if names else ""
+
+
+@cache
+def texts() -> Mapping[str, tuple[str, str]]:
+    """Return all templates by code: what is wrong, and what can be done."""
+    package = import_module("masktron.problems.texts")
+    found: dict[str, tuple[str, str]] = {}
+    for room in iter_modules(package.__path__, f"{package.__name__}."):
+        found |= import_module(room.name).TEXTS
+    return found
+
+
+def names_in(template: str) -> set[str]:
+    """Return the names of the references that a template has."""
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def options_in(template: str) -> set[str]:
+    """Return the options that a template has."""
+    return {option for option, _ in _GIVEN.findall(template)}
+
+
+class _Words:
+    def __init__(self, references: Mapping[str, Any], reader: Reader, release_safe: bool) -> None:
+        self.references, self.reader, self.release_safe = references, reader, release_safe
+
+    def of(self, template: str) -> str:
+        pieces, at = [], 0
+        for found in _GIVEN.finditer(template):
+            pieces += [self._formatted(template[at : found.start()]), self._given(found[1], found[2])]
+            at = found.end()
+        return "".join([*pieces, self._formatted(template[at:])])
+
+    def _given(self, option: str, value: str | None) -> str:
+        if value is None:
+            return self._spelled(Setting(option))
+        known = {name: _plain(one) for name, one in self.references.items()}
+        several = [name for name in sorted(names_in(value)) if isinstance(known[name], list)]
+        each = [{several[0]: one} for one in known[several[0]]] if several else [{}]
+        words = (_Words({**known, **one}, self.reader, self.release_safe) for one in each)
+        return self._spelled(Setting(option, tuple(dict.fromkeys(one.of(value) for one in words))))
+
+    def _spelled(self, setting: Setting) -> str:
+        if self.reader is Reader.PYTHON:
+            return keyword_argument(setting.option, setting.values)
+        return " ".join(f"{setting.option} {shell_word(one)}" for one in setting.values) or setting.option
+
+    def _formatted(self, template: str) -> str:
+        pieces = []
+        for text, name, spec, conversion in Formatter().parse(template):
+            pieces += [text, self._reference(self.references[name], spec or "", conversion or "") if name else ""]
+        return "".join(pieces)
+
+    def _reference(self, value: Any, spec: str, conversion: str) -> str:
+        several = self._listed(value) if isinstance(value, tuple | list) else [self._shown(value)]
+        number = len(several) if isinstance(value, tuple | list) else value
+        if "|" in spec:
+            return spec.partition("|")[0 if number == 1 else 2]
+        if spec in ("and", "or"):
+            return f" {spec} ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
+        if spec == "lines":
+            return "\n     ".join(several)
+        if len(spec) > 1 and spec[0].isalpha():
+            return counted(number, *spec.split("/"))
+        shown = format(value, spec) if spec else ", ".join(several)
+        return repr(shown) if conversion == "r" else shown
+
+    def _listed(self, several: Sequence[Any]) -> list[str]:
+        """Say each once: fields of one level at several positions by its name alone."""
+        names = Counter(one.name for one in several if isinstance(one, Field | Rule))
+        several = [type(one)(one.name) if names[getattr(one, "name", "")] > 1 else one for one in several]
+        return [self._shown(one) for one in dict.fromkeys(several)]
+
+    def _shown(self, value: Any) -> str:
+        shown = str(value)
+        match value:
+            case Problem():
+                shown = worded(value, self.reader, release_safe=self.release_safe).what
+            case Field() | Rule():
+                shown = value.single or value.name
+            case Value():
+                shown = "(hidden)" if self.release_safe else str(value.value)
+            case Setting():
+                shown = self._spelled(value)
+            case FormatOption():
+                shown = self._spelled(Setting("--format-option", (f"{value.name}={value.value}",)))
+            case Known():
+                shown = did_you_mean(value.name, value.names)
+            case None:
+                shown = ""
+        return shown
+
+
+def _plain(value: Any) -> Any:
+    """Return a reference as settings have it: fields and rules by their names."""
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value.name if isinstance(value, Field | Rule) else value

@@ -1,0 +1,200 @@
+"""Problems as data, their sentences, and that each use gives what its sentences name."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pickle
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from masktron.errors import DocumentError, MasktronError, UsageError
+from masktron.problems.problem import Field, FormatOption, Place, Problem, Rule, Setting, Value, fields
+from masktron.problems.spelling import keywords
+from masktron.problems.texts.common import TEXTS
+from masktron.problems.wording import Reader, Wording, names_in, options_in, texts, worded
+from package_trees import PACKAGE, tree_of
+from paths import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "errors.md"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[ast.expr, set[str | None], int]]:
+    """Codes that a module uses, with the names that it gives: `XError.of(code, ...)`, and `Problem(code, ...)`."""
+    nodes = list(ast.walk(tree))
+    own = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "masktron.problems.problem"]
+    imported = {one.name for node in own for one in node.names}
+    for node in nodes:
+        if isinstance(node, ast.Call) and node.args:
+            function = node.func
+            error = isinstance(function, ast.Attribute) and function.attr == "of" and _error(function.value)
+            if error or (isinstance(function, ast.Name) and function.id == "Problem" in imported):
+                yield node.args[0], {one.arg for one in node.keywords}, node.lineno
+
+
+def _error(node: ast.expr) -> bool:
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return name.endswith("Error")
+
+
+def codes(node: ast.expr) -> list[str]:
+    """Return the codes that an expression can be: a text, or one of two."""
+    if isinstance(node, ast.IfExp):
+        return [*codes(node.body), *codes(node.orelse)]
+    assert isinstance(node, ast.Constant), ast.unparse(node)
+    return [str(node.value)]
+
+
+def used() -> Iterator[tuple[str, set[str | None], str]]:
+    for path in MODULES:
+        if path.parent.name != "problems" and path.name != "errors.py":
+            for first, given, line in calls(tree_of(path)):
+                for code in codes(first):
+                    yield code, given - {"where", "facts", "place"}, f"{path.relative_to(PACKAGE)}:{line}"
+
+
+def wanted(code: str) -> set[str]:
+    return set().union(*map(names_in, re.sub(r"\[\[|\]\]", "", "\n".join(texts()[code])).split("\n")))
+
+
+def test_each_use_gives_what_its_sentences_name() -> None:
+    found = list(used())
+    unknown = sorted((where, code) for code, _, where in found if code not in texts())
+    known = [(code, given, where) for code, given, where in found if code in texts()]
+    wrong = [(where, code, given ^ wanted(code)) for code, given, where in known if given ^ wanted(code)]
+    assert not unknown
+    assert not wrong
+
+
+def test_each_text_is_used() -> None:
+    assert sorted(texts().keys() - TEXTS.keys() - {code for code, _, _ in used()}) == []
+
+
+def test_a_wrong_use_is_found() -> None:
+    tree = ast.parse('raise UsageError.of("no-such-code", where=path, field=name)')
+    ((first, given, _),) = calls(tree)
+    assert (codes(first), given) == (["no-such-code"], {"where", "field"})
+
+
+def test_each_text_can_be_read() -> None:
+    """Codes are plain words; options are options; no sentence ends with a period, and what is wrong is one line."""
+    for code, (what, hint) in texts().items():
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", code), code
+        assert what, code
+        assert not what.endswith("."), code
+        assert "\n" not in what, code
+        assert not re.search(r"(?<![\[\w-])--[a-z]", what + hint), f"{code}: write options in double brackets"
+        for option in options_in(what) | options_in(hint):
+            assert option.lstrip("-") in keywords() or option in TERMINAL_ONLY, (code, option)
+
+
+TERMINAL_ONLY = {"--config", "--json", "--help", "--port"}
+"""Options that have no keyword."""
+
+
+def test_codes_are_listed() -> None:
+    """`docs/reference/errors.md` has all of them; MASKTRON_WRITE_DOCS=1 writes it."""
+    page = errors_page()
+    if os.environ.get("MASKTRON_WRITE_DOCS"):
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page
+
+
+def errors_page() -> str:
+    intro = (
+        "# Errors and what to do\n\n"
+        "Each error shows its code in square brackets at the end of the line that says what is wrong.\n"
+        "Names in braces stand for what a message shows: a field, a file, a number.\n\n"
+        "| code | what is wrong | what to do |\n| --- | --- | --- |\n"
+    )
+    return intro + "".join(f"| `{code}` | {' | '.join(map(_shown, texts()[code]))} |\n" for code in sorted(texts()))
+
+
+def _shown(template: str) -> str:
+    named = re.sub(r"\{(\w+)[^}]*\}", r"{\1}", template)
+    return " ".join(re.sub(r"\[\[(.*?)\]\]", r"`\1`", named).replace("|", "\\|").replace("<", "&lt;").split())
+
+
+MADE = {
+    "a-b": (
+        "{field} of {records:record} {records:is|are} {text!r}",
+        "use [[--role {field}=identifier]] or [[-k 3]]",
+    )
+}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, str]]:
+    known = {**texts(), **MADE}
+    monkeypatch.setattr("masktron.problems.wording.texts", lambda: known)
+    return known
+
+
+@pytest.mark.usefixtures("made")
+def test_readers() -> None:
+    one = Problem("a-b", field=Field("AGE"), records=1, text="x")
+    assert worded(one) == Wording("AGE of 1 record is 'x'", "use --role AGE=identifier or -k 3")
+    assert worded(one, Reader.PYTHON).hint == 'use roles={"AGE": "identifier"} or k=3'
+    both = Problem("a-b", field=fields(["AGE", "SEX"]), records=2, text="x")
+    assert worded(both) == Wording(
+        "AGE, SEX of 2 records are 'x'", "use --role AGE=identifier --role SEX=identifier or -k 3"
+    )
+    assert worded(both, Reader.PYTHON).hint == 'use roles={"AGE": "identifier", "SEX": "identifier"} or k=3'
+
+
+@pytest.mark.usefixtures("made")
+def test_values_are_hidden_where_the_output_is_released() -> None:
+    one = Problem("a-b", field=Field("AGE"), records=1, text=Value(17))
+    assert "17" in worded(one).what
+    assert "17" not in str(worded(one, release_safe=True))
+    assert "17" in str(one.as_dict())
+    assert "17" not in str(one.as_dict(release_safe=True))
+
+
+@pytest.mark.usefixtures("made")
+def test_fields_are_renamed() -> None:
+    level = {"P.1.AGE": Field("P/AGE", "AGE of the first P"), "P.2.AGE": Field("P/AGE", "AGE of the second P")}
+
+    def names[T: (Field, Rule)](one: T) -> T:
+        found = level.get(one.name, one)
+        assert isinstance(found, type(one))
+        return found
+
+    one = Problem("a-b", Place("x.csv", field=Field("P.1.AGE")), field=Field("P.1.AGE"), records=1, text="P.1.AGE")
+    shown = worded(one.renamed(names))
+    assert shown.what == "AGE of the first P of 1 record is 'P.1.AGE'"
+    assert "--role P/AGE=identifier" in shown.hint
+    assert str(one.renamed(names).place) == "x.csv, field AGE of the first P"
+    both = Problem("a-b", field=fields(level), records=1, text="").renamed(names)
+    assert worded(both).what.startswith("P/AGE of")
+    assert "--role P/AGE=identifier or" in worded(both).hint
+
+
+@pytest.mark.usefixtures("made")
+def test_errors_carry_problems() -> None:
+    error = UsageError.of("a-b", Place("x.csv", 3), field=Field("AGE"), records=2, text="")
+    assert str(error) == "x.csv:3: AGE of 2 records are '' [a-b]\n  -> use --role AGE=identifier or -k 3"
+    other = pickle.loads(pickle.dumps(error))  # noqa: S301 -- its own
+    assert (str(other), other.problem) == (str(error), error.problem)
+    error.reader = "python"
+    assert error.hint.startswith("use roles=")
+
+
+@pytest.mark.usefixtures("made")
+def test_further_hints_follow() -> None:
+    one = Problem("a-b", field=Field("AGE"), records=1, text="")
+    assert worded(one.then(one)).hint.count("; use --role AGE=identifier") == 1
+
+
+def test_what_a_problem_is_about() -> None:
+    one = Problem("a-b", field=Field("AGE"), role=Setting("--role", ("SEX=key",)), inner=Problem("c-d", x=Field("X")))
+    assert one.about() == ("AGE", "SEX", "role", "X")
+
+
+def test_helps_are_references() -> None:
+    option = FormatOption("encoding", "cp1252")
+    assert DocumentError.of("a-b", helps=[option]).helps == (option,)
+    assert MasktronError("text").helps == ()

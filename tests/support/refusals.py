@@ -1,0 +1,62 @@
+"""Errors by their codes: what tests ask of a refusal, whose sentence one table has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from masktron.errors import MasktronError
+from masktron.problems.problem import Field, Problem, Rule, Setting, Value
+
+_CODE = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]$", re.MULTILINE)
+
+
+@contextmanager
+def refused[E: MasktronError](kind: type[E], code: str, **references: Any) -> Iterator[pytest.ExceptionInfo[E]]:
+    """Expect an error of a kind with a code, that names at least these references.
+
+    Plain names and values stand for `Field`, `Rule` and `Value`, and tuples of names for tuples of these;
+    ``where`` is the place as text.
+    """
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert code_of(caught.value) == code
+    where = references.pop("where", None)
+    assert where is None or caught.value.where == str(where)
+    named = problem_of(caught.value).references
+    assert {name: plain(named.get(name)) for name in references} == references
+
+
+def problem_of(error: MasktronError) -> Problem:
+    """Return the problem of an error."""
+    assert error.problem is not None, f"an error without a code: {error}"
+    return error.problem
+
+
+def code_of(shown: MasktronError | str) -> str:
+    """Return the code of an error, or the one that a command shows at the end of a line."""
+    if isinstance(shown, MasktronError):
+        return problem_of(shown).code
+    found = _CODE.findall(shown)
+    assert len(found) == 1, shown
+    return str(found[0])
+
+
+def plain(value: Any) -> Any:
+    """Return a reference without its kind."""
+    if isinstance(value, tuple | list):
+        return tuple(map(plain, value))
+    match value:
+        case Field() | Rule():
+            return value.name
+        case Value():
+            return value.value
+        case Setting():
+            return " ".join([value.option, *value.values])
+        case Problem():
+            return value.code
+    return value
