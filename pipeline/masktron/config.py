@@ -28,12 +28,15 @@ from masktron.declared import (
     Trust,
     WrongValue,
     declared_in,
+    require,
     setting,
 )
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings, levels_from, with_tables
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.perturbation_settings import moved_matrices, together
+from masktron.problems.problem import Field, Known, Setting, SettingName
+from masktron.problems.problem import fields as named_fields
 from masktron.processes import RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies
 from masktron.setting_values import (
@@ -152,13 +155,11 @@ AS_IT_SAYS = ReadOptions()
 
 def _roles(given: Mapping[str, Role | str]) -> dict[str, Role]:
     """Read what fields are."""
-    if not isinstance(given, Mapping):
-        raise WrongValue(f" must be a table (in Python a dict) of a role for each field, not {given!r}")
+    require(isinstance(given, Mapping), "a table (in Python a dict) of a role for each field", given)
     for name, role in given.items():
-        if not isinstance(name, str):
-            raise WrongValue(f": {name!r} is not the name of a field")
+        require(isinstance(name, str), "names of fields", name)
         if role not in [*Role]:
-            raise WrongValue(f".{name}: unknown role {role!r}", did_you_mean(str(role), [one.value for one in Role]))
+            raise WrongValue("unknown-role", name, role=repr(role), known=Known(str(role), tuple(Role)))
     return {name: Role(role) for name, role in given.items()}
 
 
@@ -628,19 +629,17 @@ class Config(Settings):
             if self.unit_records is None and (not secret.units or secret.units >= LEAST_UNIT * self.k):
                 self._set("unit_records", secret.units)
             self._set("secret", bytes(secret))
-        _require(self.seed is None or secret is None, "a seed and a secret are both given", "keep one: the secret")
-        _require(
-            self.scheduler is None or self.executor == "dask",
-            "a scheduler is given, and no executor that has one",
-            "say --executor dask, too",
-        )
+        if self.seed is not None and secret is not None:
+            raise UsageError.of("given-twice", one="seed", other="secret", hint="keep the secret")
+        if self.scheduler is not None and self.executor != "dask":
+            raise UsageError.of("needs-option", option="scheduler", needed=Setting("--executor", ("dask",)))
         self._require_sizes()
-        for one, other, said in (
-            ({*self.nominal}, {*self.ordinal}, "as nominal and as ordinal"),
-            ({*self.numeric}, {*self.nominal, *self.ordinal}, "as numeric and as categories"),
+        for one, other, said, also in (
+            ({*self.nominal}, {*self.ordinal}, "nominal", "ordinal"),
+            ({*self.numeric}, {*self.nominal, *self.ordinal}, "numeric", "categories"),
         ):
-            both = ", ".join(sorted(one & other))
-            _require(not both, f"{both}: declared {said}", "keep one of them")
+            if both := sorted(one & other):
+                raise UsageError.of("field-declared-twice", fields=named_fields(both), one=said, other=also)
         self._take_keys()
         self._take_treated()
 
@@ -655,23 +654,32 @@ class Config(Settings):
             ("unit_records", LEAST_UNIT, LEAST_UNIT * self.k, "units"),
         ):
             size = getattr(self, name)
-            _require(
-                size is None or size >= least or (name == "unit_records" and size == 0),
-                f"{name} must be at least {times}k = {least}, not {size}",
-                f"some ten thousand and more are usual: the smaller the {parts}, the higher the information loss",
-            )
+            if size is not None and size < least and (name != "unit_records" or size != 0):
+                raise UsageError.of(
+                    "bad-setting",
+                    setting=SettingName(name),
+                    expected=f"at least {times}k = {least}",
+                    given=size,
+                    hint=f"10,000 and more are usual: smaller {parts} lose more information",
+                )
 
     def _take_keys(self) -> None:
         """Take how keys are suppressed, with k at one place."""
         keys = {**self.keys}
         k = keys.pop("k", self.key_k)
-        _require(self.key_k in (None, k), f"key_k is {self.key_k}, and keys.k is {k}", "give one of them")
-        _require(
-            k is not None or not keys, f"keys.{next(iter(keys), '')} is given without k", "say how many: --key-k 3"
-        )
+        if self.key_k not in (None, k):
+            raise UsageError.of(
+                "given-twice", one=f"key_k = {self.key_k}", other=f"keys.k = {k}", hint="keep one of them"
+            )
+        if k is None and keys:
+            option = SettingName("keys", (next(iter(keys)),))
+            raise UsageError.of("needs-option", option=option, needed=Setting("--key-k", ("3",)))
         if k != self.key_k:
             least = declared_in(Config)["key_k"]
-            _require(k is None or k >= least.least, f"key_k must be at least {least.least}, not {k}", least.why)
+            if k is not None and k < least.least:
+                wanted = f"at least {least.least}"
+                setting = SettingName("key_k")
+                raise UsageError.of("bad-setting", setting=setting, expected=wanted, given=k, hint=least.why)
         self._set("keys", keys)
         self._set("key_k", k)
 
@@ -679,15 +687,14 @@ class Config(Settings):
         """Take fields that are treated for quasi-identifiers, unless they have another role that is written."""
         regions = self.swap.get("regions", ())
         drawn = [name for names in self.pram for name in together(names)]
-        both = next((name for name in regions if name in drawn), "")
-        _require(not both, f"{both} is a region of swap and is drawn by pram", "keep one of them")
+        if both := [name for name in regions if name in drawn]:
+            raise UsageError.of(
+                "field-declared-twice", fields=named_fields(both), one="a region of swap", other="drawn by pram"
+            )
         for name, how in self.recode.items():
             weight = self.roles.get(name) is Role.WEIGHT
-            _require(
-                not weight or gives_numbers(how_of(f"recode.{name}", how)),
-                f"recode.{name}: the field is the weight, and would not be a number any more",
-                "write its classes as their means (breaks:0,5,20:mean), or round it: round:5",
-            )
+            if weight and not gives_numbers(how_of(f"recode.{name}", how)):
+                raise UsageError.of("weight-made-text", setting=SettingName("recode", (name,)))
             if not weight:
                 self._require_written("recode", name, "recoded")
         for name in drawn:
@@ -704,14 +711,15 @@ class Config(Settings):
         masked = role is None and kind is not None
         refused = {Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER}
         refused |= set() if setting == "recode" else {Role.RECORD_ID}
-        _require(
-            not masked and role not in refused,
-            f"{setting}.{name}: the field is declared as {kind}, and so masked"
-            if masked
-            else f"{setting}.{name}: the field has the role {role}",
-            f"fields that are written as they are can be {done}: --role {name}=quasi-identifier; else leave out "
-            f"how it is {done}",
-        )
+        if masked or role in refused:
+            said = f"is declared as {kind}, and so masked" if masked else f"has the role {role}"
+            raise UsageError.of(
+                "treated-field-not-written",
+                setting=SettingName(setting, (name,)),
+                field=Field(name),
+                said=said,
+                done=done,
+            )
 
     @property
     def reading(self) -> ReadOptions:
@@ -825,7 +833,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     known = declared_in(Config)
     for name in table:
         if name not in known:
-            raise UsageError(f"unknown setting {name!r}", where=where, hint=did_you_mean(name, known))
+            raise UsageError.of("unknown-setting", where, setting=name, known=Known(name, tuple(known)))
     base, settings = base or Config(), dict(table)
     if "documents" in settings:
         settings["spare_documents"] = frozenset()
@@ -838,8 +846,3 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     except UsageError as error:
         error.where = where or error.where
         raise
-
-
-def _require(condition: bool, what: str, hint: str = "") -> None:
-    if not condition:
-        raise UsageError(what, hint=hint)

@@ -34,7 +34,8 @@ from typing import (
     overload,
 )
 
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
+from masktron.problems.problem import Known, Problem, Setting, SettingName
 
 _KEY = "declared"
 IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", "Output")
@@ -59,19 +60,29 @@ class Shape(Enum):
 
 
 class WrongValue(Exception):  # noqa: N818 -- it never reaches a user
-    """A value that a setting cannot have.
+    """A value that a setting cannot have: a problem that lacks the name of the setting.
 
     Parameters
     ----------
-    what : str
-        What is said right behind the name of the setting.
-    hint : str
-        What to do; ``{name}`` in it stands for the name.
+    code : str
+    *keys : str
+        Where in the setting it is: names of its tables.
+    **references
+        What `Problem` takes, without ``setting``.
     """
 
-    def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__(what)
-        self.what, self.hint = what, hint
+    def __init__(self, code: str, /, *keys: str, **references: object) -> None:
+        super().__init__(code)
+        self.problem, self.keys = Problem(code).naming(**references), keys
+
+    def of_setting(self, name: str) -> Problem:
+        """Return the problem of a setting."""
+        return self.problem.naming(setting=SettingName(name, self.keys))
+
+    def within(self, key: str) -> Self:
+        """Return it as one of a table in which the value stands."""
+        self.keys = (key, *self.keys)
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,10 +302,12 @@ class Declared:
             except UsageError:
                 raise
             except ValueError:
-                what = f"{option} {one!r} is not of the form {self.metavar}"
-                raise UsageError(what, hint=f"for example {option} {self.example}") from None
+                example = Setting(option, (self.example,))
+                raise UsageError.of(
+                    "bad-option-form", option=option, given=one, form=self.metavar, example=example
+                ) from None
             if found.get(key, value) != value:
-                raise UsageError(f"{option} gives {key!r} twice", hint=self.twice)
+                raise UsageError.of("option-given-twice", option=option, key=key, hint=self.twice)
             found[key] = value
         return found
 
@@ -311,10 +324,10 @@ class Declared:
         ------
         WrongValue
         """
-        if self.choices and value not in self.choices:
-            raise WrongValue(f" must be one of {', '.join(self.choices)}, not {value!r}", self.why)
-        if self.least is not None and value is not None and value < self.least:
-            raise WrongValue(f" must be at least {self.least}, not {value}", self.why)
+        chosen = not self.choices or value in self.choices
+        require(chosen, f"one of {', '.join(map(str, self.choices))}", value, self.why)
+        enough = self.least is None or value is None or value >= self.least
+        require(enough, f"at least {self.least}", value, self.why)
         return value
 
     def otherwise(self, other: Declared) -> Declared:
@@ -398,14 +411,15 @@ class Settings:
         WrongValue
         """
         known = {one.name: one for one in fields(cls)}
-        holds = f"what it may hold: {', '.join(known)}"
-        require(isinstance(given, Mapping), f" must be a table of settings, not {given!r}", holds)
+        require(isinstance(given, Mapping), f"a table of settings ({', '.join(known)})", given)
         found = {}
         for name, value in given.items():
-            require(name in known, f": unknown setting {section}.{name}", did_you_mean(str(name), known))
+            if name not in known:
+                raise WrongValue("unknown-setting", str(name), known=Known(str(name), tuple(known)))
             if value is None and name in absent:
                 continue
-            require(value is not None, f".{name} has no value", "leave it out, or give it one")
+            if value is None:
+                raise WrongValue("setting-without-value", name)
             found[name] = part_of(name, _taken, known[name], value)
         return found
 
@@ -490,7 +504,7 @@ def part_of[**P, R](key: object, read: Callable[P, R], *args: P.args, **kwargs: 
     try:
         return read(*args, **kwargs)
     except WrongValue as wrong:
-        raise WrongValue(f".{key}{wrong.what}", wrong.hint.replace("{name}", str(key))) from None
+        raise wrong.within(str(key)) from None
 
 
 def _taken(one: Field[Any], value: Any) -> Any:
@@ -506,9 +520,7 @@ def _checked(one: Field[Any], value: Any) -> Any:
     try:
         return _taken(one, value)
     except WrongValue as wrong:
-        error = UsageError(f"{one.name}{wrong.what}", hint=wrong.hint.replace("{name}", one.name))
-        error.setting = one.name
-        raise error from None
+        raise UsageError(wrong.of_setting(one.name)) from None
 
 
 def _said_by_kind(kind: Any) -> Declared:
@@ -535,15 +547,15 @@ def about(kind: type, *topics: str) -> frozenset[str]:
     return names(kind, lambda one: one.topic in topics)
 
 
-def require(condition: object, what: str, hint: str = "") -> None:
-    """Refuse a value; see `WrongValue`.
+def require(condition: object, expected: str, given: object, hint: object = "") -> None:
+    """Refuse a value that is not what a setting must be.
 
     Raises
     ------
     WrongValue
     """
     if not condition:
-        raise WrongValue(what, hint)
+        raise WrongValue("bad-setting", expected=expected, given=repr(given), hint=hint)
 
 
 def integer(given: SupportsIndex) -> int:
@@ -552,19 +564,20 @@ def integer(given: SupportsIndex) -> int:
     if not isinstance(value, bool) and isinstance(value, Integral):
         return int(value)
     whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
-    write = f"write {{name}} = {int(value)}" if whole and isinstance(value, float | str) else ""
-    raise WrongValue(f" must be an integer, not {given!r}", write)
+    if whole and isinstance(value, float | str):
+        raise WrongValue("not-an-integer", given=repr(given), whole=int(value))
+    raise WrongValue("bad-setting", expected="an integer", given=repr(given), hint="")
 
 
 def switch(given: bool) -> bool:
     """Read true or false."""
-    require(isinstance(given, bool), f" must be true or false, not {given!r}")
+    require(isinstance(given, bool), "true or false", given)
     return given
 
 
 def text(given: str) -> str:
     """Read a name."""
-    require(isinstance(given, str), f" must be a name, not {given!r}")
+    require(isinstance(given, str), "a name", given)
     return given
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
-from masktron.problems.problem import FormatOption, Place, Problem
+from masktron.problems.problem import FormatOption, Place, Problem, SettingName
 
 ERROR_FILE = "MASKTRON_ERROR"
 """Variable of the environment: the file to which a command also writes the error that ends it, as JSON."""
@@ -213,16 +213,15 @@ class InstallationError(MasktronError):
 
 
 class UsageError(MasktronError, ValueError):
-    """An option or argument is wrong.
-
-    Attributes
-    ----------
-    setting : str
-        The setting, or the field of a command, that it is about; empty where it is about none alone.
-    """
+    """An option or argument is wrong."""
 
     exit_code = Exit.USAGE
-    setting: str = ""
+
+    @property
+    def setting(self) -> str:
+        """The setting, or the field of a command, that it is about; empty where it is about none alone."""
+        named = self.problem.parts() if self.problem else ()
+        return next((one.name for one in named if isinstance(one, SettingName)), "")
 
 
 class CannotHoldError(UsageError):

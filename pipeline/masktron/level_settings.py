@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 from masktron.addresses import is_address
-from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, part_of, setting
+from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, part_of, require, setting
 from masktron.errors import UsageError
+from masktron.problems.problem import Known, SettingName
 from masktron.setting_values import FormatOptions, MaybePlace
 from masktron.trust import FORMAT_OPTIONS, one_file
 
@@ -23,10 +24,9 @@ _OF_TABLES = ("data", "out", "format", "format_options")
 
 def _columns(given: _Given) -> tuple[str, ...]:
     listed = () if given is None else (given,) if isinstance(given, str) else given
-    if not isinstance(listed, list | tuple) or not all(isinstance(one, str) and one for one in listed):
-        raise WrongValue(f" must be a column, or a list of columns, not {given!r}")
-    if len(set(listed)) < len(listed):
-        raise WrongValue(" names a column twice")
+    fine = isinstance(listed, list | tuple) and all(isinstance(one, str) and one for one in listed)
+    require(fine, "a column, or a list of columns", given)
+    require(len({*listed}) == len(listed), "a list that has each column once", given)
     return tuple(listed)
 
 
@@ -205,20 +205,24 @@ def _released(one: LevelSetting, removed: frozenset[str], *, joins: bool) -> Lev
 def _level(name: object, said: object) -> LevelSetting:
     if isinstance(said, LevelSetting):
         return said
-    setting = f"levels.{name}"
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(f"levels: {name!r} cannot be the name of an element", hint=f"such as {_EXAMPLE}")
+        raise WrongValue("bad-setting", expected="names of elements", given=repr(name), hint=f"such as {_EXAMPLE}")
     if not isinstance(said, Mapping):
-        raise UsageError(f"{setting} must be a table, not {said!r}", hint=f"such as {_EXAMPLE}")
-    known = [*declared_in(LevelSetting)]
+        raise WrongValue("bad-setting", name, expected="a table", given=repr(said), hint=f"such as {_EXAMPLE}")
+    known = (*declared_in(LevelSetting),)
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
-        raise UsageError(f"{setting} has no setting {strange[0]!r}", hint=f"it has {', '.join(known)}")
+        raise WrongValue("unknown-setting", name, strange[0], known=Known(strange[0], known))
     given = {key: one for key, one in said.items() if key != "name" and one is not None}
     try:
         given["numbered"] = part_of("numbered", _columns, said.get("numbered"))
         return LevelSetting(name=name, **given)
-    except (UsageError, WrongValue) as error:
-        raise UsageError(f"{setting}.{error.what.removeprefix('.')}", hint=error.hint) from None
+    except WrongValue as wrong:
+        raise wrong.within(name) from None
+    except UsageError as error:
+        if error.problem is None:
+            raise
+        part = SettingName("levels", (name, error.setting))
+        raise UsageError(error.problem.naming(setting=part)) from None
 
 
 def _ordered(given: Mapping[str, LevelSetting]) -> LevelSettings:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from masktron.declared import Settings, declared_in, require, setting
+from masktron.declared import Settings, WrongValue, declared_in, part_of, require, setting
 from masktron.errors import UsageError
 from masktron.setting_values import Fields, File, Names, fields, is_number, table, ways_of
 
@@ -196,21 +196,20 @@ def pram(given: Mapping[str, File]) -> dict[str, str]:
     found = ways_of(given, WAYS, pram_settings, "pram")
     drawn = [one for key in found for one in together(key)]
     for key in found:
-        require(all(together(key)), f".{key}: a name is empty", "such as AGE, or AGE+STATUS")
+        require(all(together(key)), "a table of fields, such as AGE, or AGE+STATUS", key)
     again = next((one for one in drawn if drawn.count(one) > 1), "")
-    require(not again, f" names the field {again} twice", "draw a field once, alone or with others")
+    require(not again, "a table that draws each field once, alone or with others", given)
     return found
 
 
 def _regions(given: Any) -> tuple[str, ...]:
     listed = given if isinstance(given, list | tuple) else ()
-    again = next((one for one in listed if listed.count(one) > 1), None)
-    require(again is None, f" names the field {again} twice", "swap a region once")
+    require(len({*listed}) == len(listed), "a list that has each region once", given)
     return fields(given)
 
 
 def _rate(given: Any) -> float:
-    require(is_number(given) and 0 <= given <= 1, f" must be from 0 to 1, not {given!r}")
+    require(is_number(given) and 0 <= given <= 1, "a number from 0 to 1", given)
     return float(given)
 
 
@@ -253,11 +252,8 @@ SWAP_NAMES = (*declared_in(SwapSettings),)
 def swap(given: Mapping[str, Fields | str | float | None]) -> dict[str, Any]:
     """Read how records are swapped."""
     found = SwapSettings.parts("swap", given, absent=["required"])
-    require(
-        not found or found.get("regions"),
-        f".{next(iter(found), '')} is given without regions",
-        "name the fields that are swapped, from coarse to fine: --swap COUNTY,MUNICIPALITY",
-    )
+    if found and not found.get("regions"):
+        raise WrongValue("swap-without-regions", next(iter(found)))
     return found
 
 
@@ -266,7 +262,7 @@ def _importance(given: Any) -> dict[str, float]:
     least, most = 1 / _MOST_IMPORTANT, _MOST_IMPORTANT
     for key, cost in table(given, "FIELD = number", example).items():
         fine = isinstance(key, str) and is_number(cost) and least <= cost <= most
-        require(fine, f".{key} must be a number from {least:g} to {most:g}, not {cost!r}", example)
+        part_of(key, require, fine, f"a number from {least:g} to {most:g}", cost, example)
     return {key: float(cost) for key, cost in given.items()}
 
 

@@ -14,8 +14,9 @@ from typing import Annotated, Any
 
 from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_path
 from masktron.declared import Declared, Taken, WrongValue, integer, part_of, require
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.figures import NAMES
+from masktron.problems.problem import Known, Setting
 from masktron.processes import MOST_SECONDS
 from masktron.release_secret import former_units, secret_from
 from masktron.thresholds import thresholds
@@ -97,20 +98,20 @@ type FormatOptions = Annotated[
 def share(given: float) -> float:
     """Read a number from 0 to 100, in per cent."""
     fine = is_number(given) and 0 <= given <= 100
-    require(fine, f" must be a number from 0 to 100 (per cent), not {given!r}")
+    require(fine, "a number from 0 to 100 (per cent)", given)
     return given
 
 
 def seconds(given: float) -> float:
     """Read a time that an engine may take."""
     fine = is_number(given) and 0 < given <= MOST_SECONDS
-    require(fine, f" must be a number of seconds above 0, at most {MOST_SECONDS:g}, not {given!r}")
+    require(fine, f"a number of seconds above 0, at most {MOST_SECONDS:g}", given)
     return given
 
 
 def method(given: str) -> str:
     """Read the name of a method; `mask` knows which there are."""
-    require(isinstance(given, str) and given, f" must be a name, not {given!r}", SEE_METHODS)
+    require(isinstance(given, str) and given, "a name", given, SEE_METHODS)
     return given
 
 
@@ -125,11 +126,11 @@ def typed_place(text: str) -> Path:
 def path(given: File) -> Path:
     """Read the name of a file."""
     if not isinstance(given, str | PathLike):
-        raise WrongValue(f" must be a path, not of type {type(given).__name__}", "give the name of a file")
+        raise WrongValue("not-a-path", given=type(given).__name__)
     name = os.fspath(given)
-    require(name, f" must be the name of a file, not {given!r}")
+    require(name, "the name of a file", given)
     if isinstance(given, str) and is_address(given):
-        raise WrongValue(f" must be a file, not the address {hidden(given)}", "give the name of a file")
+        raise WrongValue("not-a-path", given=f"the address {hidden(given)}")
     return given if isinstance(given, Path) else Path(name if isinstance(name, str) else os.fsdecode(name))
 
 
@@ -137,12 +138,12 @@ def place(given: File) -> Path:
     """Read the path of microdata, which may be the address of a table in a database."""
     if isinstance(given, AddressPath):
         return given
-    require(given != "", " must be the name of a file, not ''")
+    require(given != "", "the name of a file", given)
     if isinstance(given, str):
         return path_of(given)
     found = path(given)
     if is_address(str(found)):
-        raise WrongValue(" is an address, and no path", "give it as a text: a path has no double slashes")
+        raise WrongValue("address-as-path")
     return found
 
 
@@ -152,11 +153,11 @@ def memory(size: int | str) -> int:
     if isinstance(size, str):
         found = _SIZE.fullmatch(size.strip())
         if found is None:
-            raise WrongValue(f" must be a number of bytes with its unit, not {size!r}", write)
+            raise WrongValue("bad-setting", expected="a number of bytes with its unit", given=repr(size), hint=write)
         bytes_ = int(Fraction(found[1]) * _UNITS[found[2].upper()])
     else:
         bytes_ = integer(size)
-    require(bytes_ >= LEAST_MEMORY, f" must be at least {LEAST_MEMORY // 10**6} MB, not {size}", write)
+    require(bytes_ >= LEAST_MEMORY, f"at least {LEAST_MEMORY // 10**6} MB", size, write)
     return bytes_
 
 
@@ -183,34 +184,34 @@ def secret(given: bytes | File) -> bytes:
 
 def field_name(given: object) -> str:
     """Read the name of a field."""
-    require(isinstance(given, str), f": {given!r} is not the name of a field")
+    require(isinstance(given, str), "names of fields", given)
     return str(given)
 
 
 def table(given: Any, of: str, hint: str = "") -> Mapping[Any, Any]:
     """Return a table; refuse anything else, and say what it should be of."""
-    require(isinstance(given, Mapping), f" must be a table {of}, not {given!r}", hint)
+    require(isinstance(given, Mapping), f"a table {of}", given, hint)
     checked: Mapping[Any, Any] = given
     return checked
 
 
 def fields(given: Fields) -> tuple[str, ...]:
     """Read names of fields, each once."""
-    require(isinstance(given, list | tuple), f" must be a list of fields, not {given!r}", 'for example ["REGION"]')
+    require(isinstance(given, list | tuple), "a list of fields", given, 'for example ["REGION"]')
     return tuple(dict.fromkeys(map(field_name, given)))
 
 
 def member_order(given: Fields | str) -> tuple[str, ...]:
     """Read the fields by which members are ordered."""
     found = fields([given] if isinstance(given, str) else given)
-    require(found, " names no field", 'for the order of the file: {name} = "file"')
+    require(found, "one field or more", given, '"file" stands for the order of the file')
     return found
 
 
 def rules(given: Fields) -> tuple[str, ...]:
     """Read ids of rules."""
     fine = isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)
-    require(fine, f" must be a list of rule ids, not {given!r}", 'for example ["income-sum"]')
+    require(fine, "a list of rule ids", given, 'for example ["income-sum"]')
     return tuple(given)
 
 
@@ -219,15 +220,13 @@ def _codes(values: Any) -> list[str]:
     listed = isinstance(values, list | tuple | set | frozenset)
     require(
         listed and all(isinstance(code, str | int | float) and not isinstance(code, bool) for code in values),
-        f" must be a list of codes, not {values!r}",
+        "a list of codes",
+        values,
         "a code is a text or an integer",
     )
     for code in values:
-        require(
-            not isinstance(code, float),
-            f": a file may show the number {code!r} in more than one way",
-            f'put the code into quotes as the file has it, for example "{code}"',
-        )
+        if isinstance(code, float):
+            raise WrongValue("code-is-decimal", code=code)
     return [str(code).strip() for code in values]
 
 
@@ -235,8 +234,9 @@ def missing(given: Mapping[str, Codes] | Collection[str | int]) -> dict[str, fro
     """Read codes for missing values, of each field or of all."""
     several = (list, tuple, set, frozenset)
     table: Any = {ALL_FIELDS: given} if isinstance(given, several) else given
-    what = f" must be a list of codes, or a table (in Python a dict) of codes for each field, not {given!r}"
-    require(isinstance(table, Mapping), what)
+    require(
+        isinstance(table, Mapping), "a list of codes, or a table (in Python a dict) of codes for each field", given
+    )
     return {
         field_name(one): frozenset(part_of(one, _codes, said if isinstance(said, several) else [said]))
         for one, said in table.items()
@@ -246,19 +246,19 @@ def missing(given: Mapping[str, Codes] | Collection[str | int]) -> dict[str, fro
 def orders(given: Mapping[str, Collection[str | int]] | Fields) -> dict[str, tuple[str, ...]]:
     """Read the values of ordered fields, from low to high."""
     table = dict.fromkeys(map(field_name, given), ()) if isinstance(given, list | tuple) else given
-    what = " must be a list of fields, or a table (in Python a dict) of values from low to high for each"
-    require(isinstance(table, Mapping), f"{what}, not {given!r}")
+    expected = "a list of fields, or a table (in Python a dict) of values from low to high for each"
+    require(isinstance(table, Mapping), expected, given)
     return {field_name(one): part_of(one, _order, values) for one, values in table.items()}
 
 
 def _order(given: Any) -> tuple[str, ...]:
-    require(isinstance(given, list | tuple), f" must be a list of values, not {given!r}")
+    require(isinstance(given, list | tuple), "a list of values", given)
     values = _codes(given)
-    twice = sorted({value for value in values if values.count(value) > 1})
-    require(not twice, f" holds {', '.join(map(repr, twice))} more than once")
+    require(len({*values}) == len(values), "a list that has each value once", given)
     require(
         not values or (len(values) > 1 and "" not in values),
-        " must hold at least two values, from the lowest to the highest, and no empty one",
+        "a list of at least two values, from the lowest to the highest, none of them empty",
+        given,
         "for numbers in their own order give the field without values",
     )
     return tuple(values)
@@ -267,7 +267,7 @@ def _order(given: Any) -> tuple[str, ...]:
 def params(given: Mapping[str, Param | list[str | int | float]]) -> dict[str, Param]:
     """Read parameters of a method."""
     for key in table(given, "NAME = value", SEE_METHODS):
-        require(isinstance(key, str) and key, f": {key!r} is not the name of a parameter")
+        require(isinstance(key, str) and key, "a table of names of parameters", key)
     return {key: part_of(key, _param, value) for key, value in given.items()}
 
 
@@ -276,7 +276,8 @@ def _param(value: Any) -> Param:
         return tuple(value)
     require(
         value is None or isinstance(value, str | bool | int) or is_number(value),
-        f" must be a text, a number, true, false or a list of names or numbers, not {value!r}",
+        "a text, a number, true, false or a list of names or numbers",
+        value,
         SEE_METHODS,
     )
     checked: Param = value
@@ -286,8 +287,9 @@ def _param(value: Any) -> Param:
 def limits(given: Mapping[str, float]) -> dict[str, float]:
     """Read bounds of figures."""
     for key, bound in table(given, "NAME = number").items():
-        require(key in NAMES, f": unknown limit {key!r}", did_you_mean(str(key), NAMES))
-        require(is_number(bound) and bound >= 0, f".{key} must be a number >= 0, not {bound!r}")
+        if key not in NAMES:
+            raise WrongValue("unknown-setting", str(key), known=Known(str(key), tuple(NAMES)))
+        part_of(key, require, is_number(bound) and bound >= 0, "a number of at least 0", bound)
     return {key: float(bound) for key, bound in given.items()}
 
 
@@ -299,7 +301,7 @@ def failures(given: Mapping[str, int | str]) -> dict[str, str]:
 def documents(given: Mapping[str, File]) -> dict[str, Path]:
     """Read the files of documents that rules read."""
     for key in table(given, "NAME = file"):
-        require(isinstance(key, str), f": {key!r} is not what stands in document()")
+        require(isinstance(key, str), "a table of names that stand in document()", key)
     # a manifest may name the address of a table, which nobody reads
     return {key: part_of(key, path, Path(one) if isinstance(one, str) and one else one) for key, one in given.items()}
 
@@ -311,8 +313,9 @@ def register(given: Register | Mapping[str, File] | File) -> Register:
     table = {"path": given} if isinstance(given, str | PathLike) else given
     require(
         isinstance(table, Mapping) and "path" in table and {*table} <= {"path", "salt"},
-        " must be a table with the path of a file, and where its salt lies elsewhere, with salt",
-        '[{name}] path = "releases.jsonl"',
+        "a table with path, the name of a file, and salt where that lies elsewhere",
+        given,
+        'for example { path = "releases.jsonl" }',
     )
     lines, salt = part_of("path", path, table["path"]), table.get("salt")
     return Register(lines, lines.with_name(f"{lines.name}.salt") if salt is None else part_of("salt", path, salt))
@@ -321,7 +324,7 @@ def register(given: Register | Mapping[str, File] | File) -> Register:
 def joined_register(former: Register | None, given: Mapping[str, File]) -> Mapping[str, File]:
     """Return the register that options name, where settings have named one before."""
     if "path" not in given and former is None:
-        raise UsageError("--salt is given, and no register", hint="name it, too: --register FILE")
+        raise UsageError.of("needs-option", option="--salt", needed=Setting("--register", ("FILE",)))
     if former is None or Path(given.get("path", former.path)) != former.path:
         return given
     return {"path": former.path, "salt": former.salt, **given}
@@ -332,7 +335,7 @@ def format_options(given: Mapping[str, Any]) -> dict[str, str]:
     found = {}
     for key, said in table(given, "NAME = value").items():
         known = isinstance(key, str) and isinstance(said, str | int | float | bool)
-        require(known, f".{key} must be a text, not {said!r}")
+        part_of(key, require, known, "a text", said)
         found[key] = str(said).lower() if isinstance(said, bool) else str(said)
     return found
 
@@ -342,7 +345,7 @@ def ways_of(given: Any, ways: str, read: Callable[[str, str], object], setting: 
     found = {}
     for key, said in table(given, "FIELD = how", f"write {ways}").items():
         text = isinstance(said, str | PathLike)
-        require(text, f".{field_name(key)} must be a text, not {said!r}", f"write {ways}")
+        part_of(field_name(key), require, text, "a text", said, f"write {ways}")
         read(f"{setting}.{field_name(key)}", str(said))
         found[key] = str(said)
     return found
@@ -364,9 +367,8 @@ def orders_given(option: str, texts: Sequence[str]) -> dict[str, Sequence[str]]:
     for one in texts:
         field, equals, values = one.partition("=")
         if not field:
-            raise UsageError(
-                f"{option} {one!r} names no field", hint="for example: --ordinal SIZE=small,medium,large"
-            )
+            example = Setting("--ordinal", ("SIZE=small,medium,large",))
+            raise UsageError.of("bad-option-form", option=option, given=one, form="FIELD=LOW,...", example=example)
         found[field] = values.split(",") if equals else ()
     return found
 

@@ -14,6 +14,7 @@ from masktron.config import Config, config_from
 from masktron.declared import declared_in, names
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.problems.problem import Place, Setting, SettingName
 from masktron.toml_text import TomlText
 from masktron.trust import (
     ReadFile,
@@ -42,7 +43,7 @@ def load_config(path: str | PathLike[str]) -> Config:
         The file is missing or malformed, or it holds an unknown key, role or a value of the wrong type.
     """
     if not isinstance(path, str | PathLike):
-        raise UsageError(f"path must be the name of a file, not {path!r}")
+        raise UsageError.of("bad-value", name="path", expected="the name of a file", given=repr(path))
     return _config_in(read_toml(Path(path)), Path(path))
 
 
@@ -58,9 +59,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except ValueError as error:
-        raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
+        raise UsageError.of("not-toml", path, reason=error) from error
     except RecursionError as error:
-        raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
+        raise UsageError.of("not-toml", path, reason="nested too deeply") from error
 
 
 def found_config(path: Path, *, judging: bool = False) -> Config:
@@ -81,7 +82,7 @@ def found_config(path: Path, *, judging: bool = False) -> Config:
     config = _config_in(table, path)
     for setting in named_only_in(table, Config):
         why, section = "a file that nobody named may not decide it", isinstance(table[setting[0]], Mapping)
-        raise untrusted(path, setting, why, "" if section else _option_of(setting), section=section)
+        raise untrusted(path, setting, why, "" if section or len(setting) > 1 else f"--{setting[0]}", section=section)
     require_beside(config, path)
     weak = weakened_in(config)
     if not weak:
@@ -120,18 +121,15 @@ def untrusted(
 ) -> UsageError:
     """Return the error for a setting, or a section, that a file may have only where the user names the file."""
     line = TomlText(read_text(path, "configuration").replace("\r\n", "\n")).line_of(setting)
-    instead = f"; or take line {line} out, and give {option}" if option else ""
+    named, config = SettingName(setting[0], setting[1:]), Setting("--config", (str(path),))
+    place = Place(str(path), line)
     if section and len(setting) == 1:
-        instead = f"; or take the section [{setting[0]}] out"
-    return UsageError(
-        f"{'.'.join(setting)}: {why}",
-        where=f"{path}:{line}",
-        hint=f"if you trust all of the file, name it: --config {path}{instead}",
-    )
-
-
-def _option_of(setting: tuple[str, ...]) -> str:
-    return f"--{setting[0]} in the command" if len(setting) == 1 else ""
+        return UsageError.of("untrusted-section", place, setting=named, why=why, config=config)
+    if option:
+        return UsageError.of(
+            "untrusted-option", place, setting=named, why=why, config=config, line=line, option=option
+        )
+    return UsageError.of("untrusted-setting", place, setting=named, why=why, config=config)
 
 
 def _in_short(part: Any) -> str:
@@ -159,18 +157,9 @@ def _without[T](settings: T, weak: Mapping[str, Any]) -> T:
 def _config_in(table: Mapping[str, Any], path: Path) -> Config:
     """Build settings from what a file of settings says; the files that it names start at its folder."""
     for name in names(Config, lambda one: one.confidential).intersection(table):
-        raise UsageError(
-            f"{name} has no place among settings: they travel with a release, and whoever knows the {name} undoes "
-            "what it protects",
-            where=str(path),
-            hint="take the line out: `mask` makes a secret for each release, and --secret MANIFEST repeats one",
-        )
+        raise UsageError.of("secret-in-settings", path, setting=SettingName(name))
     if table.get("swap") == {}:
-        raise UsageError(
-            "swap is given without anything that it holds, and nothing would be swapped",
-            where=str(path),
-            hint='name the fields that are swapped, from coarse to fine: regions = ["COUNTY"]; or take it out',
-        )
+        raise UsageError.of("swap-without-regions", path, setting=SettingName("swap"))
     # what tune is asked to try changes nothing for other commands
     config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
     return located(replace(config, spare_documents=frozenset(config.documents)), path)

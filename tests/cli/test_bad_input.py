@@ -187,7 +187,7 @@ def test_rule_on_an_unknown_field(case: Case) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ("-k 1", ("k must be at least 2",)),
+        ("-k 1", ("[bad-setting]", "at least 2, not 1")),
         ("--kk 3", ("No such option",)),
         ("--role Ax=record-id", ("'Ax'", "did you mean A")),
         ("--missing Tx=-9", ("'Tx'", "did you mean T")),
@@ -195,13 +195,13 @@ def test_rule_on_an_unknown_field(case: Case) -> None:
         ("--record Recrod", ("Recrod", "Record")),
         ("--nominal Ax", ("the kind nominal", "'Ax'", "did you mean A")),
         ("--ordinal Tx", ("the kind ordinal", "'Tx'", "did you mean T")),
-        ("--nominal A --ordinal A=1,2", ("A: declared as nominal and as ordinal",)),
-        ("--ordinal A=1", ("ordinal.A", "at least two values")),
-        ("--ordinal A=1,1,2", ("'1' more than once",)),
-        ("--ordinal =1,2", ("names no field",)),
+        ("--nominal A --ordinal A=1,2", ("[field-declared-twice]",)),
+        ("--ordinal A=1", ("[bad-setting]", "ordinal.A")),
+        ("--ordinal A=1,1,2", ("[bad-setting]", "ordinal.A")),
+        ("--ordinal =1,2", ("[bad-option-form]",)),
         ("--nominal A --role A=weight", ("the weight 'A' is declared as nominal",)),
         ("--ordinal A=0,1,x --missing A=x", ("order of 'A' holds 'x'", "'missing'")),
-        ("--max-observed-share 101", ("max_observed_share must be a number from 0 to 100",)),
+        ("--max-observed-share 101", ("[bad-setting]", "max_observed_share")),
         ("--max-observed-share some", ("--max-observed-share",)),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from masktron.errors import MasktronError
-from masktron.problems.problem import Field, Problem, Rule, Setting, Value
+from masktron.problems.problem import Field, Problem, Rule, Setting, SettingName, Value
 
 _CODE = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]$", re.MULTILINE)
 
@@ -52,11 +52,15 @@ def plain(value: Any) -> Any:
         return tuple(map(plain, value))
     match value:
         case Field() | Rule():
-            return value.name
+            shown: Any = value.name
         case Value():
-            return value.value
+            shown = value.value
         case Setting():
-            return " ".join([value.option, *value.values])
+            shown = " ".join([value.option, *value.values])
+        case SettingName():
+            shown = str(value)
         case Problem():
-            return value.code
-    return value
+            shown = value.code
+        case _:
+            shown = value
+    return shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, override
 from masktron.commands import running
 from masktron.commands.base import Paged, Source, Verbose, released_order, require_files
 from masktron.commands.check import OnRelease
-from masktron.declared import HOW, IN, Declared, Shape, Taken, WrongValue, setting, with_commas
+from masktron.declared import HOW, IN, Declared, Shape, Taken, require, setting, with_commas
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import File, path, place, typed_place
 
@@ -32,8 +32,7 @@ type _Places = Annotated[
 
 def _measures(given: Sequence[str]) -> Sequence[str]:
     listed = isinstance(given, Sequence) and not isinstance(given, str)
-    if not listed or not all(isinstance(one, str) for one in given):
-        raise WrongValue(f" must be a list of names, not {given!r}", 'for example ["linkage"]')
+    require(listed and all(isinstance(one, str) for one in given), "a list of names", given, 'such as ["linkage"]')
     return given
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, override
 from masktron.addresses import typed_path
 from masktron.commands import running
 from masktron.config import Config
-from masktron.declared import IN, LIMITS, OUTPUT, Declared, Settings, Taken, WrongValue, setting
+from masktron.declared import IN, LIMITS, OUTPUT, Declared, Settings, Taken, WrongValue, require, setting
 from masktron.errors import Exit, UsageError
+from masktron.problems.problem import SettingName
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
 from masktron.setting_values import File, path, place, typed_place
@@ -40,23 +41,15 @@ def source(given: Microdata) -> Path:
     from masktron.sources.tables.frames import is_data_frame, standing_for
 
     if isinstance(given, MaskResult):
-        raise WrongValue(
-            " must be a path or a data frame, not the result of a run",
-            "give the data of the result: result.data of a data frame that was masked, else result.output",
-        )
+        raise WrongValue("result-as-data")
     if not is_data_frame(given):
-        raise WrongValue(
-            f" must be a path or a data frame, not of type {type(given).__name__}",
-            "give the name of a file, or a data frame of pandas, polars, pyarrow or DuckDB with one row per record; "
-            "one of polars that is lazy after collect()",
-        )
+        raise WrongValue("not-data", given=type(given).__name__)
     return standing_for(given)
 
 
 def table_places(given: Mapping[str, File]) -> dict[str, Path]:
     """Take tables by level."""
-    if not isinstance(given, Mapping):
-        raise WrongValue(f" must be a mapping from levels, not {given!r}", '{"Person": "persons.csv"}')
+    require(isinstance(given, Mapping), "a mapping from levels", given, 'such as {"Person": "persons.csv"}')
     return {str(level): place(table) for level, table in given.items()}
 
 
@@ -67,8 +60,7 @@ def files(given: Mapping[str, File]) -> dict[str, Path]:
 
 def mapping(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Take a mapping from fields."""
-    if not isinstance(given, Mapping):
-        raise WrongValue(f" must be a mapping from fields, not {given!r}", 'such as {"AGE": ...}')
+    require(isinstance(given, Mapping), "a mapping from fields", given, 'such as {"AGE": ...}')
     return given
 
 
@@ -97,9 +89,7 @@ def require_files(manifest: Path | None, *sources: Path | None) -> None:
     UsageError
     """
     if manifest is not None and frames(*sources):
-        raise UsageError(
-            "a manifest describes files, and a data frame is none", hint="give the paths of the files, or no manifest"
-        )
+        raise UsageError.of("manifest-of-frame")
 
 
 def released_order(masked: Path, original: Path | None, *, same_order: bool) -> Stated:
@@ -129,10 +119,7 @@ def released_order(masked: Path, original: Path | None, *, same_order: bool) -> 
     if (rows < 0).any():
         return Stated(same_order)
     if same_order and (np.diff(rows) != 1).any():
-        raise UsageError(
-            "the indices of the data frames have another order than same_order says",
-            hint="leave same_order out: the index leads each masked row to its original",
-        )
+        raise UsageError.of("index-in-other-order")
     return Stated(index=rows)
 
 
@@ -305,7 +292,7 @@ class Command(Config, Plain):
         UsageError
         """
         if self.format is not None and frames(*sources):
-            raise UsageError(f"a data frame has no format {self.format!r}", hint="leave it out")
+            raise UsageError.of("format-of-frame", setting=SettingName("format"), format=self.format)
 
 
 def _values_of(config: Config) -> dict[str, Any]:

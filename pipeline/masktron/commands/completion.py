@@ -9,6 +9,7 @@ from masktron.commands import ASKED, PROGRAM
 from masktron.commands.base import Plain
 from masktron.declared import setting
 from masktron.errors import UsageError
+from masktron.problems.problem import Known
 from masktron.progress import Progress, no_progress
 
 SHELLS = ("bash", "zsh", "fish")
@@ -35,5 +36,7 @@ class Completion(Plain):
         del progress
         made = get_completion_class(self.shell) if self.shell in SHELLS else None
         if made is None:
-            raise UsageError(f"there is no completion for {self.shell!r}", hint=f"name one of {', '.join(SHELLS)}")
+            raise UsageError.of(
+                "unknown-name", kind="completion", name=self.shell, known=Known(self.shell, tuple(SHELLS))
+            )
         click.echo(made(click.get_current_context().find_root().command, {}, PROGRAM, ASKED).source())

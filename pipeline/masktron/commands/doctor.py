@@ -28,7 +28,7 @@ class Doctor(Plain):
             names = " ".join(one.package for one in broken)
             said = "; ".join(f"{one.package} {one.why}" for one in broken)
             hint = f"pip install --force-reinstall {names}"
-            raise InstallationError(f"masktron does not work here: {said}", hint=hint)
+            raise InstallationError.of("does-not-work", reason=said, hint=hint)
         from masktron.jobs.doctor import run_doctor
 
         return run_doctor(warm_up=self.warm, progress=progress)

@@ -14,6 +14,7 @@ from masktron.commands.offered import offered, own_declared
 from masktron.config import Config
 from masktron.declared import declared_in
 from masktron.errors import Exit, MasktronError, UsageError
+from masktron.problems.problem import Setting
 from masktron.processes import rules_within
 
 
@@ -87,8 +88,8 @@ def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, 
         table = found.setdefault(one.owner, {})
         if one.value:
             if one.name in table:
-                both = " and ".join(option for option, _ in one.said.flags.values())
-                raise UsageError(f"{both} are both given", hint="keep one of them")
+                first, second = (Setting(option) for option, _ in one.said.flags.values())
+                raise UsageError.of("given-twice", one=first, other=second, hint="keep one of them")
             table[one.name] = one.value
         elif one.part:
             table[one.name] = {**table.get(one.name, {}), one.part: value}

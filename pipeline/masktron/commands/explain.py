@@ -55,8 +55,7 @@ class Explain(Command, Paged):
         if self.book is None:
             return self.run(progress)
         if self.data is not None:
-            hint = "explain RULES.sch --data DATA, or explain DATA --rules RULES.sch"
-            raise UsageError("the rulebook is given twice", hint=hint)
+            raise UsageError.of("rulebook-given-twice")
         return replace(self, rules=self.book, data=self.rules).run(progress)
 
     def run(self, progress: Progress = no_progress) -> ExplainResult:

@@ -119,7 +119,7 @@ class Mask(UnderRules, Releases):
         if frames(self.data):
             return self._of_frame(progress)
         if self.out is None:
-            raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
+            raise UsageError.of("no-output-named")
         return self._written(self.out, progress)
 
     def _written(self, out: Path, progress: Progress) -> MaskResult:
@@ -148,7 +148,7 @@ class Mask(UnderRules, Releases):
 
         self.require_no_format(self.data)
         if self.resume:
-            raise UsageError("a data frame is masked in one run, and there is nothing to go on from")
+            raise UsageError.of("resume-of-frame")
         frame = getattr(self.data, "frame", None)
         if isinstance(frame, pd.DataFrame):
             unmasked = {name for name, role in self.roles.items() if role is not Role.CONFIDENTIAL}

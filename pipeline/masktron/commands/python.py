@@ -14,8 +14,9 @@ from masktron.commands.base import Command, Plain
 from masktron.commands.offered import own_declared
 from masktron.config import Config, config_from
 from masktron.declared import declared_in, signature_of, usual
-from masktron.errors import MasktronError, UsageError, did_you_mean
+from masktron.errors import MasktronError, UsageError
 from masktron.keyword_arguments import in_python
+from masktron.problems.problem import Known, SettingName
 from masktron.processes import rules_within
 
 _TOLD = ("notes", "losses", "problems", "not_checked", "obstacle")
@@ -88,14 +89,14 @@ def _made(kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings:
     if getattr(kind, "takes_others", False):
         known |= declared_in(Config).keys()
     if unknown := [name for name in kwargs if name not in own.keys() | known]:
-        what = f"unknown setting {unknown[0]!r}"
-        if unknown[0] in declared_in(Config):
-            others = ": all others are those of the manifest" if kind.name == "rerun" else ""
-            what = f"{kind.name} takes no setting {unknown[0]!r}{others}"
         tables = {name: declared_in(one.options) for name, one in declared_in(kind).items() if one.options}
         inside = next((name for name, one in tables.items() if unknown[0] in one), "")
-        hint = f'{inside}={{"{unknown[0]}": ...}}' if inside else did_you_mean(unknown[0], sorted(own.keys() | known))
-        raise UsageError(what, hint=hint)
+        name, taken = unknown[0], tuple(sorted(own.keys() | known))
+        if inside:
+            raise UsageError.of("setting-in-table", setting=SettingName(name), table=inside)
+        if name in declared_in(Config):
+            raise UsageError.of("setting-not-taken", setting=SettingName(name), command=kind.name)
+        raise UsageError.of("unknown-setting", setting=SettingName(name), known=Known(name, taken))
     needed = [name for name, one in own.items() if usual(one) is MISSING]
     if lacking := [name for name in needed[len(args) :] if name not in kwargs]:
         raise TypeError(f"{kind.name}() needs {', '.join(lacking)}")
@@ -105,12 +106,8 @@ def _made(kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings:
         return made
     base = kwargs.get("config")
     if base is not None and not isinstance(base, Config):
-        raise UsageError(
-            f"config must be a Config, not of type {type(base).__name__}",
-            hint=f"config=masktron.load_config({str(base)!r})"
-            if isinstance(base, str)
-            else "use masktron.Config(k=5), masktron.load_config(path), or give settings by name: k=5",
-        )
+        path = repr(base) if isinstance(base, str) else "path"
+        raise UsageError.of("bad-config", given=type(base).__name__, path=path)
     given = {name: value for name, value in kwargs.items() if name in known - {"config"}}
     config = config_from(given, base=base)
     settled: _Runs[Any] = kind.with_settings(config, *args, **parts, config=base).came_from(given)

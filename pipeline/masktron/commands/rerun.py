@@ -11,7 +11,7 @@ from masktron.commands import running
 from masktron.commands.base import DataFile, MaybeRulebook, Out, Tables, table_places
 from masktron.commands.offered import offered
 from masktron.commands.release_pages import Releases
-from masktron.declared import HOW, OUTPUT, WrongValue, setting
+from masktron.declared import HOW, OUTPUT, require, setting
 from masktron.errors import MasktronError, UsageError
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import FilePath, MaybeFilePath
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def _kinds(given: Sequence[str]) -> tuple[str, ...]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise WrongValue(f" must be a list of kinds of changes, not {given!r}", '{name}=["new-field"]')
+    listed = isinstance(given, Sequence) and not isinstance(given, str)
+    require(listed, "a list of kinds of changes", given, 'such as ["new-field"]')
     return tuple(given)
 
 
@@ -87,9 +87,8 @@ class Rerun(Releases):
     def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
         page = "--html" if self.html is not None else "--html-public" if self.html_public is not None else ""
         if self.dry_run and page:
-            raise UsageError(
-                f"{page} and --dry-run are both given", hint="a dry run masks nothing: leave the page out"
-            )
+            hint = "a dry run masks nothing: leave the page out"
+            raise UsageError.of("given-twice", one=page, other="a dry run", hint=hint)
         super().refuse_outputs(written, inputs)
 
     @override

@@ -11,6 +11,7 @@ from masktron.commands import running
 from masktron.commands.base import Plain
 from masktron.declared import HOW, OUTPUT, setting, with_commas
 from masktron.errors import UsageError
+from masktron.problems.problem import Place
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import FilePath
 
@@ -77,7 +78,7 @@ class Rules(Plain):
         }
         given = [name for name, value in asked.items() if value is not None]
         if len(given) > 1:
-            raise UsageError(f"{given[0]} and {given[1]} are two changes", hint="make one after the other")
+            raise UsageError.of("given-twice", one=given[0], other=given[1], hint="make one change after the other")
         parts = {"id": self.id, "context": self.context, "test": self.test, "message": self.message}
         wanted = {name: text for name, text in parts.items() if text is not None}
         if self.soft is not None:
@@ -87,7 +88,8 @@ class Rules(Plain):
         if self.accept:
             _require_change("--accept", given, ("--suggested",))
         if self.out is not None and not given:
-            raise UsageError("--out needs a change", hint="--change, --add, --suggested, --remove, --up or --down")
+            changes = " or ".join(("--change", "--add", "--suggested", "--remove", "--up", "--down"))
+            raise UsageError.of("needs-option", option="--out", needed=changes)
         from masktron.jobs.rules import run_rules
         from masktron.rulebook_text.rule_changes import empty_rulebook
 
@@ -97,7 +99,7 @@ class Rules(Plain):
 
 def _require_change(option: str, given: list[str], takes: tuple[str, ...]) -> None:
     if not {*given} & {*takes}:
-        raise UsageError(f"{option} needs {' or '.join(takes)}", hint="say which rule is meant")
+        raise UsageError.of("needs-option", option=option, needed=" or ".join(takes))
 
 
 def _change(
@@ -133,9 +135,9 @@ def _read(path: Path) -> dict[str, object]:
     try:
         found = loads(read_text(path, "the proposals"))
     except JSONDecodeError as error:
-        raise UsageError(f"not valid JSON: {error.msg}", where=f"{path}:{error.lineno}") from error
+        raise UsageError.of("not-json", Place(str(path), error.lineno), reason=error.msg) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError("not valid JSON: nested too deeply, or a number is too long", where=str(path)) from error
+        raise UsageError.of("not-json", path, reason="nested too deeply, or a number is too long") from error
     if not isinstance(found, dict):
-        raise UsageError("the file is not what masktron suggest has written", where=str(path))
+        raise UsageError.of("not-suggested-rules", path)
     return found

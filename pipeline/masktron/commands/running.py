@@ -44,23 +44,16 @@ def check_outputs(
         require_drawing()
     for option in [option for option, path in files.items() if str(path) == "-"]:
         if option != "--json":
-            raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
+            raise UsageError.of("not-to-standard-output", option=option)
         del files[option]
     refuse_outputs(files, inputs, made)
     manifest = files.pop("--manifest", None)
     for option, path in files.items():
         if manifest is not None and is_numbered(path, manifest):
-            raise UsageError(
-                f"{option} has the name under which the manifest of an earlier release is kept",
-                where=str(path),
-                hint="give another file name",
-            )
+            raise UsageError.of("would-overwrite", path, output=option, taken="the manifest of an earlier release")
         if (output := described_output(path)) is not None:
-            raise UsageError(
-                f"{option} would overwrite the manifest of {output}, and nothing else has its secret",
-                where=str(path),
-                hint="give another file name",
-            )
+            taken = f"the manifest of {output}, and nothing else has its secret"
+            raise UsageError.of("would-overwrite", path, output=option, taken=taken)
 
 
 def report(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from masktron.commands.base import OnData
-from masktron.declared import OUTPUT, WrongValue, setting, with_commas
+from masktron.declared import OUTPUT, require, setting, with_commas
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import MaybeFilePath
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def _accepted(given: str | Sequence[str | int]) -> list[str]:
     asked = [given] if isinstance(given, str) else given
-    if not isinstance(asked, Sequence) or not all(isinstance(one, str | int) for one in asked):
-        raise WrongValue(f" must be a list of numbers or ids, not {given!r}", '{name}="all"')
+    fine = isinstance(asked, Sequence) and all(isinstance(one, str | int) for one in asked)
+    require(fine, "a list of numbers or ids", given, '"all" stands for all of them')
     return [str(one) for one in asked]
 
 

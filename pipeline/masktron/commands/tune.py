@@ -26,6 +26,7 @@ from masktron.jobs.tune.asked import (
     tune_settings_in,
     wider_limits,
 )
+from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import MaybeFilePath
 
@@ -147,21 +148,17 @@ def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:
         if path is None:
             continue
         if same_file(path, out / RESULT):
-            raise UsageError(f"{name} would overwrite the result", where=str(path), hint="give another file name")
+            raise UsageError.of("would-overwrite", path, output=name, taken="the result")
         if path.resolve().is_relative_to((out / FOLDER).resolve()):
-            raise UsageError(
-                f"{name} is in the folder of what is kept for the next run",
-                where=str(path),
-                hint="name another folder",
-            )
+            raise UsageError.of("would-overwrite", path, output=name, taken="what is kept for the next run")
 
 
 def _require_writable(write: Path | None, candidate: int | None, settings: Config) -> None:
     """Refuse, before anything is tried, settings that could not be written."""
     if candidate is not None and write is None:
-        raise UsageError("--candidate says whose settings --write writes", hint="give both: --write masktron.toml")
+        raise UsageError.of("needs-option", option="--candidate", needed=Setting("--write", ("masktron.toml",)))
     if candidate is not None and candidate < 0:
-        raise UsageError(f"there is no candidate {candidate}", hint="they are counted from 0")
+        raise UsageError.of("bad-value", name="--candidate", expected="at least 0", given=candidate)
     if write is not None:
         from masktron.jobs.tune.settings_text import text_with
 
@@ -212,10 +209,7 @@ def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None,
         return  # the table says why, and so does the exit code
     chosen = result.candidates[position]
     if chosen.state in ("refused", "ended", "unreached"):
-        raise UsageError(
-            f"candidate {position} has no figures, so its settings are not written: {'; '.join(chosen.reasons)}",
-            hint="name another one with --candidate",
-        )
+        raise UsageError.of("candidate-without-figures", candidate=position, reasons="; ".join(chosen.reasons))
     recode, pram = (
         {name: how for one in result.candidates for name, how in getattr(one, axis).items()}
         for axis in ("recode", "pram")

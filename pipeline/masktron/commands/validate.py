@@ -20,9 +20,9 @@ KEPT = 1000
 def _most(given: int | str | None) -> int | None:
     if given == "all":
         return None
-    if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 0):
-        raise WrongValue(f" must be an integer of at least 0, or None for all, not {given!r}")
-    return given
+    if given is None or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
+        return given
+    raise WrongValue("bad-setting", expected="an integer of at least 0, or None for all", given=repr(given), hint="")
 
 
 def _number_or_all(text: str) -> int | str:

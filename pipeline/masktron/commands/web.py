@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from masktron.commands.base import Plain
-from masktron.declared import HOW, LIMITS, WrongValue, setting
+from masktron.declared import HOW, LIMITS, require, setting
 from masktron.errors import UsageError
-from masktron.extras import installing
 from masktron.progress import Progress, no_progress
 
 _NEEDED = ("starlette", "uvicorn", "python_multipart", "jinja2")
@@ -20,8 +19,7 @@ _MB = 1_000_000
 
 
 def _port(given: int) -> int:
-    if not 0 <= given <= 65535:
-        raise WrongValue(f" must be a number from 0 to 65535, not {given}")
+    require(0 <= given <= 65535, "a number from 0 to 65535", given)
     return given
 
 
@@ -61,7 +59,7 @@ class Web(Plain):
         """Serve until it is ended."""
         del progress
         if missing := [name for name in _NEEDED if find_spec(name) is None]:
-            raise UsageError(f"masktron web needs {', '.join(missing)}", hint=installing("web"))
+            raise UsageError.of("package-missing", package=missing, extra="web")
         from masktron.web.server import ServerOptions, serve
 
         asked = ServerOptions(

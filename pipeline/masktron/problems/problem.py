@@ -56,6 +56,24 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingName:
+    """A setting by its name, as files of settings and keywords have it, and where in it.
+
+    Attributes
+    ----------
+    name : str
+    keys : tuple of str
+        Names of the tables within it.
+    """
+
+    name: str
+    keys: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ".".join([self.name, *self.keys])
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """Names that there are, where a name is none of them: a sentence proposes the closest, or lists all.
 
@@ -160,6 +178,10 @@ class Problem:
         shown = [repr(self.code), *(f"{name}={value!r}" for name, value in self.references.items())]
         return f"Problem({', '.join(shown)})"
 
+    def naming(self, **references: object) -> Problem:
+        """Return it with more references, or others."""
+        return _remade(self.code, self.place, {**self.references, **references}, self.further)
+
     def parts(self) -> Iterator[object]:
         """All that it names, one by one, those of problems within it too."""
         for value in self.references.values():
@@ -172,6 +194,8 @@ class Problem:
             if isinstance(one, Setting):
                 keys = (value.partition("=")[0] for value in one.values if "=" in value)
                 found |= dict.fromkeys((*keys, one.option.lstrip("-").replace("-", "_")))
+            elif isinstance(one, SettingName):
+                found |= dict.fromkeys((*one.keys, one.name))
             elif isinstance(one, Field):
                 found[one.name] = None
         return tuple(found)
@@ -235,6 +259,8 @@ def _plain(value: Any, release_safe: bool) -> Any:
             shown = {type(value).__name__.lower(): value.name}
         case Setting():
             shown = {"setting": value.option}
+        case SettingName():
+            shown = {"setting": str(value)}
         case Value():
             shown = {"value": None if release_safe else str(value.value)}
         case Known():

@@ -18,7 +18,6 @@ from masktron.declared import (
     Shape,
     Taken,
     Trust,
-    WrongValue,
     declared_in,
     require,
     setting,
@@ -55,13 +54,13 @@ def _moved(
 def _listed(given: Any) -> tuple[Any, ...]:
     """Return what a list, or a text with commas, has, each once."""
     values = with_commas("", [given]) if isinstance(given, str) else given
-    require(isinstance(values, list | tuple), f" must be a list, not {given!r}")
+    require(isinstance(values, list | tuple), "a list", given)
     return tuple(dict.fromkeys(values))
 
 
 def _names(given: _Names) -> tuple[str, ...]:
     for one in _listed(given):
-        require(isinstance(one, str) and one, f" must be names, not {one!r}")
+        require(isinstance(one, str) and one, "names", one)
     return _listed(given)
 
 
@@ -93,16 +92,16 @@ def _sizes(given: _Sizes) -> tuple[int, ...]:
     try:
         sizes = [int(one) if isinstance(one, str) else whole(one) for one in _listed(parts)]
     except ValueError:
-        raise WrongValue(f" must be whole numbers with commas between, not {given!r}", "such as 3,5,10") from None
-    for one in sizes:
-        require(one >= 2, f" must be whole numbers of at least 2, not {one}")
+        sizes = [0]
+    require(all(one >= 2 for one in sizes), "whole numbers of at least 2", given, "such as 3,5,10")
     return tuple(dict.fromkeys(sizes))
 
 
 def _grid(given: Any) -> dict[str, dict[str, tuple[Param, ...]]]:
     require(
         isinstance(given, Mapping) and all(isinstance(own, Mapping) for own in given.values()),
-        " must be a table METHOD = { NAME = [values] }",
+        "a table METHOD = { NAME = [values] }",
+        given,
         "for example [tune.params.noise] with c = [0.1, 0.3]",
     )
     if not given:
@@ -342,7 +341,7 @@ def _field(name: str) -> str:
 
 def _axis(name: str, group: Group) -> str:
     """Refuse what is no figure of this side of the map."""
-    require(isinstance(name, str), f" must be the name of a figure, not {name!r}")
+    require(isinstance(name, str), "the name of a figure", name)
     _known("figure", name, NAMES)
     figure = figure_of(str(name))
     own = [one for one in NAMES if figure_of(one).group == group]
