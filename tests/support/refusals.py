@@ -16,7 +16,7 @@ _CODE = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]$", re.MULTILINE)
 
 
 @contextmanager
-def refused[E: MasktronError](kind: type[E], code: str, **references: Any) -> Iterator[pytest.ExceptionInfo[E]]:
+def refused[E: MasktronError](kind: type[E], code: str, /, **references: Any) -> Iterator[pytest.ExceptionInfo[E]]:
     """Expect an error of a kind with a code, that names at least these references.
 
     Plain names and values stand for `Field`, `Rule` and `Value`, and tuples of names for tuples of these;

@@ -441,14 +441,14 @@ def test_a_rule_that_cannot_be_read_is_marked_and_the_others_keep_what_is_known(
     sent(client, f"{where}/rules", "check")
     assert "being checked" in client.get(where).text
     run = the_run(project)
-    failed(run, "XPath error in 'A < < 5' of the rule rule-2", f"runs/{run.name}/rules.sch:6", "look at it")
+    failed(run, "XPath error in 'A < < 5'", f"runs/{run.name}/rules.sch:6, rule rule-2", "look at it")
     text = client.get(f"{where}/rules").text
     cards = {
         card.partition('id="')[2].partition('"')[0]: card for card in text.split("<li class=")[1:] if "rule-" in card
     }
     assert "<h2>rule-2</h2>" in cards["rule-2"] and "look at it" in cards["rule-2"]
     assert "7 of 1,000 fail" in cards["rule-1"] and "look at it" not in cards["rule-1"]
-    assert "<code>rules.sch:6</code>" in text and 'href="?page=1#rule-2">rule-2</a>' in text
+    assert "<code>rules.sch:6, rule rule-2</code>" in text and 'href="?page=1#rule-2">rule-2</a>' in text
     assert "they cannot be read" in client.get(where).text
 
 

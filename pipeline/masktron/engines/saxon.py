@@ -25,7 +25,8 @@ class SaxonError(Exception):
     @property
     def first(self) -> str:
         """The first message, in one line, without the position in our generated stylesheet."""
-        text = re.split(r"\n(?=Error|Static error|Type error)", str(self).strip())[0]
+        found = re.split(r"\n(?=Error|Static error|Type error|Warning)", str(self).strip())
+        text = next((one for one in found if not one.startswith("Warning")), found[0])
         if text.startswith(("Error", "Static error", "Type error")):
             text = text.partition("\n")[2] or text
         return " ".join(text.split()) or "unknown error"

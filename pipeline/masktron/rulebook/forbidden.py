@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from masktron.errors import RulebookError
+from masktron.problems.problem import Place, Problem, Rule
 from masktron.rulebook.schema import Origin
 from masktron.xpath.lexer import LexicalError, NamedCall, Token, calls, tokenize
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, expanded
@@ -45,14 +46,14 @@ FORBIDDEN: Mapping[str, str] = MappingProxyType(
     {name: reason for reason, names in _FORBIDDEN for name in names.split()}
 )
 """Forbidden functions, and why."""
-_HINTS: Mapping[str, str] = MappingProxyType(
+_INSTEAD: Mapping[str, str] = MappingProxyType(
     {
-        "trace": "leave it out: trace(V, 'label') is V",
+        "trace": "V for trace(V, 'label')",
         **dict.fromkeys(
             ("current-dateTime", "current-date", "current-time"),
-            "write the date that the survey refers to, as a let at the head of the rulebook",
+            "the date that the survey refers to, as a <let> at the head of the rulebook",
         ),
-        "implicit-timezone": "write the time zone: 'PT0H' is that of UTC",
+        "implicit-timezone": "the time zone: 'PT0H' is that of UTC",
     }
 )
 _AROUND = 60
@@ -105,7 +106,7 @@ def shortened(expression: str, at: int = 0) -> str:
 
 
 def syntax_error(
-    expression: str, reason: str, origin: Origin, hint: str = "", *, rules: Sequence[str] = (), at: int = 0
+    expression: str, reason: Problem | str, origin: Origin, *, rules: Sequence[str] = (), at: int = 0
 ) -> RulebookError:
     """Return the error for an expression that is not XPath of the version that the rulebook asks for.
 
@@ -116,9 +117,8 @@ def syntax_error(
     at : int
         Position in the expression around which a long one is shown.
     """
-    of = f" of the rule {', '.join(rules)}" if rules else ""
-    what = f"XPath error in {shortened(expression, at)}{of}: {reason}"
-    return RulebookError(what, where=str(origin), hint=hint)
+    place = Place(str(origin), rule=Rule(rules[0], ", ".join(rules)) if rules else None)
+    return RulebookError.of("xpath-error", place, expression=shortened(expression, at), reason=reason)
 
 
 def _screened(
@@ -127,19 +127,10 @@ def _screened(
     for call in found:
         uri, local = expanded(call.name, namespaces)
         if uri not in STANDARD_NAMESPACES.values():
-            raise RulebookError(
-                f"{call.name}() is an extension function; only the functions of XPath itself are allowed",
-                where=str(origin),
-                hint=f"write {shortened(expression, call.start)} without it",
-            )
+            instead = f"{shortened(expression, call.start)} without it"
+            raise _refused(call.name, origin, "it is an extension, no function of XPath itself", instead)
         if uri == FUNCTIONS_NAMESPACE and local in FORBIDDEN:
-            raise RulebookError(
-                f"the function {call.name}() is forbidden: {FORBIDDEN[local]}",
-                where=str(origin),
-                hint=_HINTS.get(
-                    local, "rules may look at the data and, through document(), at the original file only"
-                ),
-            )
+            raise _refused(call.name, origin, FORBIDDEN[local], _INSTEAD.get(local, "the rule without it"))
         if uri == FUNCTIONS_NAMESPACE and local in _DOCUMENTS:
             yield _document(call, origin)
 
@@ -161,13 +152,13 @@ def _refuse_ids(expression: str, tokens: Sequence[Token], origin: Origin) -> Non
         ) and end + 2 in found:
             compared |= {at, end + 2}
     if found.keys() - compared:
-        raise RulebookError(
-            f"the function generate-id() is forbidden here: its result changes from run to run, in "
-            f"{shortened(expression)}",
-            where=str(origin),
-            hint="compare it with another generate-id(), as in generate-id(A) = generate-id(B), or write "
-            "count(A | B) = 1",
-        )
+        reason = f"its result changes from run to run, in {shortened(expression)}"
+        instead = "generate-id(A) = generate-id(B), which compares two of them, or count(A | B) = 1"
+        raise _refused("generate-id", origin, reason, instead)
+
+
+def _refused(function: str, origin: Origin, reason: str, instead: str) -> RulebookError:
+    return RulebookError.of("forbidden-function", str(origin), function=function, reason=reason, instead=instead)
 
 
 def _closing(tokens: Sequence[Token], at: int) -> int:
@@ -182,9 +173,6 @@ def _closing(tokens: Sequence[Token], at: int) -> int:
 
 def _document(call: NamedCall, origin: Origin) -> DocumentCall:
     if not call.literal:
-        raise RulebookError(
-            f"the argument of {call.name}() must be a literal file name",
-            where=str(origin),
-            hint=f"write for example {call.name}('microdata.xml'); --original says which file that is",
-        )
+        reason, instead = "its argument must be a literal file name", f"{call.name}('original.xml')"
+        raise _refused(call.name, origin, reason, instead)
     return DocumentCall(call.literal, call.start, call.end)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from masktron.problems.problem import Problem
 from masktron.rulebook.schema import XPathVersion
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
@@ -91,8 +92,7 @@ def in_version(version: XPathVersion, first: Since) -> bool:
     return _ORDER.index(first) <= _ORDER.index(version)
 
 
-def how_to_declare(what: str, first: Since) -> str:
-    """Say which version has something, and how a rulebook asks for it."""
-    later = f'{what} belongs to XPath {first} and later: put queryBinding="{_BINDING[first]}" on the schema'
-    instead = "write A - B <= 1 and B - A <= 1 for abs(A - B) <= 1 (&lt;= in XML); " if what == "abs()" else ""
-    return f"{instead}{later}, under which texts and numbers compare in other ways (docs/writing-rules/traps.md)"
+def not_in_version(version: XPathVersion, construct: str, first: Since) -> Problem:
+    """Return that a version lacks something, and which binding of a rulebook has it."""
+    binding = _BINDING[first]
+    return Problem("not-in-version", version=version, construct=construct, first=first, binding=binding)

@@ -50,6 +50,7 @@ def parse(source: str, namespaces: Mapping[str, str] | None = None) -> Any:
     try:
         return RuleParser(namespaces=dict(namespaces or {}), strict=True).parse(repair(source))
     except ElementPathError as error:
-        raise RulebookError(f"the expression cannot be read: {error}", where=source.strip()) from error
+        raise RulebookError.of("xpath-error", expression=repr(source.strip()), reason=str(error)) from error
     except RecursionError as error:
-        raise RulebookError("the expression is nested too deeply", where=f"{source.strip()[:60]} ...") from error
+        shown = repr(f"{source.strip()[:60]} ...")
+        raise RulebookError.of("xpath-error", expression=shown, reason="it is nested too deeply") from error

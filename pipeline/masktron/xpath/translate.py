@@ -87,7 +87,8 @@ def translate(source: str, scope: Scope) -> Expression:
     try:
         return translate_token(token, scope)
     except RecursionError as error:
-        raise RulebookError("the expression is nested too deeply", where=f"{source.strip()[:60]} ...") from error
+        shown = repr(f"{source.strip()[:60]} ...")
+        raise RulebookError.of("xpath-error", expression=shown, reason="it is nested too deeply") from error
 
 
 def translate_token(token: Any, scope: Scope) -> Expression:

@@ -55,13 +55,15 @@ class Refused:
 
     Attributes
     ----------
-    what : str
-        A part of what the error says.
+    code : str
+    names : tuple of str
+        References that it has, among others.
     at : str
         The file that it names, with a line.
     """
 
-    what: str
+    code: str
+    names: tuple[str, ...]
     at: str
 
 
@@ -126,7 +128,9 @@ def read(path: Path) -> list[Conformance]:
             if version not in (versions or "1.0").split():
                 continue
             schema.set("queryBinding", BINDINGS[version] if versions else str(as_it_stands))
-            refused = Refused(str(expect.get("what")), str(expect.get("at"))) if expect.tag == "refused" else None
+            names = tuple(str(expect.get("names")).split("; "))
+            error = Refused(str(expect.get("code")), names, str(expect.get("at")))
+            refused = error if expect.tag == "refused" else None
             cases.append(
                 Conformance(
                     path.stem,

@@ -11,16 +11,20 @@ from xml.sax.saxutils import quoteattr
 from elementpath.xpath31 import XPath31Parser
 from lxml import etree
 
+from masktron.counts import counted
 from masktron.engines.saxon import SaxonError, Stylesheet
-from masktron.errors import did_you_mean
+from masktron.errors import RulebookError
+from masktron.problems.problem import Known, Problem
 from masktron.rulebook.forbidden import screen, syntax_error
-from masktron.rulebook.functions import FUNCTIONS, how_to_declare, in_version, since
+from masktron.rulebook.functions import FUNCTIONS, in_version, not_in_version, since
 from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf
-from masktron.xpath.advice import advice
+from masktron.xpath.advice import advice, named
 from masktron.xpath.lexer import calls, rename_variables, tokenize, variables
 from masktron.xpath.namespaces import XSL, declarations, expanded
+from masktron.xpath.tokens import parse
 
 _FUNCTIONS_1 = frozenset(name for name, first in FUNCTIONS.items() if first == "1.0")
+_ABS = "A - B <= 1 and B - A <= 1 for abs(A - B) <= 1 (&lt;= in XML)"
 _KEYWORDS_1 = frozenset({"and", "or", "div", "mod", "node", "text", "comment", "processing-instruction"})
 
 
@@ -87,31 +91,19 @@ def _check_functions(expression: SourceExpression, rulebook: Rulebook) -> None:
         first = since(space, local, call.arguments)
         if first is None or in_version(rulebook.version, first):
             continue
-        with_ = (
-            "" if first == since(space, local) else f" with {call.arguments} argument{'s' * (call.arguments != 1)}"
-        )
-        raise syntax_error(
-            expression.source,
-            f"XPath {rulebook.version} has no function {call.name}(){with_}",
-            expression.origin,
-            how_to_declare(f"{call.name}(){with_}", first),
-            rules=expression.rules,
-            at=call.start,
-        )
+        own = first != since(space, local)
+        construct = f"function {call.name}()" + f" with {counted(call.arguments, 'argument')}" * own
+        reason = not_in_version(rulebook.version, construct, first)
+        if local == "abs":
+            reason = Problem("xpath-slip", construct=construct, instead=_ABS).then(reason)
+        raise _wrong(expression, reason, call.start)
 
 
 def _check_numbers(expression: SourceExpression) -> None:
     """Refuse numbers with an exponent: XPath 1.0 (section 3.7) has none, whatever libxml2 reads."""
     for token in tokenize(expression.source):
         if token.kind == "number" and "e" in token.text.lower():
-            raise syntax_error(
-                expression.source,
-                f"{token.text} is no number in XPath 1.0",
-                expression.origin,
-                'write it without an exponent, or declare a later XPath: queryBinding="xslt2"',
-                rules=expression.rules,
-                at=token.start,
-            )
+            raise _wrong(expression, not_in_version("1.0", named(token.text, token.start), "2.0"), token.start)
 
 
 def _check_variables(expression: SourceExpression) -> None:
@@ -124,13 +116,8 @@ def _check_variables(expression: SourceExpression) -> None:
     known = {let.name for let in expression.scope}
     unknown = sorted(variables(tokens) - known - (bound if _binds(tokens) else set()))
     if unknown:
-        raise syntax_error(
-            expression.source,
-            f"the variable ${unknown[0]} is not declared here",
-            expression.origin,
-            f"declared: {', '.join('$' + n for n in sorted(known)) or 'none'}",
-            rules=expression.rules,
-        )
+        name, names = f"${unknown[0]}", tuple(f"${name}" for name in sorted(known))
+        raise _wrong(expression, Problem("unknown-name", kind="variable", name=name, known=Known(name, names)))
 
 
 def _check_focus(expression: SourceExpression) -> None:
@@ -142,12 +129,9 @@ def _check_focus(expression: SourceExpression) -> None:
             depth += (token.text == "[") - (token.text == "]")
         path = before is not None and before.kind == "symbol" and before.text in ("/", "//", "!")
         if depth == 0 and not path and after.text == "(" and token.text in ("position", "last"):
-            raise syntax_error(
-                expression.source,
-                f"{token.text}() outside a predicate has no meaning in Schematron",
-                expression.origin,
-                "write for example count(preceding-sibling::*) + 1",
-                rules=expression.rules,
+            reason, instead = "outside a predicate it has no meaning", "count(preceding-sibling::*) + 1"
+            raise RulebookError.of(
+                "forbidden-function", str(expression.origin), function=token.text, reason=reason, instead=instead
             )
 
 
@@ -156,50 +140,53 @@ def _binds(tokens: Collection[object]) -> bool:
 
 
 def _compile_1(expression: SourceExpression, namespaces: Mapping[str, str]) -> None:
-    source, origin = expression.source, expression.origin
+    source = expression.source
     tokens = tokenize(source)
     for call in calls(tokens):
         if call.name not in _FUNCTIONS_1:
-            hint = _function_hint(call.name)
-            raise syntax_error(
-                source,
-                f"XPath 1.0 has no function {call.name}()",
-                origin,
-                hint,
-                rules=expression.rules,
-                at=call.start,
-            )
+            raise _wrong(expression, _unknown(call.name), call.start)
     for token, follower in pairwise(tokens):
         if token.kind == "name" and follower.text == "(" and token.text not in _KEYWORDS_1 | _FUNCTIONS_1:
-            hint = advice(source) or _function_hint(token.text)
-            raise syntax_error(
-                source, f"XPath 1.0 has no {token.text}()", origin, hint, rules=expression.rules, at=token.start
-            )
+            raise _wrong(expression, advice(source) or _unknown(token.text), token.start)
     for token in tokens:
         prefix, colon, _ = token.text.partition(":")
         if token.kind == "name" and colon and prefix not in namespaces and prefix != "xml":
-            raise syntax_error(
-                source,
-                f"the prefix {prefix!r} is not declared",
-                origin,
-                f'add <ns prefix="{prefix}" uri="..."/> to the schema',
-                rules=expression.rules,
-            )
+            raise _wrong(expression, Problem("prefix-not-declared", prefix=prefix))
+    # libxml2 knows no blank after $, which XPath allows
+    renamed = rename_variables(source, str)
     try:
-        # libxml2 knows no blank after $, which XPath allows
-        etree.XPath(rename_variables(source, str))
+        etree.XPath(renamed)
     except etree.XPathSyntaxError as problem:
-        hint = _function_hint("") if "(:" in source or " if " in f" {source}" else ""
-        raise syntax_error(source, str(problem), origin, advice(source) or hint, rules=expression.rules) from None
+        at = next((each.column for each in problem.error_log), 0)
+        raise _wrong(expression, _syntax(source, at if renamed == source else 0), at) from None
 
 
-def _function_hint(name: str) -> str:
-    later = not name or name in XPath31Parser.symbol_table
-    if later:
-        said = f"{name}() belongs to XPath 2 and later" if name else "it may be XPath 2"
-        return f'{said}: put queryBinding="xslt2" on the schema'
-    close = did_you_mean(name, sorted(_FUNCTIONS_1))
-    return close if close.endswith("?") else "check the spelling"
+def _wrong(expression: SourceExpression, reason: Problem | str, at: int = 0) -> RulebookError:
+    return syntax_error(expression.source, reason, expression.origin, rules=expression.rules, at=at)
+
+
+def _syntax(source: str, at: int) -> Problem | str:
+    """Say what of an expression is not XPath 1.0, at a place where libxml2 stopped."""
+    if slip := advice(source):
+        return slip
+    found = next((named(token.text, token.start) for token in tokenize(source) if token.start >= at), "")
+    if "(:" in source or _is_later(source):
+        return not_in_version("1.0", found or repr(source.strip()), "2.0")
+    return f"unexpected {found}" if found else "something is missing at the end"
+
+
+def _is_later(source: str) -> bool:
+    try:
+        parse(source)
+    except RulebookError:
+        return False
+    return True
+
+
+def _unknown(name: str) -> Problem:
+    if name in XPath31Parser.symbol_table:
+        return not_in_version("1.0", f"{name}()", "2.0")
+    return Problem("unknown-name", kind="function", name=f"{name}()", known=Known(name, tuple(sorted(_FUNCTIONS_1))))
 
 
 def _compile_2(found: tuple[SourceExpression, ...], namespaces: tuple[tuple[str, str], ...]) -> None:
@@ -210,10 +197,7 @@ def _compile_2(found: tuple[SourceExpression, ...], namespaces: tuple[tuple[str,
             try:
                 Stylesheet(_stylesheet((expression,), namespaces))
             except SaxonError as problem:
-                hint = advice(expression.source) or "Saxon decides XPath 2 and later"
-                raise syntax_error(
-                    expression.source, problem.first, expression.origin, hint, rules=expression.rules
-                ) from None
+                raise _wrong(expression, advice(expression.source, "2.0") or problem.first) from None
         raise syntax_error("", whole.first, found[0].origin) from None
 
 

@@ -89,11 +89,7 @@ def _paths(expression: str, namespaces: Namespaces, origin: Origin, what: str) -
 
 
 def _refused(what: str, expression: str, origin: Origin) -> RulebookError:
-    return RulebookError(
-        f"{what} is supported only as a path down without variables: {expression!r}",
-        where=str(origin),
-        hint="write for example Record, Record[Status = 'EMP'] or Household/Person",
-    )
+    return RulebookError.of("not-a-path-down", str(origin), part=what, expression=expression)
 
 
 def _written(path: ContextPath) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from masktron.errors import RulebookError
+from masktron.problems.problem import Known, Place
 from masktron.rulebook.schema import Origin
 from masktron.sources.xml.parser import opened, parse_tree, scan
 from masktron.xpath.lexer import LexicalError, tokenize
@@ -139,12 +140,12 @@ class _Bare:
     attribute: str = ""
 
     @property
-    def hint(self) -> str:
+    def instead(self) -> str:
         """What to write instead."""
         if "&&" in self.attribute:
-            return "XPath writes and for &&"
+            return "and for &&"
         written = " ".join(_BARE.sub(lambda match: _escaped(match[0]), self.attribute).split())
-        return f"write {_escaped(self.sign)} for {self.sign}" + (f": {written}" if written else "")
+        return f"{_escaped(self.sign)} for {self.sign}" + (f": {written}" if written else "")
 
 
 def _escaped(sign: str) -> str:
@@ -171,11 +172,8 @@ def bare_sign(path: Path, error: RulebookError) -> RulebookError | None:
     if found is None or _line(text, found.element) > int(place[1]):
         return _cut_short(text.splitlines()[int(place[1]) - 1 : int(place[1])], error)
     column = found.at - text.rfind("\n", 0, found.at)
-    return RulebookError(
-        f"{found.owner} has a bare {found.sign}, which XML does not allow",
-        where=f"{path}:{_line(text, found.at)}:{column}",
-        hint=found.hint,
-    )
+    there, sign = Place(str(path), _line(text, found.at), column), f"a bare {found.sign}"
+    return RulebookError.of("not-escaped", there, owner=found.owner, sign=sign, instead=found.instead)
 
 
 def _cut_short(line: list[str], error: RulebookError) -> RulebookError | None:
@@ -184,11 +182,9 @@ def _cut_short(line: list[str], error: RulebookError) -> RulebookError | None:
     if cut is None:
         return None
     quote, other = cut["quote"], "'" if cut["quote"] == '"' else '"'
-    return RulebookError(
-        f"the value of {cut['name']} ends at the second {quote}, inside the expression: {cut[0]}",
-        where=error.where,
-        hint=f"write {other}...{other} for a text inside {cut['name']}={quote}...{quote}",
-    )
+    sign = f"a {quote} inside its value, which ends it: {cut[0]}"
+    instead = f"{other}...{other} for a text inside {cut['name']}={quote}...{quote}"
+    return RulebookError.of("not-escaped", error.where, owner=cut["name"], sign=sign, instead=instead)
 
 
 def _line(text: str, at: int) -> int:
@@ -276,18 +272,8 @@ def load(path: Path) -> tuple[etree._Element, IncludedFiles]:
         schema = etree.Element(f"{{{ISO}}}schema", {MARK: root.get(MARK, "")})
         schema.append(root)
         root = schema
-    elif name == "library":
-        raise RulebookError(
-            "the root element is <library>: what it holds is for a schema that extends it",
-            where=str(sources.origin(root)),
-            hint=f'write <extends href="{path.name}"/> in a schema, and name that',
-        )
     elif name != "schema":
-        raise RulebookError(
-            f"the root element is <{name}>, not a Schematron <schema>",
-            where=str(sources.origin(root)),
-            hint="name the file with the rules",
-        )
+        raise RulebookError.of("not-a-rulebook", str(sources.origin(root)), element=name)
     sources.binding = root.get("queryBinding", "")
     sources.bound.update(bindings(root))
     _expand(root, _File(path, ((path.resolve(), ""),), {}), sources)
@@ -307,7 +293,8 @@ def _declare(root: etree._Element, sources: IncludedFiles) -> None:
 def _read(path: Path, shown: str, sources: IncludedFiles) -> etree._Element:
     sources.files += 1
     if sources.files > _MAX_FILES:
-        raise RulebookError(f"the rulebook includes more than {_MAX_FILES} files", where=shown)
+        construct = f"a rulebook that includes more than {_MAX_FILES:,} files"
+        raise RulebookError.of("not-supported", shown, construct=construct, instead="join some of them")
     try:
         root = parse_tree(path, RulebookError).getroot()
     except RulebookError as error:
@@ -336,11 +323,8 @@ def _to_iso(root: etree._Element, shown: str, sources: IncludedFiles) -> None:
     if namespace == ISO:
         return
     if namespace not in (None, ASCC):
-        raise RulebookError(
-            f"<{etree.QName(root).localname}> is in the namespace {namespace}, which is not Schematron's",
-            where=f"{shown}:{root.sourceline}",
-            hint=f'use xmlns="{ISO}"',
-        )
+        named = f'{etree.QName(root).localname} xmlns="{namespace}"'
+        raise RulebookError.of("not-a-rulebook", f"{shown}:{root.sourceline}", element=named)
     for element in root.iter():
         if etree.QName(element).namespace == namespace:
             element.tag = f"{{{ISO}}}{etree.QName(element).localname}"
@@ -374,7 +358,8 @@ def _expand(element: etree._Element, file: _File, sources: IncludedFiles) -> Non
             _put(child, [_included(child, file, sources)])
         elif name == "extends" and child.get("href") is not None:
             if child.get("rule") is not None:
-                raise RulebookError("extends has both href and rule", where=str(sources.origin(child)))
+                place = str(sources.origin(child))
+                raise RulebookError.of("exclude-each-other", place, element="<extends>", one="href", other="rule")
             sources.gone.append((_iso_name(element), child))
             _put(child, _extended(child, element, file, sources))
         else:
@@ -389,7 +374,7 @@ def _iso_name(element: etree._Element) -> str:
 def _put(place: etree._Element, children: list[etree._Element]) -> None:
     parent = place.getparent()
     if parent is None:
-        raise RulebookError("the root element cannot be an inclusion")
+        raise AssertionError
     at = parent.index(place)
     parent.remove(place)
     for offset, child in enumerate(children):
@@ -399,12 +384,13 @@ def _put(place: etree._Element, children: list[etree._Element]) -> None:
 def _included(place: etree._Element, file: _File, sources: IncludedFiles) -> etree._Element:
     root = _fetch(place, file, sources)
     if _iso_name(root) in _WHOLE:
-        raise RulebookError(
-            f'include brings a whole {_iso_name(root)} ("{place.get("href")}")',
-            where=str(sources.origin(place)),
-            hint='write <extends href="..."/> instead, or add #ID to include one element of it',
-        )
+        raise _unfit(place, "include", root, sources)
     return root
+
+
+def _unfit(place: etree._Element, element: str, root: etree._Element, sources: IncludedFiles) -> RulebookError:
+    where, found = str(sources.origin(place)), etree.QName(root).localname
+    return RulebookError.of("cannot-include", where, element=element, found=found, href=place.get("href"))
 
 
 def _extended(
@@ -414,11 +400,7 @@ def _extended(
     name = _iso_name(parent)
     fits = _iso_name(root) in _WHOLE if name in _WHOLE else name == "rule" == _iso_name(root)
     if not fits:
-        raise RulebookError(
-            f"<{name}> cannot extend the <{etree.QName(root).localname}> in {place.get('href')}",
-            where=str(sources.origin(place)),
-            hint="a schema extends a schema or a library, a rule extends a rule",
-        )
+        raise _unfit(place, name, root, sources)
     if name == "rule" and root.get("context") is not None:
         sources.note(f"{sources.origin(root)}: the rule is extended, so its checks are taken and its context is not")
     sources.gone.append((name, root))
@@ -433,10 +415,10 @@ def _fetch(place: etree._Element, file: _File, sources: IncludedFiles) -> etree.
     href = place.get("href")
     where = str(sources.origin(place))
     if href is None:
-        raise RulebookError(f"{_iso_name(place)} has no href", where=where)
+        raise RulebookError.of("attribute-missing", where, element=_iso_name(place), attribute="href")
     target, fragment = _target(href, file.path, where, sources)
     if (target.resolve(), fragment) in file.stack:
-        raise RulebookError(f"{href} includes itself", where=where, hint="break the cycle")
+        raise RulebookError.of("refers-to-itself", where, name=href)
     shown = str(sources.shown / target.resolve().relative_to(sources.folder))
     top = _read(target, shown, sources)
     names = _bound(top, file.names, where, sources)
@@ -447,7 +429,7 @@ def _fetch(place: etree._Element, file: _File, sources: IncludedFiles) -> etree.
     if root.getparent() is None:
         holder.append(root)
     if _iso_name(root) in ("include", "extends"):
-        raise RulebookError(f"{href} holds nothing but another inclusion", where=where)
+        raise _unfit(place, _iso_name(place), root, sources)
     _expand(root, _File(target, (*file.stack, (target.resolve(), fragment)), names), sources)
     return root
 
@@ -460,22 +442,14 @@ def _bound(top: etree._Element, names: Mapping[str, str], where: str, sources: I
     if _iso_name(top) in _WHOLE:
         binding = top.get("queryBinding", "").strip()
         if binding and binding.lower() != (sources.binding.strip().lower() or "xslt"):
-            raise RulebookError(
-                f'the extended schema asks for queryBinding="{binding}", the rulebook for '
-                f'"{sources.binding or "xslt"}"',
-                where=where,
-                hint="give both the same queryBinding",
-            )
+            expected, given = f"{sources.binding or 'xslt'!r}, as in the rulebook", repr(binding)
+            raise RulebookError.of("bad-value", where, name="queryBinding", expected=expected, given=given)
         names = new_names(bindings(top), sources.bound)
     failed = rename(top, names)
     if failed is not None:
         prefix = next(p for p in names if any(f"{p}:" in str(value) for value in failed.attrib.values()))
-        raise RulebookError(
-            f"the prefix {prefix!r} is {sources.bound[names[prefix]]} here and {sources.bound[prefix]} in the "
-            "rulebook, and this is no XPath in which it could be renamed",
-            where=str(sources.origin(failed)),
-            hint="bind different prefixes",
-        )
+        place, first = str(sources.origin(failed)), f"for {sources.bound[prefix]}"
+        raise RulebookError.of("name-taken", place, kind="prefix", name=prefix, first=first)
     return names
 
 
@@ -483,23 +457,27 @@ def _by_id(root: etree._Element, fragment: str, href: str, where: str) -> etree.
     for element in root.iter():
         if fragment in (element.get("id"), element.get(_XML_ID)):
             return element
-    raise RulebookError(f"nothing has the id {fragment!r} in {href}", where=where)
+    known = Known(fragment, tuple(id_ for element in root.iter() if (id_ := element.get("id"))))
+    raise RulebookError.of("unknown-name", where, kind="element with the id", name=fragment, known=known)
 
 
 def _target(href: str, path: Path, where: str, sources: IncludedFiles) -> tuple[Path, str]:
     """Return the file that an href names; what leads out of the rulebook's folder is refused unopened."""
     name, _, fragment = href.strip().partition("#")
     decoded = unquote(name)
-    hint = "included files must lie in the folder of the rulebook or below"
-    if not decoded or "\0" in decoded:
-        raise RulebookError(f"the href {href!r} names no file", where=where, hint=hint)
-    if _SCHEME.match(decoded) or decoded.startswith(("/", "\\")) or "\\" in decoded:
-        raise RulebookError(f"the href {href!r} is not a relative path", where=where, hint=hint)
+    outward = _SCHEME.match(decoded) or decoded.startswith(("/", "\\")) or "\\" in decoded
     target = path.parent.joinpath(*PurePosixPath(decoded).parts)
-    if not target.resolve().is_relative_to(sources.folder):
-        raise RulebookError(f"the href {href!r} leads out of the rulebook's folder", where=where, hint=hint)
-    if not target.is_file():
-        raise RulebookError(f"the file {href!r} does not exist", where=where, hint="check the href")
+    reason = ""
+    if not decoded or "\0" in decoded:
+        reason = "names no file"
+    elif outward:
+        reason = "is not a relative path"
+    elif not target.resolve().is_relative_to(sources.folder):
+        reason = "leads out of the rulebook's folder"
+    elif not target.is_file():
+        reason = "names a file that does not exist"
+    if reason:
+        raise RulebookError.of("bad-href", where, href=href, reason=reason)
     return target, fragment
 
 

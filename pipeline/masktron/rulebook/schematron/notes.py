@@ -12,6 +12,7 @@ from lxml import etree
 from pyschematron.direct_mode.schematron import ast
 
 from masktron.errors import RulebookError
+from masktron.problems.problem import Known
 from masktron.rulebook.schema import Note, Origin, Part, Rich, ValueOf
 from masktron.rulebook.schematron.inclusions import ISO, LANG
 from masktron.xpath.lexer import LexicalError, calls, tokenize
@@ -128,7 +129,8 @@ def notes_of(
         for wanted in templates.inside(check.get(plural, ""), instance).split():
             element = notes.get((kind, wanted))
             if element is None:
-                raise RulebookError(f"no <{kind}> has the id {wanted!r}", where=str(origin))
+                known = Known(wanted, tuple(name for of, name in notes if of == kind))
+                raise RulebookError.of("unknown-name", str(origin), kind=kind, name=wanted, known=known)
             yield Note(
                 "diagnostic" if kind == "diagnostic" else "property",
                 wanted,

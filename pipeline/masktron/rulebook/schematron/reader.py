@@ -84,10 +84,12 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
 def _version(binding: str, schema: etree._Element, sources: IncludedFiles) -> XPathVersion:
     version = BINDINGS.get(binding.lower())
     if version is None:
-        raise RulebookError(
-            f"the query binding {binding!r} is not supported",
-            where=str(sources.origin(schema)),
-            hint=f"use one of {', '.join(b for b in BINDINGS if b)}",
+        raise RulebookError.of(
+            "bad-value",
+            str(sources.origin(schema)),
+            name="queryBinding",
+            expected=f"one of {', '.join(filter(None, BINDINGS))}",
+            given=repr(binding),
         )
     return version
 

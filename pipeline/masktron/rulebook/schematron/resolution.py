@@ -22,6 +22,7 @@ from pyschematron.direct_mode.schematron.ast_visitors import (
 from pyschematron.direct_mode.schematron.parsers.xml.parser import SchemaParser
 
 from masktron.errors import RulebookError
+from masktron.problems.problem import Known
 from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, softens
 from masktron.rulebook.schematron.fired_nodes import from_part, parts, subject_of
 from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children
@@ -135,7 +136,6 @@ def _as_known(schema: etree._Element) -> None:
 
 _ALL = "#ALL"
 _DEFAULT = "#DEFAULT"
-_ANY = "#ANY"
 
 
 def resolve(
@@ -205,33 +205,20 @@ def _phase(schema: etree._Element, phase: str | None, sources: IncludedFiles) ->
     if wanted == _ALL:
         return ""
     if wanted not in phases:
-        any_ = wanted == _ANY
-        raise RulebookError(
-            f"the phase {_ANY} is not supported: it would be chosen by the data"
-            if any_
-            else f"the rulebook has no phase {wanted!r}",
-            where=str(sources.origin(schema)),
-            hint=f"phases: {', '.join([*phases, _ALL])}",
-        )
+        known = Known(wanted, (*phases, _ALL))
+        raise RulebookError.of("unknown-name", str(sources.origin(schema)), kind="phase", name=wanted, known=known)
     if phases[wanted].get("when") is not None:
-        raise RulebookError(
-            f"the phase {wanted!r} has a condition on the data (phase/@when), which is not supported",
-            where=str(sources.origin(phases[wanted])),
-            hint="take out when; whoever names the phase has chosen it",
-        )
+        place, instead = str(sources.origin(phases[wanted])), "leave it out: whoever names the phase has chosen it"
+        raise RulebookError.of("not-supported", place, construct=f"when of the phase {wanted!r}", instead=instead)
     return str(wanted)
 
 
 def _require_checks(patterns: Sequence[Pattern], schema: etree._Element, sources: IncludedFiles, active: str) -> None:
     if any(rule.checks for pattern in patterns for rule in pattern.rules):
         return
-    what = "no pattern" if not patterns else "no assert or report"
+    lacking = "pattern" if not patterns else "assert or report"
     scope = f"the phase {active!r}" if active else "the rulebook"
-    raise RulebookError(
-        f"{scope} has {what}: there is nothing to check",
-        where=str(sources.origin(schema)),
-        hint="a rulebook needs pattern, rule and assert or report",
-    )
+    raise RulebookError.of("nothing-to-check", str(sources.origin(schema)), scope=scope, lacking=lacking)
 
 
 def _lets(
@@ -361,11 +348,8 @@ class _Builder:
 def _check_words(words: Mapping[str, str | None], origin: Origin) -> None:
     for name, value in words.items():
         if value is not None and value.strip().startswith("$"):
-            raise RulebookError(
-                f"{name} is the variable {value.strip()}, which is not supported",
-                where=str(origin),
-                hint=f"write the {name} itself, or choose it with abstract patterns",
-            )
+            construct, instead = f"the variable {value.strip()} as {name}", f"write the {name} itself"
+            raise RulebookError.of("not-supported", str(origin), construct=construct, instead=instead)
 
 
 def _label(pattern: etree._Element) -> str:

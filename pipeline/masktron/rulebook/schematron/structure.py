@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from lxml import etree
 
 from masktron.errors import RulebookError
+from masktron.problems.problem import Known
 from masktron.rulebook.schema import Origin
 from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children
 
@@ -62,7 +63,7 @@ def check_structure(schema: etree._Element, sources: IncludedFiles) -> None:
             _check_shared_rule(rule, schema, sources)
     for param in iso_children(schema, "param"):
         if not param.get("value", "").strip():
-            raise RulebookError("a <param> of the schema has no value", where=str(sources.origin(param)))
+            raise _lacking("param", "value", sources.origin(param))
     for active in schema.iter(f"{{{ISO}}}active"):
         _check_active(active, schema, sources)
     for check in schema.iter(f"{{{ISO}}}assert", f"{{{ISO}}}report"):
@@ -81,15 +82,35 @@ def _leave_out_nameless(schema: etree._Element, sources: IncludedFiles) -> None:
 
 def _check_active(active: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
     wanted = active.get("pattern")
-    named = next((p for p in iso_children(schema, *SETS) if p.get("id") == wanted), None)
+    patterns = {p.get("id", ""): p for p in iso_children(schema, *SETS)}
+    named, origin = patterns.get(wanted or ""), sources.origin(active)
     if named is None:
-        raise RulebookError(f"no pattern has the id {wanted!r}", where=str(sources.origin(active)))
+        raise _unknown("pattern", wanted, patterns, origin)
     if is_abstract(named):
-        raise RulebookError(
-            f"the {name_of(named)} {wanted!r} is abstract and cannot be active",
-            where=str(sources.origin(active)),
-            hint="name its instances",
-        )
+        element = f"<{name_of(named)} id={wanted!r}>"
+        raise _excluded(element, "abstract", "<active>", origin)
+
+
+def _lacking(element: str, attribute: str, origin: Origin) -> RulebookError:
+    return RulebookError.of("attribute-missing", str(origin), element=element, attribute=attribute)
+
+
+def _misplaced(child: str, parent: str, origin: Origin, *allowed: str) -> RulebookError:
+    known = Known(child, allowed)
+    return RulebookError.of("element-not-allowed", str(origin), child=child, parent=parent, known=known)
+
+
+def _taken(kind: str, name: str, first: str, origin: Origin) -> RulebookError:
+    return RulebookError.of("name-taken", str(origin), kind=kind, name=name, first=first)
+
+
+def _excluded(element: str, one: str, other: str, origin: Origin) -> RulebookError:
+    return RulebookError.of("exclude-each-other", str(origin), element=element, one=one, other=other)
+
+
+def _unknown(kind: str, name: str | None, known: Iterable[str], origin: Origin) -> RulebookError:
+    there = Known(name or "", tuple(filter(None, known)))
+    return RulebookError.of("unknown-name", str(origin), kind=kind, name=name, known=there)
 
 
 def _check_notes(
@@ -99,18 +120,12 @@ def _check_notes(
     for wanted in check.get(plural, "").split():
         # a parameter is looked up where it has its value
         if wanted not in known and not wanted.startswith("$"):
-            raise RulebookError(
-                f"no <{kind}> has the id {wanted!r}",
-                where=str(sources.origin(check)),
-                hint=f"there are: {', '.join(known) or 'none'}",
-            )
+            raise _unknown(kind, wanted, known, sources.origin(check))
 
 
 def _check_shared_rule(rule: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
     if not is_abstract(rule):
-        raise RulebookError(
-            "a rule in <rules> is not abstract", where=str(sources.origin(rule)), hint='write abstract="true"'
-        )
+        raise _misplaced('a <rule> without abstract="true"', "<rules>", sources.origin(rule))
     _check_rule(rule, schema, sources)
 
 
@@ -129,13 +144,7 @@ def _check_required(element: etree._Element, sources: IncludedFiles) -> None:
     for attribute in _REQUIRED.get(name, ()):
         value = element.get(attribute)
         if value is None or not value.strip():
-            fault = "has no" if value is None else "has an empty"
-            hint = ""
-            if name == "let":
-                hint = 'write <let name="..." value="..."/>; a value given as content is not supported'
-            raise RulebookError(
-                f"<{name}> {fault} {attribute} attribute", where=str(sources.origin(element)), hint=hint
-            )
+            raise _lacking(name, attribute, sources.origin(element))
 
 
 def _check_ids(schema: etree._Element, sources: IncludedFiles) -> None:
@@ -145,11 +154,7 @@ def _check_ids(schema: etree._Element, sources: IncludedFiles) -> None:
         if identifier is None:
             continue
         if identifier in seen:
-            raise RulebookError(
-                f"the id {identifier!r} is given twice, first at {seen[identifier]}",
-                where=str(sources.origin(element)),
-                hint="ids must be unique in a rulebook and all that it includes",
-            )
+            raise _taken("id", identifier, f"at {seen[identifier]}", sources.origin(element))
         seen[identifier] = sources.origin(element)
 
 
@@ -160,37 +165,32 @@ def _check_scopes(schema: etree._Element, sources: IncludedFiles) -> None:
         for let in expanded(scope, schema, sources, *lets):
             name = let.get("name", "").strip()
             if not _NAME.match(name):
-                raise RulebookError(f"{name!r} is not a name for a variable", where=str(sources.origin(let)))
+                place, expected = str(sources.origin(let)), "a letter, then letters, digits, '.', '-' and '_'"
+                raise RulebookError.of("bad-value", place, name="let/@name", expected=expected, given=repr(name))
             let.set("name", name)
             if name in seen:
-                raise RulebookError(
-                    f"the variable ${name} is declared twice in one {name_of(scope)}, first at {seen[name]}",
-                    where=str(sources.origin(let)),
-                )
+                raise _taken("variable", f"${name}", f"at {seen[name]}", sources.origin(let))
             seen[name] = sources.origin(let)
     prefixes: dict[str, str] = {}
     for ns in iso_children(schema, "ns"):
         prefix, uri = ns.get("prefix", ""), ns.get("uri", "")
         if prefixes.setdefault(prefix, uri) != uri:
-            raise RulebookError(
-                f"the prefix {prefix!r} is bound to two namespaces, {prefixes[prefix]} and {uri}",
-                where=str(sources.origin(ns)),
-            )
+            raise _taken("prefix", prefix, f"for {prefixes[prefix]}", sources.origin(ns))
 
 
 def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
-    where = str(sources.origin(pattern))
+    origin, name = sources.origin(pattern), name_of(pattern)
     target = pattern.get("is-a")
     _check_parameters(pattern, sources)
     if is_abstract(pattern):
         if not pattern.get("id"):
-            raise RulebookError(f"an abstract {name_of(pattern)} has no id", where=where)
+            raise _lacking(f'{name} abstract="true"', "id", origin)
         if target is not None:
-            raise RulebookError(f"a {name_of(pattern)} is abstract and an instance (is-a) at once", where=where)
+            raise _excluded(f"<{name}>", "abstract", "is-a", origin)
     if target is not None:
         _check_instance(pattern, target, schema, sources)
     elif next(iso_children(pattern, "param"), None) is not None and not is_abstract(pattern):
-        raise RulebookError("<param> without is-a", where=where, hint="parameters belong to an instance")
+        raise _misplaced("<param>", f"a <{name}> without is-a", origin)
     for rule in iso_children(pattern, "rule"):
         _check_rule(rule, schema, sources)
 
@@ -205,28 +205,17 @@ def _check_parameters(pattern: etree._Element, sources: IncludedFiles) -> None:
         names.add(name)
     for let in pattern.iter(f"{{{ISO}}}let") if is_abstract(pattern) else ():
         if let.get("name", "").strip() in names:
-            raise RulebookError(
-                f"${let.get('name')} is a variable and a parameter of one {name_of(pattern)}",
-                where=str(sources.origin(let)),
-                hint="give them different names",
-            )
+            raise _taken("variable", f"${let.get('name')}", "as a parameter", sources.origin(let))
 
 
 def _check_instance(pattern: etree._Element, target: str, schema: etree._Element, sources: IncludedFiles) -> None:
-    where = str(sources.origin(pattern))
     name = name_of(pattern)
     abstract = {p.get("id", ""): p for p in iso_children(schema, name) if is_abstract(p)}
     if target not in abstract:
-        raise RulebookError(
-            f"is-a names no abstract {name}: {target!r}",
-            where=where,
-            hint=f"abstract {name}s here: {', '.join(abstract) or 'none'}",
-        )
+        raise _unknown(f"abstract {name}", target, abstract, sources.origin(pattern))
     extra = next(iso_children(pattern, "rule", "let"), None)
     if extra is not None:
-        raise RulebookError(
-            f"an instance (is-a) holds a <{name_of(extra)}>", where=str(sources.origin(extra)), hint="only params"
-        )
+        raise _misplaced(f"<{name_of(extra)}>", f"a <{name}> with is-a", sources.origin(extra), "param")
     _check_given(pattern, abstract[target], sources)
 
 
@@ -236,41 +225,29 @@ def _check_given(pattern: etree._Element, abstract: etree._Element, sources: Inc
     declared = {p.get("name", "").strip(): p for p in iso_children(abstract, "param")}
     for name, param in given.items():
         if declared and name not in declared:
-            raise RulebookError(
-                f"{abstract.get('id')!r} declares no parameter {name!r}",
-                where=str(sources.origin(param)),
-                hint=f"it declares {', '.join(declared)}",
-            )
+            raise _unknown(f"parameter of {abstract.get('id')!r}:", name, declared, sources.origin(param))
         if param.get("value") is None and declared.get(name, param).get("value") is None:
-            raise RulebookError(f"the parameter {name!r} has no value", where=str(sources.origin(param)))
+            raise _lacking(f'param name="{name}"', "value", sources.origin(param))
     for name, param in declared.items():
         if name not in given and param.get("value") is None:
-            raise RulebookError(
-                f"the parameter {name!r} of {abstract.get('id')!r} has no value",
-                where=str(sources.origin(pattern)),
-                hint=f'write <param name="{name}" value="..."/>',
-            )
+            raise _lacking(f'param name="{name}"', "value", sources.origin(pattern))
 
 
 def _check_rule(rule: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
-    where = str(sources.origin(rule))
-    context = rule.get("context")
+    origin, context = sources.origin(rule), rule.get("context")
     if is_abstract(rule):
-        if context is not None:
-            raise RulebookError("an abstract rule has a context", where=where)
-        if rule.get("visit-each") is not None:
-            raise RulebookError(
-                "an abstract rule has visit-each", where=where, hint="put it on the rule that has the context"
-            )
+        for attribute in ("context", "visit-each"):
+            if rule.get(attribute) is not None:
+                raise _excluded("<rule>", "abstract", attribute, origin)
     elif context is None or not context.strip():
-        raise RulebookError("a rule has no context", where=where, hint='write <rule context="Record">')
+        raise _lacking("rule", "context", origin)
     if rule.get("visit-each") is not None and not rule.get("visit-each", "").strip():
-        raise RulebookError("visit-each is empty", where=where)
+        raise _lacking("rule", "visit-each", origin)
     for extends in iso_children(rule, "extends"):
         _check_reach(extends, rule, schema, sources)
     marks = [child.get(MARK) for child in expanded(rule, schema, sources, "assert", "report")]
     if len(set(marks)) < len(marks):
-        raise RulebookError("a rule extends the same rule twice", where=where)
+        raise _excluded("<rule>", "an <extends>", "the same <extends> again", origin)
 
 
 def _check_reach(
@@ -280,12 +257,8 @@ def _check_reach(
     home = _abstract_rule(extends, schema, sources).getparent()
     if home is None or home is rule.getparent() or name_of(home) == "rules":
         return
-    raise RulebookError(
-        f"extends names the abstract rule {extends.get('rule')!r} of another {name_of(home)}, "
-        f"at {sources.origin(home)}",
-        where=str(sources.origin(extends)),
-        hint="put it into this pattern, or into <rules> of the schema",
-    )
+    place, scope, at = str(sources.origin(extends)), name_of(home), str(sources.origin(home))
+    raise RulebookError.of("rule-out-of-reach", place, name=extends.get("rule"), scope=scope, home=at)
 
 
 def expanded(
@@ -297,7 +270,7 @@ def expanded(
 ) -> Iterator[etree._Element]:
     """Yield the children with these names in document order, those of extended rules in the place of ``extends``."""
     if scope in seen:
-        raise RulebookError("a rule extends itself", where=str(sources.origin(scope)), hint="break the cycle")
+        raise RulebookError.of("refers-to-itself", str(sources.origin(scope)), name="the rule")
     for child in iso_children(scope, "extends", *names):
         if name_of(child) != "extends":
             yield child
@@ -312,8 +285,4 @@ def _abstract_rule(extends: etree._Element, schema: etree._Element, sources: Inc
     for rule in rules:
         if rule.get("id") == wanted:
             return rule
-    raise RulebookError(
-        f"extends names no abstract rule: {wanted!r}",
-        where=str(sources.origin(extends)),
-        hint=f"abstract rules here: {', '.join(r.get('id', '?') for r in rules) or 'none'}",
-    )
+    raise _unknown("abstract rule", wanted, (rule.get("id", "") for rule in rules), sources.origin(extends))

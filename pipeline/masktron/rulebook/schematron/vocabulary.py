@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 from lxml import etree
 
-from masktron.errors import RulebookError, did_you_mean
+from masktron.errors import RulebookError
+from masktron.problems.problem import Known
 from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, IncludedFiles
 from masktron.xpath.namespaces import XSL
 
@@ -135,11 +136,8 @@ def check_edition(schema: etree._Element, sources: IncludedFiles) -> None:
     where = str(sources.origin(schema))
     sources.edition = edition.strip()
     if sources.edition not in (*OLDER, *EDITIONS):
-        raise RulebookError(
-            f"the edition {edition!r} of Schematron is not known",
-            where=where,
-            hint=f"use schematronEdition={' or '.join(repr(e) for e in EDITIONS)}",
-        )
+        expected = f"{', '.join(EDITIONS[:-1])} or {EDITIONS[-1]}"
+        raise RulebookError.of("bad-value", where, name="schematronEdition", expected=expected, given=repr(edition))
     binding = schema.get("queryBinding", "").strip()
     _admitted(sources, BINDINGS.get(binding.lower(), ""), f"the query binding {binding!r}", where)
 
@@ -161,7 +159,7 @@ def check_included(sources: IncludedFiles) -> None:
         if name == "library":
             _admitted(sources, "2025", "<library>", where)
         if name in ("include", "extends") and len(element):
-            raise RulebookError(f"<{name}> is not empty", where=where, hint="it must be empty")
+            raise _misplaced(f"<{etree.QName(element[0]).localname}>", f"<{name}>", where)
 
 
 def check_vocabulary(element: etree._Element, sources: IncludedFiles) -> None:
@@ -178,14 +176,8 @@ def check_vocabulary(element: etree._Element, sources: IncludedFiles) -> None:
     check_attributes(element, sources)
     _check_text(element, name, sources)
     allowed = CHILDREN[name]
-    if name == "let" and len(element):
-        raise RulebookError(
-            "<let> has no value attribute; elements as its content are not supported"
-            if element.get("value") is None
-            else "<let> has both a value and content",
-            where=str(sources.origin(element)),
-            hint='write <let name="..." value="..."/>',
-        )
+    if name == "let" and len(element) and element.get("value") is None:
+        raise RulebookError.of("attribute-missing", str(sources.origin(element)), element=name, attribute="value")
     for child in list(element):
         if etree.QName(child).namespace != ISO:
             _check_foreign(child, name, sources)
@@ -193,19 +185,14 @@ def check_vocabulary(element: etree._Element, sources: IncludedFiles) -> None:
         inner = etree.QName(child).localname
         where = str(sources.origin(child))
         if inner not in allowed:
-            raise RulebookError(
-                f"<{inner}> is not allowed in <{name}>", where=where, hint=_hint_of(inner, list(allowed))
-            )
+            raise _misplaced(f"<{inner}>", f"<{name}>", where, Known(inner, tuple(sorted(allowed))))
         _admitted(sources, EDITION_OF[inner], f"<{inner}>", where)
         _admitted(sources, allowed[inner], f"<{inner}> in <{name}>", where)
         check_vocabulary(child, sources)
 
 
-def _hint_of(name: str, allowed: list[str]) -> str:
-    if not allowed:
-        return "it must be empty"
-    close = did_you_mean(name, sorted(allowed))
-    return close if close.endswith("?") else f"allowed are {', '.join(sorted(allowed))}"
+def _misplaced(child: str, parent: str, where: str, known: Known | None = None) -> RulebookError:
+    return RulebookError.of("element-not-allowed", where, child=child, parent=parent, known=known)
 
 
 def check_attributes(element: etree._Element, sources: IncludedFiles) -> None:
@@ -226,12 +213,12 @@ def check_attributes(element: etree._Element, sources: IncludedFiles) -> None:
         if local != "schematronEdition":
             _admitted(sources, edition, shown, where)
         if (name, local) in _REFUSED:
-            raise RulebookError(f"{shown} is not supported", where=where, hint=_REFUSED[name, local])
+            instead = _REFUSED[name, local]
+            raise RulebookError.of("not-supported", where, construct=shown, instead=instead)
         values = _VALUES.get((name, local))
         if values and str(value).strip() not in values:
-            raise RulebookError(
-                f"{shown} cannot be {str(value)!r}", where=where, hint=f"use one of {', '.join(values)}"
-            )
+            expected = f"one of {', '.join(values)}"
+            raise RulebookError.of("bad-value", where, name=shown, expected=expected, given=repr(str(value)))
 
 
 def _is_foreign(attribute: etree.QName) -> bool:
@@ -246,21 +233,14 @@ def _check_known(attribute: etree.QName, element: str, known: list[str], where: 
     shown = attribute.localname
     if attribute.namespace:
         shown = f"{'xml' if attribute.namespace == _XML else 'sch'}:{shown}"
-        raise RulebookError(f"<{element}> cannot have the attribute {shown}", where=where, hint="leave it out")
-    close = did_you_mean(shown, known)
-    hint = close if close.endswith("?") else f"it may have {', '.join(known)}" if known else "it may have none"
-    raise RulebookError(
-        f"<{element}> has no attribute {shown!r} in any edition of Schematron", where=where, hint=hint
-    )
+    known_ = Known(shown, tuple(known))
+    raise RulebookError.of("unknown-attribute", where, element=element, attribute=shown, known=known_)
 
 
 def _admitted(sources: IncludedFiles, edition: str, what: str, where: str) -> None:
     if sources.edition and sources.edition < edition and edition > EDITIONS[0]:
-        raise RulebookError(
-            f"{what} came with the edition of {edition}; the schema declares that of {sources.edition}",
-            where=where,
-            hint=f'declare schematronEdition="{edition}"',
-        )
+        declared = sources.edition
+        raise RulebookError.of("newer-edition", where, feature=what, edition=edition, declared=declared)
 
 
 def _check_text(element: etree._Element, name: str, sources: IncludedFiles) -> None:
@@ -268,11 +248,9 @@ def _check_text(element: etree._Element, name: str, sources: IncludedFiles) -> N
         return
     text = next((t for t in _own_texts(element) if t.strip()), None)
     if text is not None:
-        raise RulebookError(
-            f"text stands in <{name}>: {' '.join(text.split())[:40]!r}",
-            where=str(sources.origin(element)),
-            hint='write <let name="..." value="..."/>' if name == "let" else "messages stand in assert and report",
-        )
+        child = f"the text {' '.join(text.split())[:40]!r}"
+        known = Known(name, ()) if name == "let" else Known(name, ("assert", "report"))
+        raise _misplaced(child, f"<{name}>", str(sources.origin(element)), known)
 
 
 def _own_texts(element: etree._Element) -> Iterator[str]:
@@ -285,19 +263,12 @@ def _check_foreign(child: etree._Element, parent: str, sources: IncludedFiles) -
     where = str(sources.origin(child))
     shown = f"<{child.prefix}:{qname.localname}>" if child.prefix else f"<{qname.localname}>"
     if qname.namespace in _PROGRAMS:
-        raise RulebookError(
-            f"{shown} is foreign to Schematron and not supported",
-            where=where,
-            hint="rules may use XPath and <let> only",
-        )
+        instead = "write XPath and <let>"
+        raise RulebookError.of("not-supported", where, construct=f"the foreign element {shown}", instead=instead)
     if (not qname.namespace or qname.namespace == ASCC) and qname.localname in (*EDITION_OF, "include"):
-        raise RulebookError(
-            f"{shown} is not in the namespace of Schematron, in which <{parent}> is",
-            where=where,
-            hint=f"write it as <{parent}> is written",
-        )
+        raise _misplaced(f"{shown} outside the namespace of Schematron", f"<{parent}>", where)
     if not CHILDREN[parent]:
-        raise RulebookError(f"{shown} is not allowed in <{parent}>", where=where, hint="it must be empty")
+        raise _misplaced(shown, f"<{parent}>", where)
     if parent not in MIXED:
         sources.note(f"{where}: {shown} is foreign to Schematron and left out")
         # no text but white space stands behind it
@@ -309,8 +280,5 @@ def _check_foreign(child: etree._Element, parent: str, sources: IncludedFiles) -
         elif etree.QName(inner).localname in CHILDREN[parent]:
             check_vocabulary(inner, sources)
         else:
-            raise RulebookError(
-                f"<{etree.QName(inner).localname}> stands in {shown}, which is foreign to Schematron",
-                where=str(sources.origin(inner)),
-                hint="put it outside",
-            )
+            place = str(sources.origin(inner))
+            raise _misplaced(f"<{etree.QName(inner).localname}>", f"{shown}, which is foreign", place)

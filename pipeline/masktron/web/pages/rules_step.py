@@ -129,7 +129,7 @@ def _rows(rules: RulesInText | None, checked: CheckedRules, error: ToldError | N
 
 
 def _line_of(where: str) -> int:
-    found = re.fullmatch(rf"{re.escape(RULES)}:(\d+)", where)
+    found = re.match(rf"{re.escape(RULES)}:(\d+)\b", where)
     return 0 if found is None else int(found[1])
 
 
