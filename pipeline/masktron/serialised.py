@@ -9,6 +9,9 @@ from functools import cache
 from types import NoneType
 from typing import Any, ClassVar
 
+from masktron.problems.problem import Problem
+from masktron.problems.wording import sentence
+
 DIGITS = 6
 """Decimals of a number in a result."""
 _AS_IS = frozenset({str, int, bool, NoneType})
@@ -68,8 +71,8 @@ def plain_data(value: Any, *, exact: bool = False) -> Any:
         return value
     if isinstance(value, float):
         return (value if exact else round(value, DIGITS)) if math.isfinite(value) else None
-    if isinstance(value, Serialised):
-        return value.as_dict()
+    if isinstance(value, Serialised | Problem):
+        return sentence(value) if isinstance(value, Problem) else value.as_dict()
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict | Mapping):

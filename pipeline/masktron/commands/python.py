@@ -16,11 +16,12 @@ from masktron.config import Config, config_from
 from masktron.declared import declared_in, signature_of, usual
 from masktron.errors import MasktronError, UsageError
 from masktron.keyword_arguments import in_python
-from masktron.problems.problem import Known, SettingName
+from masktron.problems.problem import Known, Problem, SettingName
+from masktron.problems.wording import Reader, sentence
 from masktron.processes import rules_within
 
-_TOLD = ("notes", "losses", "problems", "not_checked", "obstacle")
-"""Attributes of results that are sentences, or one."""
+_SENTENCES = ("notes", "losses", "problems", "not_checked", "obstacle", "concerns", "candidates")
+"""Attributes of results that are sentences, or one, or have some."""
 
 
 class _Runs[R](Protocol):
@@ -42,9 +43,9 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
         try:
             made = _made(kind, args, kwargs, settings)
             with rules_within(getattr(made, "rule_timeout", None)):
-                result: R = _told(made.run())
+                result: R = _worded(made.run())
         except MasktronError as error:
-            error.reader = "python"
+            error.reader = Reader.PYTHON.value
             if error.problem is None:
                 error.what, error.hint = in_python(error.what), in_python(error.hint)
                 error.args = (error.what,)
@@ -131,20 +132,23 @@ def _help_of(one: Field[Any]) -> str:
     return said.help if said is not None else "Settings that those given by name override."
 
 
-def _sentence(said: Any) -> Any:
-    """Return a sentence, or what holds some, in the words of Python."""
-    if isinstance(said, str):
-        return in_python(said)
-    texts = {one.name: getattr(said, one.name) for one in fields(said) if one.name in ("what", "hint")}
-    return replace(said, **{name: in_python(text) for name, text in texts.items()})
-
-
-def _told[R](result: R) -> R:
+def _worded[R](result: R) -> R:
+    """Return a result whose sentences are worded for somebody in Python."""
     if not is_dataclass(result) or isinstance(result, type):
         return result
-    known: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result) if one.name in _TOLD}
-    changed = {
-        name: in_python(said) if isinstance(said, str) else said and tuple(map(_sentence, said))
-        for name, said in known.items()
-    }
-    return replace(result, **changed) if changed != known else result
+    there = {one.name: getattr(result, one.name) for one in fields(result) if one.name in _SENTENCES}
+    worded: Any = replace(result, **{name: _in_python(said) for name, said in there.items()})
+    return worded  # type: ignore[no-any-return]
+
+
+def _in_python(said: Any) -> Any:
+    if isinstance(said, Problem):
+        return sentence(said, Reader.PYTHON)
+    if isinstance(said, str):
+        return in_python(said)
+    if isinstance(said, tuple):
+        return tuple(map(_in_python, said))
+    if is_dataclass(said) and not isinstance(said, type):
+        changed = {one.name: _in_python(getattr(said, one.name)) for one in fields(said) if one.init}
+        return replace(said, **changed)
+    return said

@@ -27,6 +27,7 @@ from masktron.jobs.wide_job import roles_by_name, weights_by_level
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.page_files import write_pages
@@ -142,7 +143,7 @@ def run_assess(
     if wanting := unpaired(names, files):
         which = f"{', '.join(wanting)} needs it: " if measures is not None else ""
         raise UsageError(f"{which}{UNPAIRED}", where=str(masked), hint=TO_PAIR)
-    told: tuple[str, ...] = ()
+    told: tuple[Sentence, ...] = ()
     if against and described is not None:
         files, told = with_earlier(files, described, beside, against, config, progress)
     with arrays_of_run(len(files), len(files.original), config.memory):

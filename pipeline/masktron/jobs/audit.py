@@ -21,6 +21,7 @@ from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.jobs.wide_job import job_on
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
 from masktron.sources.records import Records
@@ -53,11 +54,11 @@ class Audit:
         self.idle: frozenset[int] = frozenset()
         self.as_masked = False
         self.other_rulebook = False
-        self.problems: list[str] = []
+        self.problems: list[Sentence] = []
         self.checked: list[str] = []
-        self.not_checked: list[str] = []
+        self.not_checked: list[Sentence] = []
         self.let_go: list[str] = []
-        self.notes: list[str] = []
+        self.notes: list[Sentence] = []
         self.levels: tuple[MaskedLevel, ...] = ()
         self.keys: KeyRisk | None = None
         self.rule_problems = self.limit_problems = 0

@@ -16,6 +16,7 @@ from masktron.evaluation.tiers import MEMORY, PRACTICAL, Tier
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
+from masktron.problems.problem import Sentence
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Check, Rule
 from masktron.sources.records import Column, Layout
@@ -150,7 +151,7 @@ def notes_of(job: Job, evaluation: Evaluation | None = None, results: Sequence[R
     return (*job.rulebook.notes, *lints)
 
 
-def file_notes(*sources: Source | None) -> tuple[str, ...]:
+def file_notes(*sources: Source | None) -> tuple[Sentence, ...]:
     """Return what a user should know of how files read; what is said of several of them, once."""
     return tuple(dict.fromkeys(note for source in sources if source is not None for note in source.notes))
 

@@ -23,6 +23,7 @@ from masktron.jobs.wide_job import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
@@ -47,7 +48,7 @@ def compare(
     progress: Progress,
     class_field: str | None = None,
     stated: Stated = NOTHING_STATED,
-) -> tuple[Assessed, tuple[str, ...]]:
+) -> tuple[Assessed, tuple[Sentence, ...]]:
     """Read both files and put each masked record beside its own original.
 
     With a manifest its fields, kinds, weight, missing codes, left-out records and order count. Without one the
@@ -247,7 +248,7 @@ class _Fields:
     names: tuple[str, ...]
     numeric: tuple[str, ...]
     weight: str | None
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
 
 
 def _read(source: Source, missing: Mapping[str, frozenset[str]], memory: int | None, progress: Progress) -> Records:

@@ -24,6 +24,7 @@ from masktron.measures.assessed import Assessed
 from masktron.measures.unchanged import same_cells, unchanged
 from masktron.measures.weighted_totals import WeightedTotal
 from masktron.methods.contracts import MarkedReplaced
+from masktron.problems.problem import Sentence
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.sources.records import Column
@@ -77,7 +78,7 @@ def concerns_of(
 
 def candidate_concerns(
     run: Prepared, made: Masked, written: Mapping[str, Column], files: Assessed
-) -> tuple[str, ...]:
+) -> tuple[Sentence, ...]:
     """Say what speaks against a candidate of `tune`: the concerns of `mask`, and records that stay unique.
 
     Parameters

@@ -28,6 +28,7 @@ from masktron.likely_roles import (
     has_zero_before,
     likely_role,
 )
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     DescribedProblem,
@@ -331,7 +332,7 @@ def _likely_roles(described: Sequence[FieldDescription], read: _Read, config: Co
                 yield found
 
 
-def _notes(source: Source, declared: Sequence[str], *, release_safe: bool) -> Iterator[str]:
+def _notes(source: Source, declared: Sequence[str], *, release_safe: bool) -> Iterator[Sentence]:
     found = file_notes(source)
     if release_safe and found:
         yield f"left out, as they may quote the file: {len(found)} notes on how it reads"

@@ -41,6 +41,7 @@ from masktron.preflight.conclusions import Coverage, Preflight, Tie
 from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     ExplainResult,
@@ -234,7 +235,11 @@ def _ties(edits: Sequence[Edit], config: Config, facts: Sequence[FieldFacts]) ->
 
 
 def _result(
-    rulebook: Rulebook, edits: tuple[Edit, ...], notes: tuple[str, ...], facts: _Facts, obstacle: str | None = None
+    rulebook: Rulebook,
+    edits: tuple[Edit, ...],
+    notes: tuple[Sentence, ...],
+    facts: _Facts,
+    obstacle: Sentence | None = None,
 ) -> ExplainResult:
     contexts = [rule.shown for pattern in rulebook.patterns for rule in pattern.rules for _ in rule.checks]
     return ExplainResult(

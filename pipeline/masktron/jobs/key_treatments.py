@@ -28,6 +28,7 @@ from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
@@ -113,7 +114,7 @@ class _Tried:
     done: Treated | None = None
     keys: KeyFile | None = None
     columns: Mapping[str, Column] | None = None
-    obstacle: str | None = None
+    obstacle: Sentence | None = None
     given_away: tuple[str, ...] = ()
 
     @property

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Self
 
 from masktron.errors import MasktronError, RefusalFacts
+from masktron.problems.problem import Field, Rule
 from masktron.sources.level_tree import Tree
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_record import UnitPlace
@@ -115,6 +116,11 @@ class LevelWording:
     def name(self, name: str) -> str:
         """Return the name that a field or rule has by its level."""
         return self.known[name].level if name in self.known else name
+
+    def named[T: (Field, Rule)](self, one: T) -> T:
+        """Return a field or rule of a problem with the names that it has by its level."""
+        known = self.known.get(one.name)
+        return one if known is None else type(one)(known.level, known.single)
 
     def names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names that fields or rules have by their levels, once each."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from masktron.config import Config, Role
 from masktron.errors import UsageError, did_you_mean
 from masktron.jobs.job import Job
+from masktron.problems.problem import Sentence
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
@@ -43,7 +44,7 @@ class MemberOrdering:
 
     source: WideSource
     unrolled: Unrolled
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
 
 
 def ordered_members(job: Job, config: Config) -> MemberOrdering:

@@ -16,6 +16,7 @@ from masktron.executor.contract import Executor
 from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress
 from masktron.results import Untested, ValidateResult, shown
 
@@ -55,7 +56,7 @@ class Originals:
 
     keep: NDArray[np.bool_]
     released: tuple[int, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     fired: tuple[int, ...] = ()
     untested: Mapping[int, Untested] = field(default_factory=dict)
 

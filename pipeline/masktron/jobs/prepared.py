@@ -36,6 +36,7 @@ from masktron.jobs.wide_job import (
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts, require_weights
 from masktron.sources.level_tree import LevelPath
@@ -132,7 +133,7 @@ class Prepared:
     ordering: Ordering
     randomness: Randomness
     classes: NDArray[np.intp] | None
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     sized: tuple[str, ...]
     given: Config
     treated: Treated | None = None
@@ -208,7 +209,7 @@ class Opened:
     records: Records
     kept: Records
     originals: Originals
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     sized: tuple[str, ...]
     given: Config
     treated: Treated | None = None

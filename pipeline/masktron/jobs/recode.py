@@ -25,6 +25,7 @@ from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.individual_risk import population_uniques
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress
 from masktron.recodings import Recoding
 from masktron.results import KeyFigures, RecodedRule, RecodeResult, RecodingChoice, shown
@@ -117,7 +118,7 @@ class _Question:
     demands: KeyDemands
     limits: Mapping[str, float]
     wishes: RecodeWishes
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
 
     def levels(self, node: RecodedNode) -> dict[str, int]:
         """Return the levels of the fields that have a hierarchy."""

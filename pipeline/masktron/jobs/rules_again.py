@@ -15,6 +15,7 @@ from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.treated import title_of
+from masktron.problems.problem import Sentence
 from masktron.results import RuleFate, RuleResult
 from masktron.scratch import private_folder
 from masktron.sources.source import Source
@@ -47,11 +48,11 @@ class RulesAgain:
 
     job: Job
     as_described: bool
-    notes: tuple[str, ...] = ()
-    not_checked: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
+    not_checked: tuple[Sentence, ...] = ()
     name: str = ""
     fates: tuple[RuleFate, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Sentence, ...] = ()
 
     def named(self, results: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
         """Return results of rules whose origins name no temporary file."""

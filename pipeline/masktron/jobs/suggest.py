@@ -21,6 +21,7 @@ from masktron.jobs.described import completed
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.preflight.rulebook import what_follows
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.proposals.candidate import REQUIRED
 from masktron.proposals.spelled import FieldPaths
@@ -89,17 +90,17 @@ def run_suggest(
     found, notes = suggested_rules(records, config, variables, progress)
     paths = FieldPaths(source.layout)
     rules = named_rules(found, paths)
-    notes = (*source.notes, *declared, *aside, *notes)
+    told: tuple[Sentence, ...] = (*source.notes, *declared, *aside, *notes)
     if not rules:
         accepted_ids((), accept)
-        return SuggestResult(shown(data), len(records), None, (), (*notes, "nothing was found"))
+        return SuggestResult(shown(data), len(records), None, (), (*told, "nothing was found"))
     title = f"Rules suggested by {data.name}"
     with private_folder() as folder:
         draft = folder / "draft.sch"
         draft.write_bytes(schematron(rules, paths.namespaces, title))
         proposals, differing = _judged(draft, rules, source, progress)
     if differing:
-        notes = (*notes, f"left out, as engines count otherwise than was counted here: {', '.join(differing)}")
+        told = (*told, f"left out, as engines count otherwise than was counted here: {', '.join(differing)}")
     wanted = accepted_ids(proposals, accept)
     proposals = tuple(replace(one, accepted=one.id in wanted) for one in proposals)
     written = [rule for rule in rules if rule.id in wanted]
@@ -113,7 +114,7 @@ def run_suggest(
         records=len(records),
         output=shown(out) if out is not None and written else None,
         proposals=proposals,
-        notes=notes,
+        notes=told,
         namespaces=dict(paths.namespaces),
     )
 

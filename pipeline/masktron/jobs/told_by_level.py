@@ -10,6 +10,7 @@ from typing import Any
 
 from masktron.jobs.level_wording import LevelWording, merged
 from masktron.measures.weighted_totals import WeightedTotal
+from masktron.problems.problem import Problem
 from masktron.results import CategoryResult, KeyRisk, KeysResult, KeyValues, MaskResult, TotalResult
 
 _NOT_SAID = frozenset(
@@ -114,7 +115,9 @@ def _means(shares: Mapping[str, float], wording: LevelWording, cells: Mapping[st
     return found
 
 
-def _told(value: Any, wording: LevelWording, attribute: str) -> Any:
+def _told(value: Any, wording: LevelWording, attribute: str) -> Any:  # noqa: PLR0911 -- a case for each kind
+    if isinstance(value, Problem):
+        return value.renamed(wording.named)
     if isinstance(value, str):
         return wording.option(value) if attribute in _OPTIONS else wording.text(value)
     if is_dataclass(value) and not isinstance(value, type):

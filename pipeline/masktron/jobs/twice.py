@@ -31,6 +31,7 @@ from masktron.measures.differencing import (
     FieldReleases,
     differencing,
 )
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress
 from masktron.results import shown
 from masktron.sources.opening import open_source
@@ -103,7 +104,7 @@ def with_earlier(
     against: Sequence[Against],
     config: Config,
     progress: Progress,
-) -> tuple[Assessed, tuple[str, ...]]:
+) -> tuple[Assessed, tuple[Sentence, ...]]:
     """Add to the files that are compared what all earlier releases tell together with this one.
 
     Parameters
@@ -162,7 +163,7 @@ class _Pair:
 
     found: Mapping[str, Differencing]
     unknown: frozenset[str]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     side: ReleaseSide | None = None
     original: tuple[str, tuple[str, ...]] = ("", ())
     people: tuple[NDArray[np.intp], ...] = ()

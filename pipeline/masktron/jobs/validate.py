@@ -30,6 +30,7 @@ from masktron.jobs.following import Following, allowances, with_allowances, with
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.untested import asking_unknown_names, idle_conditions, may_be_untested, with_untested
 from masktron.level_settings import LevelSettings, level_paths
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import FieldMeaning, ValidateResult, shown
@@ -276,7 +277,7 @@ def _meanings(job: Job) -> Iterator[FieldMeaning]:
             yield FieldMeaning(variable.name, variable.label, variable.labels, missing)
 
 
-def _of_file(job: Job, *, release_safe: bool) -> tuple[str, ...]:
+def _of_file(job: Job, *, release_safe: bool) -> tuple[Sentence, ...]:
     """Return the notes of the file; how many there are, where they must not quote it."""
     found = file_notes(job.source)
     if not found or not release_safe:

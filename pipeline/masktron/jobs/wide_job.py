@@ -14,6 +14,7 @@ from masktron.config import Config, Role
 from masktron.errors import UsageError, did_you_mean
 from masktron.jobs.job import Job
 from masktron.jobs.member_ordering import ordered_members
+from masktron.problems.problem import Sentence
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Rulebook
 from masktron.setting_values import ALL_FIELDS
@@ -47,7 +48,7 @@ class MemberProtection:
 
     source: MemberSource
     unrolled: Unrolled
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
 
 
 def protected_level(levels: Tree, name: str | None, where: str) -> LevelPath:
@@ -221,7 +222,7 @@ class NestedJob:
 
     job: Job
     unrolled: Unrolled
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
 
     def written(self, check: int) -> int:
         """Return the check of the rulebook as it is written, given one of the wide records."""

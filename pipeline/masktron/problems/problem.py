@@ -225,6 +225,10 @@ class Problem:
         return _remade(self.code, place, references, tuple(one.renamed(names, source) for one in self.further))
 
 
+type Sentence = Problem | str
+"""What a result says of itself: as data where it names fields, rules or settings."""
+
+
 def fields(names: Iterable[str]) -> tuple[Field, ...]:
     """Return fields by their names."""
     return tuple(map(Field, names))

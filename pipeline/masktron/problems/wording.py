@@ -12,8 +12,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import astuple, dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -44,13 +46,27 @@ class Wording:
     hint: str
 
 
-def worded(problem: Problem, reader: Reader = Reader.TERMINAL, *, release_safe: bool = False) -> Wording:
+_READER: ContextVar[Reader] = ContextVar("reader", default=Reader.TERMINAL)
+
+
+@contextmanager
+def reading(reader: Reader) -> Generator[None]:
+    """Let sentences be worded for somebody, where nobody says for whom."""
+    former = _READER.set(reader)
+    try:
+        yield
+    finally:
+        _READER.reset(former)
+
+
+def worded(problem: Problem, reader: Reader | None = None, *, release_safe: bool = False) -> Wording:
     """Return the sentences of a problem.
 
     Parameters
     ----------
     problem : Problem
-    reader : Reader
+    reader : Reader, optional
+        Else whoever reads now: see `reading`.
     release_safe : bool
         Hide values of the data.
 
@@ -59,6 +75,7 @@ def worded(problem: Problem, reader: Reader = Reader.TERMINAL, *, release_safe: 
     KeyError
         No text has its code, or the text names what the problem does not have.
     """
+    reader = reader or _READER.get()
     words = _Words(problem.references, reader, release_safe)
     what, hint = texts()[problem.code]
     inner = [one for one in problem.references.values() if isinstance(one, Problem)]
@@ -67,6 +84,16 @@ def worded(problem: Problem, reader: Reader = Reader.TERMINAL, *, release_safe: 
         *(worded(one, reader, release_safe=release_safe).hint for one in [*inner, *problem.further]),
     ]
     return Wording(words.of(what), "; ".join(filter(None, hints)))
+
+
+def sentence(problem: Problem | str, reader: Reader | None = None) -> str:
+    """Return what a note says, in one sentence."""
+    return problem if isinstance(problem, str) else "; ".join(filter(None, astuple(worded(problem, reader))))
+
+
+def spelled(template: str, **references: object) -> str:
+    """Return a part of a table, with what a user gives in double brackets as templates of problems have it."""
+    return _Words(references, _READER.get(), release_safe=False).of(template)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

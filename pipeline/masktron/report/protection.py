@@ -13,6 +13,7 @@ from itertools import chain
 
 from masktron.counts import counted
 from masktron.figures import NAMES, figure_of
+from masktron.problems.wording import spelled
 from masktron.report.parts import listed
 from masktron.report.risk_sentences import percent_text
 from masktron.results.key_risk import KeyRisk
@@ -116,8 +117,8 @@ def _keys(evidence: Evidence) -> Iterator[Statement]:
         others = listed(tuple(name for name in keys.fields if name != keys.weight))
         said = (
             f"At least {without:g} records share each combination of {others} (k = {asked} was asked), but the "
-            f"weight '{keys.weight}' tells them apart: with it, k is {keys.k:g}. Write it in classes (--recode "
-            f"{keys.weight}=breaks:...:mean)."
+            f"weight '{keys.weight}' tells them apart: with it, k is {keys.k:g}. Write it in classes ("
+            f"{spelled('[[--recode {weight}=breaks:...:mean]]', weight=keys.weight)})."
         )
     yield Statement("red", "keys-below-k", said, {"key_k": keys.k})
 

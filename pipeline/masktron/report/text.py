@@ -6,6 +6,9 @@ import re
 
 from rich.markup import escape
 
+from masktron.problems.problem import Sentence
+from masktron.problems.wording import sentence
+
 _UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -17,9 +20,9 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
-def plain(text: str) -> str:
+def plain(text: Sentence) -> str:
     """Return a text on one line, without control characters and without meaning as markup of rich."""
-    return escape(printable(text.replace("\n", " ")))
+    return escape(printable(sentence(text).replace("\n", " ")))
 
 
 _SEPARATED = 10_000

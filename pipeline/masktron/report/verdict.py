@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from masktron.counts import counted
+from masktron.problems.wording import sentence, spelled
 from masktron.report.parts import are, drawn_fields, in_groups, listed
 from masktron.report.protection import PUBLIC_REASONS, Evidence, protection
 from masktron.report.risk_sentences import known_fields, percent_text
@@ -41,7 +42,7 @@ def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
         result.keys,
         result.key_k,
         concerns=telling_apart(
-            ((one.kind, one.says) for one in result.concerns), original_order=result.original_order
+            ((one.kind, sentence(one.says)) for one in result.concerns), original_order=result.original_order
         ),
     )
     details = " ".join(sentence for sentence in _details(result) if sentence)
@@ -55,7 +56,7 @@ def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
     about_rules, contract = result.problems[: result.rule_problems], result.problems[result.rule_problems : ends]
     said = f"{counted(result.violations, 'violation')} of hard rules"
     if not result.violations:
-        said = about_rules[0] if about_rules else "Every rule that was tested holds"
+        said = sentence(about_rules[0]) if about_rules else "Every rule that was tested holds"
     if result.let_go:
         said += f", but for {_let_go(result.let_go)}"
     holds = all(rule.passes for rule in result.rules) and not about_rules
@@ -67,7 +68,7 @@ def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
                 result.limits,
                 result.keys,
                 result.key_k,
-                problems=contract,
+                problems=tuple(map(sentence, contract)),
                 concerns=result.concerns,
             )
         ),
@@ -136,7 +137,7 @@ def _details(result: MaskResult) -> Iterator[str]:
     if result.original_order:
         yield (
             "The records stand in the order of the original: whoever has another file of them in that order, such as "
-            "the last release, links every record; --shuffle writes a random order."
+            f"the last release, links every record; {spelled('[[--shuffle]]')} writes a random order."
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.levels import MaskedLevel
@@ -63,7 +64,7 @@ class AssessResult(JobResult, PlottedResult):
     numeric: tuple[str, ...]
     categorical: tuple[str, ...]
     figures: tuple[FigureResult, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     against: tuple[str, ...] = ()
     keys: KeyRisk | None = None
     treatments: tuple[TreatmentResult, ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from masktron.errors import Exit
+from masktron.problems.problem import Sentence
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.levels import MaskedLevel
@@ -68,11 +69,11 @@ class CheckResult(JobResult):
     violations: int
     warnings: int
     min_group: int | None
-    problems: tuple[str, ...]
+    problems: tuple[Sentence, ...]
     checked: tuple[str, ...]
-    not_checked: tuple[str, ...]
+    not_checked: tuple[Sentence, ...]
     rules: tuple[RuleResult, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     figures: tuple[FigureResult, ...] = ()
     unevaluated: tuple[str, ...] = ()
     sha256: str = ""

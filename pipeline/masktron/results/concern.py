@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from masktron.problems.problem import Sentence
 from masktron.serialised import Serialised
 
 type ConcernKind = Literal[
@@ -70,8 +71,8 @@ class ConcernResult(Serialised):
     field: str
     records: int
     of: int
-    says: str
-    hint: str
+    says: Sentence
+    hint: Sentence
     rule: MissingRule | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
 
 
@@ -35,5 +36,5 @@ class ConvertResult(JobResult):
     target_format: str
     records: int
     columns: tuple[str, ...]
-    losses: tuple[str, ...]
-    notes: tuple[str, ...]
+    losses: tuple[Sentence, ...]
+    notes: tuple[Sentence, ...]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.levels import LevelDescription
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
@@ -102,7 +103,7 @@ class DescribedProblem(Serialised):
     field: str
     record: int
     line: int
-    hint: str
+    hint: Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,6 @@ class DescribeResult(JobResult):
     fields: tuple[FieldDescription, ...]
     rows: tuple[DescribedRow, ...]
     problems: tuple[DescribedProblem, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     release_safe: bool = False
     levels: tuple[LevelDescription, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.levels import LevelDescription
 from masktron.results.result import JobResult, PlottedResult
 from masktron.results.rules import Tested
@@ -128,8 +129,8 @@ class ExplainResult(JobResult, PlottedResult):
     rulebook: str
     version: str
     rules: tuple[RuleExplanation, ...]
-    notes: tuple[str, ...]
-    obstacle: str | None
+    notes: tuple[Sentence, ...]
+    obstacle: Sentence | None
     preflight: Preflight
     ties: tuple[Tie, ...] = ()
     coverage: tuple[Coverage, ...] = ()

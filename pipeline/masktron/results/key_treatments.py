@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.result import CONFIDENTIAL, JobResult
@@ -72,8 +73,8 @@ class KeysResult(JobResult):
     treatments: tuple[TreatmentResult, ...]
     fates: tuple[RuleFate, ...]
     fields: tuple[KeyValues, ...]
-    obstacle: str | None
-    notes: tuple[str, ...]
+    obstacle: Sentence | None
+    notes: tuple[Sentence, ...]
 
     @property
     def notice(self) -> str:

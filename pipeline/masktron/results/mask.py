@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.block import BlockResult
 from masktron.results.concern import ConcernResult
 from masktron.results.draw import DrawResult
@@ -184,7 +185,7 @@ class MaskResult(JobResult, PlottedResult):
     engines: tuple[EngineResult, ...]
     not_applicable: Mapping[str, str]
     allowed: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     repairs: tuple[RepairResult, ...] = ()
     figures: tuple[FigureResult, ...] = ()
     keys: KeyRisk | None = None

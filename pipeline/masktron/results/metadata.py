@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
 
 
@@ -34,4 +35,4 @@ class MetadataResult(JobResult):
     standard: str
     fields: int
     described: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]

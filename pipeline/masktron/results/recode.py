@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised, told_by_key
 
@@ -149,7 +150,7 @@ class RecodeResult(JobResult):
     kept: int
     rules: tuple[RecodedRule, ...]
     recode: Mapping[str, str]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
 
     @property
     def _fates(self) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from masktron.errors import RefusalFacts
+from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 
@@ -70,7 +71,7 @@ class RemedyResult(Serialised):
     masked: int = 0
     seconds: float = 0.0
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    concerns: tuple[str, ...] = ()
+    concerns: tuple[Sentence, ...] = ()
 
     @property
     def pasted(self) -> str:
@@ -112,7 +113,7 @@ class RefusalResult(JobResult):
     facts: tuple[RefusalFacts, ...]
     records: int
     remedies: tuple[RemedyResult, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
 
     @property
     def notice(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
 from masktron.results.verdict import ReleaseVerdict
 from masktron.serialised import Serialised
@@ -49,5 +50,5 @@ class ReportResult(JobResult):
     source: str
     about: str
     pages: tuple[PageResult, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     verdict: ReleaseVerdict | None = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.concern import ConcernResult
 from masktron.results.mask import MaskResult
 from masktron.results.result import JobResult
@@ -138,7 +139,7 @@ class RerunResult(JobResult):
     figures: tuple[FigureChange, ...] = ()
     blocks: tuple[BlockChange, ...] = ()
     failures: tuple[FailureChange, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     treatments: tuple[TreatmentResult, ...] = ()
     concerns: tuple[ConcernResult, ...] = ()
     run: MaskResult | None = field(default=None, repr=False)

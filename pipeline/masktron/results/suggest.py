@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 
@@ -97,7 +98,7 @@ class SuggestResult(JobResult):
     records: int
     output: str | None
     proposals: tuple[Proposal, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.serialised import Serialised
@@ -139,7 +140,7 @@ class TuneCandidate(Serialised):
     swap: Mapping[str, Any] = field(default_factory=dict)
     protection: Mapping[str, float] = field(default_factory=dict)
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    concerns: tuple[str, ...] = ()
+    concerns: tuple[Sentence, ...] = ()
 
     @property
     def treatment(self) -> KeyTreatment:
@@ -221,7 +222,7 @@ class TuneResult(JobResult, PlottedResult):
     why: str
     unmasked: Mapping[str, float]
     seeds: int = 1
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
 
     @property
     def notice(self) -> str:

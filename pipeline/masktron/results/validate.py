@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.errors import Exit
+from masktron.problems.problem import Sentence
 from masktron.results.record_findings import RecordFinding
 from masktron.results.result import CONFIDENTIAL, JobResult, PlottedResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
@@ -74,7 +75,7 @@ class ValidateResult(JobResult, PlottedResult):
     violations: int
     warnings: int
     rules: tuple[RuleResult, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     engine: str
     evaluation: Evaluation = field(repr=False, compare=False)
     rulebook: Rulebook = field(repr=False, compare=False)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.files import file_hash
+from masktron.problems.problem import Sentence
 from masktron.progress import Told, untold
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
@@ -179,7 +180,7 @@ class Source(ABC):
         return {}
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Sentence, ...]:
         """What a user should know of how the file reads and what of it is not written again, in sentences."""
         return ()
 

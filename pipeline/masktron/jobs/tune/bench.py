@@ -43,6 +43,7 @@ from masktron.measures.figures import OF_KEYS_ALONE, measure
 from masktron.measures.keys.key_file import KeyFile
 from masktron.methods.chosen import chosen
 from masktron.plan import Partition
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress
 from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
@@ -88,7 +89,7 @@ class TuneOutcome:
     protection: Mapping[str, float] = field(default_factory=dict)
     given_away: tuple[str, ...] = ()
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    concerns: tuple[str, ...] = ()
+    concerns: tuple[Sentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

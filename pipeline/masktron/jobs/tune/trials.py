@@ -28,6 +28,7 @@ from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.jobs.tune.tried import TriedCandidate, TuneRecords
 from masktron.kernels.cores import usable_cores
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, expect, no_progress
 from masktron.results import TuneCandidate, TuneResult, shown
 from masktron.write.manifest import write_json
@@ -81,7 +82,7 @@ _PERTURBED = (
 )
 
 
-def original_notes(original: Opened) -> Iterator[str]:
+def original_notes(original: Opened) -> Iterator[Sentence]:
     """Say what was left out of the original, and how it was understood."""
     yield from original.notes
     gone = len(original.records) - len(original.kept)
@@ -361,7 +362,7 @@ class Trials:
     def _candidates(self) -> tuple[TuneCandidate, ...]:
         return tuple(one.candidate(self._records, self._limits, over=self._over) for one in self._tried)
 
-    def _notes(self, candidates: Sequence[TuneCandidate]) -> Iterator[str]:
+    def _notes(self, candidates: Sequence[TuneCandidate]) -> Iterator[Sentence]:
         keeps = self._folder is not None
         yield from original_notes(self._original)
         yield from measured_notes(self._tried, candidates, self._asked, self._records)

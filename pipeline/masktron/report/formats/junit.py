@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from masktron.evaluation.findings import Finding
+from masktron.problems.wording import sentence
 from masktron.report.formats import EXAMPLES, ReportTarget
 from masktron.report.wording import counts_text, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
@@ -109,7 +110,7 @@ class JunitReport:
             if rule.passes and rule.violations:
                 why = "a soft rule" if rule.allowed is None else "within its threshold"
                 yield f"{rule.id}: {counts_text(rule)}; {why}: {rule_text(check) or check.test}"
-        yield from (f"note: {note}" for note in result.notes)
+        yield from (f"note: {sentence(note)}" for note in result.notes)
 
 
 def _untested(rule: RuleResult) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from masktron.evaluation.findings import Finding
+from masktron.problems.wording import sentence
 from masktron.report.formats import ReportTarget
 from masktron.report.formats.listed import Listed
 from masktron.report.wording import counts_text, rule_text
@@ -71,7 +72,7 @@ class SarifReport:
             "version": version("masktron"),
             "rules": list(self._rules(result)),
         }
-        notes = [{"level": "note", "message": _message(note)} for note in result.notes]
+        notes = [{"level": "note", "message": _message(sentence(note))} for note in result.notes]
         invocation = {"executionSuccessful": True, "toolExecutionNotifications": notes}
         told = {"confidential": CONFIDENTIAL, "resultsPerRule": self._limit} if not result.release_safe else {}
         counts = {"records": result.records, "violations": result.violations, "warnings": result.warnings}

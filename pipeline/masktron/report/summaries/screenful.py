@@ -10,6 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from masktron.counts import counted
+from masktron.problems.problem import Sentence
+from masktron.problems.wording import sentence
 from masktron.report.text import printable
 
 LINES, COLUMNS = 30, 100
@@ -40,13 +42,13 @@ class SummaryLine:
     """
 
     label: str
-    text: str
+    text: Sentence
     whole: bool = True
     style: str = "bold"
 
     def wrapped(self, width: int, *, cut: bool) -> list[str]:
         """Return the lines of the text, or the only one that is left of it, with dots where more was."""
-        text = printable(self.text.replace("\n", " "))
+        text = printable(sentence(self.text).replace("\n", " "))
         room = max(width - _LABEL, 20)
         lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
         if not cut or len(lines) == 1:
@@ -63,7 +65,7 @@ def _clause(line: str, text: str) -> str:
     return f"{line[:kept]} ..."
 
 
-def brief(label: str, texts: Iterable[str], style: str = "bold") -> list[SummaryLine]:
+def brief(label: str, texts: Iterable[Sentence], style: str = "bold") -> list[SummaryLine]:
     """Return lines that may be cut, or counted where there are too many; what matters most comes first."""
     return [SummaryLine(label, text, whole=False, style=style) for text in texts]
 

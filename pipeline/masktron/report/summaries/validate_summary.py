@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.counts import counted
+from masktron.problems.wording import sentence
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.tables.cells import rules_table
 from masktron.report.tables.validate import labels_told, validity
@@ -29,7 +30,9 @@ def summary(result: ValidateResult) -> list[RenderableType]:
         )
     if silent := len(result.rules) - len(telling):
         lines.append(SummaryLine("rules", f"{counted(silent, 'rule')} fired, and never failed"))
-    misspelt = tuple(note for note in result.notes if any(_is_of(note, rule) for rule in result.rules))[:_TOLD_WHOLE]
+    misspelt = tuple(note for note in result.notes if any(_is_of(sentence(note), rule) for rule in result.rules))[
+        :_TOLD_WHOLE
+    ]
     lines += [SummaryLine("note", note) for note in misspelt]
     others = [note for note in result.notes if note not in misspelt]
     lines += [*brief("note", others), *brief("fields", labels_told(result))]

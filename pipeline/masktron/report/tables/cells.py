@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from masktron.counts import counted
+from masktron.problems.problem import Sentence
 from masktron.report.text import number, plain
 from masktron.results import FigureResult, LevelDescription, ReleaseVerdict, RuleResult, Tested
 
@@ -139,7 +140,7 @@ def between(least: int, most: int) -> str:
     return number(least) if least == most else f"{number(least)} to {number(most)}"
 
 
-def noted(label: str, notes: Sequence[str]) -> list[str]:
+def noted(label: str, notes: Sequence[Sentence]) -> list[str]:
     """Put notes behind a label, a line each."""
     return [f"{label}: {plain(note)}" for note in notes]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from masktron.problems.wording import spelled
 from masktron.report.tables.cells import table_of
 from masktron.report.text import plain
 from masktron.results import SCHEMA_VERSION
@@ -34,7 +35,7 @@ def formats_tables(wanted: Sequence[Format], *, alone: bool) -> list[RenderableT
     said = f"{one.name}: {plain(one.what)}, {' '.join(one.suffixes)}"
     if not table.row_count:
         return [said, "it has no options"]
-    return [said, table, "each is given by --format-option NAME=VALUE, or in settings as format_options"]
+    return [said, table, spelled("each is given by [[--format-option NAME=VALUE]], or in settings as format_options")]
 
 
 def formats_dict(wanted: Sequence[Format]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
+from masktron.problems.wording import spelled
 from masktron.report.tables.cells import headed, noted, unbroken
 from masktron.report.text import number, plain
 from masktron.results import CONFIDENTIAL, Proposal, SuggestResult
@@ -26,7 +27,10 @@ def tables(result: SuggestResult) -> list[RenderableType]:
         *noted("note", result.notes),
         f"written: {plain(result.output)}, {counted(accepted, 'rule')}"
         if result.output is not None
-        else "nothing is written: accept proposals with --accept all or --accept 1,3,5-8, and --out RULES.sch",
+        else spelled(
+            "nothing is written: accept proposals with [[--accept all]] or [[--accept 1,3,5-8]], "
+            "and [[--out RULES.sch]]"
+        ),
     ]
 
 

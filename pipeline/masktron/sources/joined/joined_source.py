@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.level_settings import LevelSettings, released_levels
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, Told, untold
 from masktron.sources.joined.joined_writing import JoinedRelease, write_joined
 from masktron.sources.joined.level_columns import LevelColumns, columns_of_levels
@@ -304,7 +305,7 @@ class JoinedSource(TwinSource):
         return alike if all({*one} - {*alike} <= {"delimiter"} for one in (first, *others)) else {}
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Sentence, ...]:
         """What there is to know of each table."""
         return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))
 

@@ -10,6 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.ipc
 
+from masktron.problems.problem import Sentence
 from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.stamped_stream import stamp_of_file
 from masktron.sources.tables.table_stream import TableStream
@@ -93,7 +94,7 @@ class _ArrowStream(TypedStream):
             raise self.unreadable("arrow", error) from error
 
 
-def arrow_stream(path: Path, notes: tuple[str, ...]) -> TableStream | None:
+def arrow_stream(path: Path, notes: tuple[Sentence, ...]) -> TableStream | None:
     """Open a file; None where it has no columns, or one of categories or of what has no text form.
 
     Raises

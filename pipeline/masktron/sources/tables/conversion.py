@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import UsageError, did_you_mean
+from masktron.problems.problem import Sentence
 from masktron.sources.names import column_name
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of
@@ -249,7 +250,7 @@ def copied(source: Source, target: str, path: Path, suffix: str) -> bool:
     return True
 
 
-def notes_of_source(source: Source) -> Iterator[str]:
+def notes_of_source(source: Source) -> Iterator[Sentence]:
     """Say what a user should know of how a file reads, but for what only a masked file has of it."""
     yield from source.table.notes if isinstance(source, TableSource) else left_out_notes(source.left_out())
 

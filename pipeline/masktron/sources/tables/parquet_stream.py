@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from masktron.problems.problem import Sentence
 from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.stamped_stream import stamp_of_file
 from masktron.sources.tables.table_stream import TableStream
@@ -23,7 +24,7 @@ _BUFFER = 1 << 20
 
 
 class _ParquetStream(TypedStream):
-    def __init__(self, path: Path, schema: pa.Schema, notes: tuple[str, ...], stamp: Stamp) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, notes: tuple[Sentence, ...], stamp: Stamp) -> None:
         with _opened(path) as file:
             groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
             self._pieces = tuple(_pieces([group.num_rows for group in groups]))
@@ -48,7 +49,7 @@ class _ParquetStream(TypedStream):
             raise self.unreadable("parquet", error) from error
 
 
-def parquet_stream(path: Path, notes: tuple[str, ...]) -> TableStream | None:
+def parquet_stream(path: Path, notes: tuple[Sentence, ...]) -> TableStream | None:
     """Open a file; None where it has no columns, or one of categories or of what has no text form.
 
     Raises

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Sentence
 from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.office_files import (
@@ -92,7 +93,7 @@ def table_of_cells(
     book: SheetOutline,
     styles: Mapping[int, Mapping[str, Counter[str]]],
     here: str,
-    notes: tuple[str, ...],
+    notes: tuple[Sentence, ...],
 ) -> Table:
     """Return the cells of an area as a table.
 

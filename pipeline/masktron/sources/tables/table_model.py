@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from masktron.problems.problem import Sentence
 from masktron.sources.records import Coded
 from masktron.sources.variables import Variable
 
@@ -43,7 +44,7 @@ class Table:
     cells: pa.Table
     title: str = ""
     carried: Any = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     of_release: tuple[str, ...] = ()
 
     def __len__(self) -> int:

@@ -26,6 +26,7 @@ from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.memory import bounded_memory, told_of_memory
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, Told
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
@@ -206,7 +207,7 @@ class TableSource(Source):
         return self.format.reading_options(self.table if self._stream is None else self._stream)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Sentence, ...]:
         """What a user should know of how the file reads, and of what is written of it and what is not."""
         if self._stream is not None:
             return self._stream.notes

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from masktron.problems.problem import Sentence
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import InSlices, RecordSlice
 from masktron.sources.tables.arrow_scalars import truths_of
@@ -43,7 +44,7 @@ class TableStream(InSlices, ABC):
     first: tuple[int, ...]
     text: int
     variables: tuple[Variable, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what slices do not need: what the file says of its variables."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Sentence
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, require_sound, variable_of
@@ -54,7 +55,7 @@ class TypedStream(StampedStream):
     retyped: frozenset[str] = frozenset()
 
     def __init__(
-        self, path: Path, schema: pa.Schema, notes: tuple[str, ...], stamp: Stamp, count: int, size: int
+        self, path: Path, schema: pa.Schema, notes: tuple[Sentence, ...], stamp: Stamp, count: int, size: int
     ) -> None:
         self.path, self.names, self.schema, self._stamp = path, xml_names(schema.names, str(path)), schema, stamp
         self.variables = tuple(map(variable_of, self.names, schema.names, schema.types))

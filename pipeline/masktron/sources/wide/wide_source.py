@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.problems.problem import Sentence
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
@@ -203,7 +204,7 @@ class WideSource(TwinSource):
         return self.nested.reading_options
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Sentence, ...]:
         """What there is to know of the nested file."""
         return self.nested.notes
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from masktron.addresses import Address
 from masktron.errors import DocumentError, did_you_mean
+from masktron.problems.problem import Sentence
 from masktron.sources.tables.postgresql.server_types import PostgresColumn
 from masktron.sources.tables.sql_texts import quoted
 
@@ -62,7 +63,7 @@ class QueriedTable:
     columns: Mapping[str, PostgresColumn] = field(default_factory=dict)
     comment: str = ""
     identity: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
 
 
 def table_in_catalogue(cursor: Any, oid: int) -> QueriedTable:
