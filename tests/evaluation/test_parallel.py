@@ -23,6 +23,7 @@ from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import survey
 from masktron.sources.xml.slices import NotSlicedError, framed, slices
+from refusals import refused
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 ENGINES = pytest.mark.parametrize(
@@ -274,7 +275,7 @@ def test_a_rule_that_stops_the_engine_has_the_error_of_evaluate(tmp_path: Path) 
     check = replace(book.patterns[1].rules[0].checks[0], test=deep)
     broken = replace(book.patterns[1].rules[0], checks=(check,))
     patterns = (book.patterns[0], replace(book.patterns[1], rules=(broken, *book.patterns[1].rules[1:])))
-    with pytest.raises(RulebookError, match="cannot evaluate"):
+    with refused(RulebookError, "cannot-evaluate"):
         count(EvaluationRequest(path, replace(book, patterns=patterns), layout), small=0)
 
 

@@ -12,7 +12,7 @@ from typing import IO
 from masktron.errors import DocumentError
 from masktron.executor.run_parts import RunPart, write_part
 from masktron.executor.travelling import ALONE
-from masktron.problems.problem import FormatOption
+from masktron.problems.problem import FormatOption, Place, Rule
 from masktron.processes import is_member, rule_seconds
 
 
@@ -49,7 +49,8 @@ def failing(number: int) -> int:
 def slow_rule(number: int) -> int:
     from masktron.evaluation.runner import SlowRuleError  # takes its time, and workers are started often
 
-    raise SlowRuleError("too slow", where="rules.sch:3 (R1)", record=number, hint="simplify")
+    place = Place("rules.sch:3", record=number + 1, rule=Rule("R1"))
+    raise SlowRuleError.of("rule-too-slow", place, engine="Saxon", seconds=1, expression="A", on="on one record")
 
 
 def own_error(number: int) -> int:

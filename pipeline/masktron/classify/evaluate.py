@@ -12,6 +12,7 @@ from masktron.engines import saxon
 from masktron.engines.engine_process import TooLongError
 from masktron.errors import ResourceError, RulebookError
 from masktron.processes import rule_seconds
+from masktron.rulebook.forbidden import shortened
 
 _VARIABLE = re.compile(r"\$\s*([\w:.-]+)")
 _BOUND = re.compile(r"\$\s*([\w:.-]+)(?=\s+in\b|\s*:=)")
@@ -77,7 +78,11 @@ def _libxml2(test: str, record: etree._Element) -> bool:
     try:
         return bool(_compiled(test)(record))
     except etree.XPathError as error:  # XPath 1.0 has no dynamic errors: the test itself is wrong
-        raise RulebookError(f"libxml2 cannot evaluate a test on one record: {error}", where=test) from None
+        raise _not_evaluated("libxml2", test, str(error)) from None
+
+
+def _not_evaluated(engine: str, test: str, reason: str) -> RulebookError:
+    return RulebookError.of("cannot-evaluate", engine=engine, expression=shortened(test), reason=reason)
 
 
 def _saxon(test: str, record: etree._Element) -> bool:
@@ -85,7 +90,7 @@ def _saxon(test: str, record: etree._Element) -> bool:
         return _evaluated(test, record)
     except saxon.SaxonError:
         if problem := _misspelled(test):
-            raise RulebookError(problem, where=test) from None
+            raise _not_evaluated("Saxon", test, problem) from None
         return False
 
 
@@ -95,10 +100,9 @@ def _evaluated(test: str, record: etree._Element) -> bool:
             etree.tostring(record, encoding="unicode"), {"xs": "http://www.w3.org/2001/XMLSchema"}, test
         )
     except TooLongError:
-        raise ResourceError(
-            f"Saxon takes more than {rule_seconds():g} s for a test on one value",
-            where=" ".join(test.split()),
-            hint="`masktron explain` names expressions that may backtrack; or give engines more time: --rule-timeout",
+        seconds, expression = rule_seconds(), shortened(test)
+        raise ResourceError.of(
+            "rule-too-slow", engine="Saxon", seconds=seconds, expression=expression, on="on one value"
         ) from None
 
 
@@ -110,9 +114,9 @@ def _misspelled(test: str) -> str:
     """
     named = set(_VARIABLE.findall(test))
     if free := sorted(named.difference(_BOUND.findall(test))):
-        return f"Saxon cannot evaluate it on one record: ${free[0]} has no value there"
+        return f"${free[0]} has no value there"
     try:
         _evaluated(f"if (self::Nothing) then boolean({test}) else true()", etree.Element("Record"))
     except saxon.SaxonError as error:
-        return f"Saxon cannot evaluate it on one record: {error}"
+        return str(error)
     return ""

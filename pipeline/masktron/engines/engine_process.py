@@ -112,7 +112,7 @@ class EngineProcess:
     def process(self) -> subprocess.Popen[bytes]:
         """Return the process, in which nothing may have been compiled yet."""
         if self._abandoned:
-            raise ResourceError(f"the process of {self._name} was ended, since nobody waits for it any more")
+            raise ResourceError.of("engine-ended", name=self._name, how="was ended, since nobody waits for it")
         if self._owner != os.getpid():  # that of the process that this one is a copy of
             self._process, self._owner = None, os.getpid()
         if self._process is not None and self._process.poll() is not None:
@@ -121,10 +121,8 @@ class EngineProcess:
             try:
                 self._process = started(self._function, heard=True)
             except OSError as problem:
-                raise ResourceError(
-                    f"the process of {self._name} cannot be started: {problem.strerror or problem}",
-                    hint="look at the limits of processes, open files and memory (ulimit -a)",
-                ) from None
+                reason = problem.strerror or str(problem)
+                raise ResourceError.of("engine-not-started", name=self._name, reason=reason) from None
             self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
             self.started += 1
         return self._process
@@ -148,22 +146,12 @@ class EngineProcess:
         said = pipe(process.stderr).read(_LAST_WORDS).decode(errors="replace").strip()
         limit = address_space()
         if limit is not None and (code > 0 or code == -signal.SIGABRT):
-            return ResourceError(
-                f"{self._name} got no memory: this run may use {limit:,} bytes of addresses (ulimit -v)",
-                hint=f"{self._name} reserves far more addresses than it uses: lift this limit (ulimit -v unlimited), "
-                "and bound memory by other means, such as a container or systemd-run -p MemoryMax=",
-            )
+            return ResourceError.of("too-few-addresses", name=self._name, limit=limit)
         if code == -getattr(signal, "SIGKILL", 9):
-            return ResourceError(
-                f"the process of {self._name} was killed from outside",
-                hint="most likely the system ran out of memory: free some, or give the container more",
-            )
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        last = f": {' '.join(said.split())}" if said else ""
-        return ResourceError(
-            f"the process of {self._name} ended by itself ({how}){last}",
-            hint="look whether memory ran out; else please report this rulebook",
-        )
+            return ResourceError.of("engine-ended", name=self._name, how="was killed from outside")
+        how = f"ended by itself ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+        how += f": {' '.join(said.split())}" if said else ""
+        return ResourceError.of("engine-ended", name=self._name, how=how)
 
 
 def _expire(process: subprocess.Popen[bytes], expired: threading.Event) -> None:

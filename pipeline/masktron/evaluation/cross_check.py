@@ -107,11 +107,8 @@ class TaskBatch:
                 refused.add(task.lane)
                 found[place] = refusal
             except OSError as problem:
-                raise DocumentError(
-                    f"a worker cannot read the file: {problem.strerror or problem}",
-                    where=str(self._path.with_name(name_to_be(self._path))),
-                    hint="workers on other machines find files under the same full paths (docs/workers.md)",
-                ) from None
+                where, reason = self._path.with_name(name_to_be(self._path)), problem.strerror or str(problem)
+                raise DocumentError.of("worker-cannot-read", where, reason=reason) from None
         return tuple(found.items())
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.evaluation.report_reader import RecordPlace, records_of
+from masktron.problems.problem import Place
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
@@ -79,12 +80,9 @@ class DocumentFrame:
         except etree.XMLSyntaxError:
             root = None
         if root is None or len(records_of(root, batch.layout)) != len(rows):
-            raise DocumentError(
-                f"records {batch.first + int(rows[0]) + 1:,} to {batch.first + int(rows[-1]) + 1:,} are not "
-                "what they were taken for when the file was read first",
-                where=f"{self.path}:{int(batch.lines[rows[0]])}",
-                hint="leave the file alone while it is being read; else please report it",
-            )
+            first, last = (batch.first + int(row) + 1 for row in (rows[0], rows[-1]))
+            place = Place(str(self.path), int(batch.lines[rows[0]]))
+            raise DocumentError.of("records-changed", place, first=first, last=last)
         return root
 
 

@@ -46,7 +46,7 @@ def domain_values(
         if source in beside:
             tree = parse_text(beside[source].encode()).getroottree()
         elif original is None:
-            raise UsageError(f"the rules read {source!r}, and no original is given", where=str(rulebook.path))
+            raise UsageError.of("original-not-given", rulebook.path, document=source)
         else:
             tree = parse_tree(original, DocumentError)
         found |= zip(atoms, read(tree, atoms, namespaces), strict=True)
@@ -81,7 +81,4 @@ def _saxon(
 
 
 def _unreadable(atom: InDomain, message: str) -> RulebookError:
-    return RulebookError(
-        f"the path {atom.path} does not select values of {atom.source!r}: {message}",
-        hint="write the path from the root of the document, as in document('original.xml')//Record/V1",
-    )
+    return RulebookError.of("bad-document-path", path=atom.path, document=atom.source, reason=message)

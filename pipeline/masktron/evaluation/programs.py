@@ -16,6 +16,7 @@ from masktron.engines.engine_process import AnsweredError, EngineProcess, TooLon
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI, beside_name
+from masktron.problems.problem import Known
 from masktron.processes import interpreter, is_member, rule_seconds
 from masktron.rulebook.schema import Document, Rulebook
 from masktron.sources.xml.encoding import Encoding
@@ -40,7 +41,8 @@ class _Resolver(_lxml.Resolver):  # type: ignore[misc]
         """Return a document; refuse everything else, which the screening of rules has refused before."""
         document = self.documents.get(system_url.rpartition("/")[2])
         if document is None:
-            raise RulebookError(f"a rule asks for the document {system_url!r}, which nobody gave")
+            known = Known(system_url, tuple(self.documents))
+            raise RulebookError.of("unknown-name", kind="document", name=system_url, known=known)
         return self.resolve_string(document(), context)
 
 
@@ -271,11 +273,7 @@ class Documents:
         if original is None:
             named = {one.name for one in rulebook.beside}
             name = next(name for name in rulebook.documents if name not in named)
-            raise UsageError(
-                f"the rules read {name!r}, and no original is given",
-                where=str(rulebook.path),
-                hint="name the original file",
-            )
+            raise UsageError.of("original-not-given", rulebook.path, document=name)
         return cls(original if isinstance(original, Original) else Original(original, known=known), rulebook.beside)
 
     def texts(self, *, saxon: bool) -> dict[str, Callable[[], str]]:

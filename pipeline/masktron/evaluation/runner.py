@@ -26,6 +26,7 @@ from masktron.evaluation.recommended import Correction
 from masktron.evaluation.report_reader import document_with, records_of
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, needs_saxon, stylesheet
+from masktron.problems import problem
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.analysis import once
 from masktron.rulebook.forbidden import shortened
@@ -194,24 +195,10 @@ type FilePositions = Sequence[int] | NDArray[np.int64]
 
 CORRECTED = ", with numbers as in XPath 1.0"
 """Said of libxml2 where its own reading or writing of numbers would have given other verdicts."""
-_IF_SLOW = (
-    "simplify the test or its context, write patterns so that each text has one reading (a+, not (a+)+), or give "
-    "engines more time: --rule-timeout SECONDS"
-)
 
 
 class SlowRuleError(ResourceError):
-    """An engine takes longer for a rule than it may, on one record or on the whole document.
-
-    Parameters
-    ----------
-    record : int or None
-        Position of the record in the file, from 0, where it is one and that is known.
-    """
-
-    def __init__(self, what: str, *, where: str, record: int | None, hint: str) -> None:
-        super().__init__(what, where=where if record is None else f"{where}, record {record + 1:,}", hint=hint)
-        self.rule = where
+    """An engine takes longer for a rule than it may, on one record or on the whole document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,15 +250,9 @@ def described(engines: Iterable[EngineName], rulebook: Rulebook) -> str:
 def _engine(rulebook: Rulebook, layout: Layout, engine: EngineChoice, rules: Sequence[Rule]) -> EngineName:
     hard = next((rule for rule in rules if needs_saxon(rule, rulebook, layout)), None)
     if engine == "libxml2" and rulebook.version != "1.0":
-        raise UsageError(
-            f"libxml2 evaluates XPath 1.0 only, and the rulebook asks for XPath {rulebook.version}",
-            where=str(rulebook.path),
-            hint="use the engine saxon",
-        )
+        raise UsageError.of("needs-saxon", rulebook.path, what=f"XPath {rulebook.version}, only 1.0")
     if engine == "libxml2" and hard is not None:
-        raise UsageError(
-            "libxml2 cannot decide this context in linear time", where=str(hard.origin), hint="use the engine saxon"
-        )
+        raise UsageError.of("needs-saxon", str(hard.origin), what="this context in linear time")
     if rulebook.version != "1.0" or engine == "saxon" or hard is not None:
         return "saxon"
     return "recommended" if engine == "auto" else "libxml2"
@@ -345,25 +326,25 @@ class Runner:
     def _slow(self, slow: SlowError, at: FilePositions | None) -> SlowRuleError:
         """Return the error that names the rule and the record, if it is one and it is known which."""
         check = self.rulebook.checks[slow.check]
-        record = None if slow.record is None or at is None else int(at[slow.record])
+        record = 0 if slow.record is None or at is None else int(at[slow.record]) + 1
         parts = "on the whole document" if self.run.whole else "on some records"
         on = parts if slow.record is None else "on one record"
-        return SlowRuleError(
-            f"{self.engine} takes more than {rule_seconds():g} s for '{' '.join(check.test.split())}' {on}",
-            where=f"{check.origin} ({check.id})",
-            record=record,
-            hint=_IF_SLOW,
+        place, expression = replace(check.place, record=record), shortened(check.test)
+        return SlowRuleError.of(
+            "rule-too-slow", place, engine=self.engine, seconds=rule_seconds(), expression=expression, on=on
         )
 
     def _slow_numbers(self) -> SlowRuleError:
         """Return the error where only the numbers of the Recommendation make rules slow, on a whole document."""
         checks = [check for check in self.rulebook.checks if check.index in self.run.checks]
-        seconds = rule_seconds() * len(checks)
-        return SlowRuleError(
-            f"{self.engine} takes more than {seconds:g} s for the numbers of XPath 1.0, on the whole document",
-            where=f"{checks[0].origin} ({', '.join(check.id for check in checks[:3])}{', ...' * (len(checks) > 3)})",
-            record=None,
-            hint=_IF_SLOW,
+        ids = ", ".join([*(check.id for check in checks[:3]), *["..."] * (len(checks) > 3)])
+        return SlowRuleError.of(
+            "rule-too-slow",
+            replace(checks[0].place, rule=problem.Rule(checks[0].id, ids)),
+            engine=self.engine,
+            seconds=rule_seconds() * len(checks),
+            expression="the numbers of XPath 1.0",
+            on="on the whole document",
         )
 
     def _recovered(self, root: etree._Element, *, report: bool) -> str:
@@ -395,16 +376,14 @@ class Runner:
             except EngineError as own:
                 shown = self._faulty_part(check, root) if report else None
                 what = shortened(check.test) if shown is None else f"{shown.select!r} in the message"
-                return RulebookError(
-                    f"{self.engine} cannot evaluate {what}: {own}",
-                    where=f"{check.origin} ({check.id})",
-                    hint="look at the test, its context and its variables"
-                    if shown is None
-                    else "a message shows nodes, values, or with <name path> the names of nodes",
+                return RulebookError.of(
+                    "cannot-evaluate", check.place, engine=self.engine, expression=what, reason=str(own)
                 )
         if slow is not None:
             return self._slow(SlowError(slow, None), None)
-        return RulebookError(f"{self.engine} stopped: {error}", where=str(self.rulebook.path))
+        return RulebookError.of(
+            "cannot-evaluate", self.rulebook.path, engine=self.engine, expression="the rulebook", reason=str(error)
+        )
 
     def _faulty_part(self, check: Check, root: etree._Element | None) -> ValueOf | None:
         """Return the part of a message that stops the engine where the rest of the check does not."""
@@ -431,10 +410,9 @@ class Runner:
         """Evaluate a document, of so many records, which stand at these positions of the file."""
         events = Events.of(self._text(self._verdicts, root, at, report=False))
         if records is not None and events.records != records:
-            raise RulebookError(
-                f"{self.engine} saw {events.records} of {records} records",
-                where=str(self.rulebook.path),
-                hint="please report this rulebook and file: the result cannot be trusted",
+            about = f"the number of records: {events.records} and {records}"
+            raise RulebookError.of(
+                "engines-disagree", self.rulebook.path, engine=self.engine, other="the reader", about=about
             )
         if self._correction is None:
             return events

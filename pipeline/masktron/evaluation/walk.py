@@ -20,6 +20,7 @@ from masktron.evaluation.runner import Runner
 from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tally import VerdictTally
 from masktron.evaluation.tiers import CompiledColumns
+from masktron.rulebook.forbidden import shortened
 from masktron.sources.columns import Batch
 
 PART = 5_000
@@ -283,11 +284,9 @@ class Walk:
         for (place, check), left in seen.items():
             if left and not outcome.unsure[rows[place], check]:
                 wrong = runner.rulebook.checks[check]
-                raise RulebookError(
-                    f"the columns and {runner.engine} disagree on {' '.join(wrong.test.split())!r} "
-                    f"in record {part.batch.first + int(rows[place]) + 1:,}",
-                    where=f"{wrong.origin} ({wrong.id})",
-                    hint="please report this rulebook and file: the result cannot be trusted",
+                about = f"{shortened(wrong.test)} in record {part.batch.first + int(rows[place]) + 1:,}"
+                raise RulebookError.of(
+                    "engines-disagree", wrong.place, engine=runner.engine, other="the columns", about=about
                 )
 
 

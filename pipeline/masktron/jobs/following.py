@@ -13,6 +13,7 @@ from masktron.errors import DocumentError, ResourceError, RulebookError, UsageEr
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.runner import SlowRuleError
+from masktron.problems.problem import Problem
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
@@ -160,8 +161,8 @@ def _cleared(error: Exception) -> Exception:
     match error:
         case DocumentError():
             return DocumentError("the file cannot be used", where=_LINE.sub("", error.where), hint=hint)
-        case SlowRuleError():
-            return ResourceError(error.what, where=error.rule, hint=error.hint)
+        case SlowRuleError(problem=Problem() as named):
+            return ResourceError(named.at(replace(named.place, record=0)))
         case RulebookError():
             return RulebookError("a rule cannot be evaluated", where=error.where, hint=hint)
         case UsageError():  # of --record or --record-id: what there is instead may be anything

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from masktron.problems import problem
 from masktron.rulebook_text.rule_entries import SOFT
 
 type XPathVersion = Literal["1.0", "2.0", "3.0", "3.1"]
@@ -118,6 +119,11 @@ class Check:
     severity: str | None = None
     subject: str | None = None
     rich: Rich = Rich()
+
+    @property
+    def place(self) -> problem.Place:
+        """Where it is written, with its id."""
+        return problem.Place(str(self.origin), rule=problem.Rule(self.id))
 
     @property
     def text(self) -> tuple[str | ValueOf, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.errors import UsageError
+from masktron.problems.problem import Rule, Setting
 from masktron.rulebook_text.rule_entries import SETS, RuleEntry, RulesInText, is_abstract, rules_in
 from masktron.rulebook_text.shown_messages import escaped, message_markup, quoted
 from masktron.rulebook_text.spans import NAMESPACES, Element
@@ -50,7 +51,7 @@ def with_parts(rules: RulesInText, name: str, parts: Mapping[str, str]) -> bytes
     """
     entry = rules.entry(name)
     if entry.locked:
-        raise UsageError(f"{entry.named} cannot be changed here: {entry.locked}", hint="change the file by hand")
+        raise _locked(entry, "changed", entry.locked)
     check = rules.elements[entry.number - 1]
     rule = _parent(check)
     wanted = {part: _plain(text) for part, text in parts.items() if _plain(text) != _plain(getattr(entry, part))}
@@ -82,7 +83,7 @@ def with_rules(rules: RulesInText, added: Sequence[NewRule], namespaces: Mapping
     """
     root = rules.text.root
     if root.name != "schema":
-        raise UsageError("rules are added to a schema, and this file is a pattern alone")
+        raise UsageError.of("not-a-rulebook", element=root.name)
     taken = set(rules.ids)
     by_context: dict[str, list[NewRule]] = {}
     for one in added:
@@ -119,7 +120,7 @@ def without(rules: RulesInText, name: str) -> bytes:
     entry = rules.entry(name)
     element = rules.elements[entry.number - 1]
     if not entry.removable:
-        raise UsageError(f"{entry.named} cannot be removed here: {entry.locked}", hint="change the file by hand")
+        raise _locked(entry, "removed", entry.locked)
     gone = element
     rule = element.parent
     if entry.kind != "instance" and rule is not None and len(entry.together) == 1:
@@ -131,10 +132,7 @@ def without(rules: RulesInText, name: str) -> bytes:
                 gone = found
     named = gone.attributes.get("id", "") if gone.name in SETS else ""
     if (phase := rules.phases.get(named)) is not None and named:
-        raise UsageError(
-            f"{entry.named} cannot be removed: phase {phase!r} names its pattern {named!r}",
-            hint="take it out of the phase first, in an editor of texts",
-        )
+        raise _locked(entry, "removed", f"phase {phase!r} names its pattern {named!r}")
     left = len(rules.entries) - 1
     return _checked(rules, _replaced(rules.text.source, [_gone(rules, gone)]), left)
 
@@ -152,7 +150,7 @@ def moved(rules: RulesInText, name: str, *, up: bool) -> bytes:
     """
     entry = rules.entry(name)
     if entry.kind == "include":
-        raise UsageError(f"{entry.named} cannot be moved here: {entry.locked}", hint="change the file by hand")
+        raise _locked(entry, "moved", entry.locked)
     one: Element | None = rules.elements[entry.number - 1]
     while one is not None and one.parent is not None:
         siblings = [other for other in one.parent.children if _alike(one, other)]
@@ -166,7 +164,11 @@ def moved(rules: RulesInText, name: str, *, up: bool) -> bytes:
             ]
             return _checked(rules, _replaced(source, edits), len(rules.entries))
         one = one.parent
-    raise UsageError(f"{entry.named} is the {'first' if up else 'last'} already")
+    raise _locked(entry, "moved", f"it is the {'first' if up else 'last'} already")
+
+
+def _locked(entry: RuleEntry, done: str, reason: str) -> UsageError:
+    return UsageError.of("rule-locked", rule=Rule(entry.named), done=done, reason=reason)
 
 
 def alone(rules: RulesInText, name: str) -> bytes | None:
@@ -217,17 +219,20 @@ def _plain(text: str) -> str:
 
 
 def _require(rules: RulesInText, wanted: Mapping[str, str], entry: RuleEntry | None) -> None:
-    what = {"context": "which records it is asked of", "test": "what has to hold", "message": "what is wrong"}
-    for part, text in wanted.items():
-        if part in what and not text:
-            raise UsageError(f"{part}: there is none", hint=f"say {what[part]}")
+    if empty := next((part for part in ("context", "test", "message") if wanted.get(part) == ""), None):
+        raise UsageError.of("setting-without-value", setting=Setting(empty))
     if entry is not None and "message" in wanted and entry.message_locked:
-        raise UsageError(f"message: it cannot be changed here: {entry.message_locked}", hint="change it by hand")
+        raise _locked(entry, "given another message", entry.message_locked)
     name = wanted.get("id", "")
+    if name in rules.ids and name:
+        raise UsageError.of("name-taken", kind="id", name=name, first="in this rulebook")
+    _require_name(name)
+
+
+def _require_name(name: str) -> None:
     if name and not _NAME.fullmatch(name):
-        raise UsageError(f"id: {name!r} is no id", hint="letters, digits, . - and _, a letter first: income-sum")
-    if name and name in rules.ids:
-        raise UsageError(f"id: {name!r} is taken", hint="ids are unique in a rulebook")
+        expected = "a letter, then letters, digits, '.', '-' and '_', as in income-sum"
+        raise UsageError.of("bad-value", name=Setting("id"), expected=expected, given=repr(name))
 
 
 def _attribute(rules: RulesInText, element: Element, name: str, text: str) -> tuple[int, int, bytes]:
@@ -282,8 +287,7 @@ def _checked(before: RulesInText, source: bytes, number: int) -> bytes:
 def _free(name: str, taken: set[str]) -> str:
     if not name:
         return ""
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"id: {name!r} is no id", hint="letters, digits, . - and _, a letter first: income-sum")
+    _require_name(name)
     number, free = 1, name
     while free in taken:
         number += 1
@@ -329,7 +333,7 @@ def _prefix_markup(rules: RulesInText, namespaces: Mapping[str, str]) -> str:
     lines = ""
     for prefix, uri in namespaces.items():
         if known.get(prefix, uri) != uri:
-            raise UsageError(f"the prefix {prefix!r} stands for something else in this rulebook")
+            raise UsageError.of("name-taken", kind="prefix", name=prefix, first=f"for {known[prefix]}")
         if prefix not in known:
             lines += (
                 f"{_newline(rules)}{_indent(rules)}<{_names(rules)}ns prefix={quoted(prefix, 'prefix')} "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from masktron.errors import RulebookError, UsageError
+from masktron.problems.problem import Known, Place
 from masktron.rulebook_text.shown_messages import shown_message
 from masktron.rulebook_text.spans import Element, XmlText, xml_text
 
@@ -117,8 +118,9 @@ class RulesInText:
         """
         found = [one for one in self.entries if name in (one.id, f"#{one.number}")]
         if len(found) != 1:
-            said = "no rule is called" if not found else f"{len(found)} rules are called"
-            raise UsageError(f"{said} {name!r} in this file", hint="name it by its number: #1 is the first")
+            known = Known(name, (*sorted(self.ids), *(f"#{one.number}" for one in self.entries)))
+            kind = "single rule" if found else "rule"
+            raise UsageError.of("unknown-name", kind=kind, name=name, known=known)
         return found[0]
 
 
@@ -138,11 +140,7 @@ def rules_in(source: bytes, where: str = "rules.sch") -> RulesInText:
     """
     text = xml_text(source, where)
     if text.root.name not in ("schema", *SETS):
-        raise RulebookError(
-            "the file is no Schematron rulebook: its outermost element is not schema",
-            where=f"{where}:{text.root.line}",
-            hint="take the file that includes it",
-        )
+        raise RulebookError.of("not-a-rulebook", Place(where, text.root.line), element=text.root.name)
     found = list(_entries(text.root))
     same: dict[int, list[int]] = {}
     for number, (element, _) in enumerate(found, 1):
@@ -235,10 +233,6 @@ def includes_of(source: bytes, where: str) -> tuple[str, ...]:
     """
     text = xml_text(source, where)
     if text.root.name.startswith("{"):
-        raise RulebookError(
-            "the file is no Schematron: its outermost element is of another kind",
-            where=f"{where}:{text.root.line}",
-            hint="a rulebook begins with <schema xmlns='http://purl.oclc.org/dsdl/schematron'>",
-        )
+        raise RulebookError.of("not-a-rulebook", Place(where, text.root.line), element=text.root.name)
     named = (one.attributes.get("href", "") for one in text.root.within() if one.name in ("include", "extends"))
     return tuple(dict.fromkeys(one.partition("#")[0] for one in named if one.partition("#")[0]))

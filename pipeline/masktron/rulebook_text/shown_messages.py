@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
 from masktron.errors import UsageError
+from masktron.problems.problem import Setting
 from masktron.rulebook_text.spans import Element, XmlText
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|[^{}]+")
@@ -72,13 +73,10 @@ def message_markup(text: str, like: XmlText) -> str:
         if one[0] in ("{{", "}}"):
             pieces.append(one[0][0])
         elif one[0] in ("{", "}"):
-            raise UsageError(
-                f"message: a {one[0]} stands alone",
-                hint="{Income} shows what a record has; a brace that is meant is doubled: {{",
-            )
+            raise UsageError.of("message-braces", found=f"a {one[0]} alone")
         elif one[1] is not None:
             if not one[1].strip():
-                raise UsageError("message: braces with nothing between", hint="name a field: {Income}")
+                raise UsageError.of("message-braces", found="braces with nothing between")
             pieces.append(f"<{name} select={quoted(one[1].strip(), 'message')}/>")
         else:
             pieces.append(escaped(one[0], "message"))
@@ -93,8 +91,9 @@ def escaped(text: str, what: str) -> str:
     UsageError
         It has a character that XML cannot hold.
     """
-    if _NO_XML.search(text):
-        raise UsageError(f"{what}: it has a character that XML cannot hold", hint="type it anew")
+    if found := _NO_XML.search(text):
+        given = repr(found[0])
+        raise UsageError.of("bad-value", name=Setting(what), expected="text that XML can hold", given=given)
     return escape(text)
 
 

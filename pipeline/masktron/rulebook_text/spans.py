@@ -9,6 +9,7 @@ from typing import Any
 from xml.parsers import expat
 
 from masktron.errors import RulebookError
+from masktron.problems.problem import Place
 
 NAMESPACES = ("http://purl.oclc.org/dsdl/schematron", "http://www.ascc.net/xml/schematron")
 """Of ISO Schematron, and of Schematron before it."""
@@ -122,23 +123,17 @@ def xml_text(source: bytes, where: str) -> XmlText:
         It declares a document type, has an encoding of which bytes are no places, or is too large or too deep.
     """
     if len(source) > LARGEST:
-        raise NotInPlaceError(
-            f"a rulebook of more than {LARGEST // 1_000_000} MB is not changed in place", where=where,
-            hint="put parts of it into files that it includes",
-        )  # fmt: skip
+        raise NotInPlaceError.of("not-in-place", where, reason=f"of more than {LARGEST // 1_000_000} MB")
     builder = _Builder(source)
     try:
         builder.parser.Parse(source, True)
     except expat.ExpatError as error:
-        raise RulebookError(
-            f"not well-formed XML: {expat.ErrorString(error.code)}",
-            where=f"{where}:{error.lineno}",
-            hint="correct that line; every element is closed, and < and & are written &lt; and &amp;",
-        ) from error
+        reason = expat.ErrorString(error.code)
+        raise RulebookError.of("not-well-formed", Place(where, error.lineno), reason=reason) from error
     except (LookupError, UnicodeError) as error:
-        raise NotInPlaceError("its encoding is not known", where=where, hint="save it as UTF-8") from error
+        raise NotInPlaceError.of("not-in-place", where, reason="in an unknown encoding") from error
     if builder.refused:
-        raise NotInPlaceError(builder.refused, where=where, hint="change it in an editor of texts")
+        raise NotInPlaceError.of("not-in-place", where, reason=builder.refused)
     if builder.root is None:
         raise AssertionError
     return XmlText(source, builder.root, builder.encoding)
@@ -164,27 +159,27 @@ class _Builder:
         parser.ProcessingInstructionHandler = self._other
         parser.StartCdataSectionHandler = self._other
         if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            self.refused = "a rulebook in UTF-16 is not changed in place"
+            self.refused = "in UTF-16"
 
     def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         known = _ENCODINGS.get((encoding or "utf-8").lower())
         if known is None:
-            self.refused = f"a rulebook in {encoding} is not changed in place"
+            self.refused = f"in {encoding}"
         else:
             self.encoding = known
 
     def _doctype(self, *_: Any) -> None:
         # entities stand for text that is elsewhere
-        self.refused = "a rulebook with a document type is not changed in place"
+        self.refused = "with a document type"
         self.parser.EntityDeclHandler = self._entity
 
     def _entity(self, *_: Any) -> None:
-        raise NotInPlaceError("a rulebook that declares entities is not read here", hint="write the texts out")
+        raise NotInPlaceError.of("not-in-place", reason="that declares entities")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise NotInPlaceError("a rulebook that is nested so deeply is not changed in place")
+            raise NotInPlaceError.of("not-in-place", reason="that is nested so deeply")
         space, _, local = name.rpartition(" ")
         start = self.parser.CurrentByteIndex
         inner = self._tag_end(start)

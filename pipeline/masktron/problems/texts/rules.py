@@ -53,4 +53,61 @@ TEXTS = {
         "the function {function}() is not allowed here: {reason}",
         "write {instead}; rules read only the data and, by document('original.xml'), the file of [[--original]]",
     ),
+    "rule-locked": ("{rule} cannot be {done} here: {reason}", "change the file in a text editor"),
+    "message-braces": (
+        "the message has {found}",
+        "{{Income}} shows the value of the record; double a brace that is meant: {{{{",
+    ),
+    "not-in-place": (
+        "a rulebook {reason} cannot be changed in place",
+        "change it in a text editor; a small one in UTF-8 without DOCTYPE can be changed here",
+    ),
+    "not-well-formed": (
+        "not well-formed XML: {reason}",
+        "correct that line: close every element, and write < and & as &lt; and &amp;",
+    ),
+    "rule-too-slow": (
+        "{engine} takes more than {seconds:g} s for {expression} {on}",
+        "simplify the test or its context, and write patterns so that each text has one reading: a+, not (a+)+; or "
+        "give engines more time: [[--rule-timeout SECONDS]]",
+    ),
+    "cannot-evaluate": (
+        "{engine} cannot evaluate {expression}: {reason}",
+        "look at the test, its context and its variables; a message shows nodes, values or, with <name path>, the "
+        "names of nodes",
+    ),
+    "bad-document-path": (
+        "the path {path} does not select values of {document!r}: {reason}",
+        "write the path from the root of the document, as in document('original.xml')//Record/V1",
+    ),
+    "engines-disagree": (
+        "{engine} and {other} disagree on {about}",
+        "please report this rulebook and file: the result cannot be trusted",
+    ),
+    "records-changed": (
+        "records {first:,} to {last:,} are no longer what they were when the file was read first",
+        "leave the file alone while it is being read; if nobody changed it, please report this",
+    ),
+    "original-not-given": (
+        "the rules read {document!r}, and no original is given",
+        "name the original file: [[--original FILE]]",
+    ),
+    "needs-saxon": ("libxml2 cannot evaluate {what}", "use the engine saxon"),
+    "worker-cannot-read": (
+        "a worker cannot read the file: {reason}",
+        "workers on other machines find files under the same full paths (docs/workers.md)",
+    ),
+    "engine-not-started": (
+        "the process of {name} cannot be started: {reason}",
+        "look at the limits of processes, open files and memory: ulimit -a",
+    ),
+    "engine-ended": (
+        "the process of {name} {how}",
+        "most likely memory ran out: free some, or give the container more; else please report this rulebook",
+    ),
+    "too-few-addresses": (
+        "{name} got no memory: this run may use {limit:,} bytes of addresses (ulimit -v)",
+        "{name} reserves far more addresses than it uses: lift this limit (ulimit -v unlimited), and bound memory by "
+        "other means, such as a container or systemd-run -p MemoryMax=",
+    ),
 }
