@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import pickle
 import re
@@ -13,7 +14,18 @@ import pytest
 from masktron.commands import COMMANDS
 from masktron.commands.offered import offered
 from masktron.errors import DocumentError, MasktronError, UsageError
-from masktron.problems.problem import Field, FormatOption, Place, Problem, Rule, Setting, Value, fields
+from masktron.problems.problem import (
+    Field,
+    FormatOption,
+    Known,
+    Place,
+    Problem,
+    Rule,
+    Setting,
+    SettingName,
+    Value,
+    fields,
+)
 from masktron.problems.texts.common import TEXTS
 from masktron.problems.wording import Reader, Wording, names_in, options_in, texts, worded
 from package_trees import PACKAGE, tree_of
@@ -198,6 +210,23 @@ def test_further_hints_follow() -> None:
 def test_what_a_problem_is_about() -> None:
     one = Problem("a-b", field=Field("AGE"), role=Setting("--role", ("SEX=key",)), inner=Problem("c-d", x=Field("X")))
     assert one.about() == ("AGE", "SEX", "role", "X")
+
+
+def test_problems_are_read_from_plain_data() -> None:
+    place = Place("x.csv", 3, record=2, field=Field("AGE", "AGE of the first P"))
+    named = {"field": fields("AB"), "value": 5, "setting": SettingName("recode", ("AGE",)), "rule": Rule("r")}
+    more = {"option": Setting("--role", ("AGE=key",)), "helps": (FormatOption("decimal", "comma"),), "nothing": None}
+    inner = Problem("c-d", known=Known("X", ("x", "y")), value=Value("17"))
+    one = Problem("a-b", place, **named, **more, inner=inner).then(inner)
+    assert Problem.from_dict(json.loads(json.dumps(one.as_dict()))) == one
+
+
+@pytest.mark.usefixtures("made")
+def test_what_a_hint_gives_is_data() -> None:
+    one = Problem("a-b", field=Field("AGE"), records=1, text="")
+    assert worded(one).given == (Setting("--role", ("AGE=identifier",)), Setting("-k", ("3",)))
+    said = worded(one, Reader.BROWSER).hint
+    assert said == "use “names somebody” for AGE on the page Roles or “Smallest group (k): 3” on the page Mask"
 
 
 def test_helps_are_references() -> None:

@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from masktron.errors import RulebookError
+from masktron.problems.problem import Place
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import CommandRun
 from masktron.web.store.disk import write_plain
 from paths import ROOT
+from web_runs import tell_error
 
 EMPTY: Mapping[str, Any] = {
     "solver": "HiGHS",
@@ -52,11 +55,10 @@ def told(run: CommandRun, content: dict[str, Any] | None = None, name: str = "",
     return run
 
 
-def failed(run: CommandRun, what: str, where: str = "", hint: str = "", *, code: int = 3) -> CommandRun:
-    """Let a run have ended with an error."""
-    error = {"kind": "RulebookError", "what": what, "where": where, "hint": hint, "exit_code": code}
-    write_plain(run.folder / run_process.ERROR, error)
-    return told(run, code=code)
+def failed(run: CommandRun, place: Place | str = "", *, reason: str = "", name: object = "x") -> CommandRun:
+    """Let a run have ended with an error that is about an input, or has a reason."""
+    tell_error(run, RulebookError.of("bad-value", place, name=name, expected=reason, given=""))
+    return told(run, code=3)
 
 
 def explained(rules: Sequence[Mapping[str, Any]], **preflight: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import signal
@@ -109,6 +110,16 @@ def sent(client: TestClient, path: str, action: str, page: str | None = None, **
     """Send a form of a page as a browser does."""
     token = csrf_of(client, path if page is None else page)
     return client.post(path, data={"csrf": token, "action": action, **fields})
+
+
+def codes_at(answer: Any) -> dict[str, str]:
+    """Return the codes of what a page says at inputs of its forms, by the input."""
+    return dict(re.findall(r'id="([^"]+)-error" data-code="([^"]*)"', html.unescape(answer.text)))
+
+
+def codes_of(answer: Any) -> set[str]:
+    """Return the codes of all that a page says is wrong."""
+    return set(re.findall(r'data-code="([^"]*)"', answer.text))
 
 
 def undone(client: TestClient, path: str) -> Any:

@@ -7,6 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
+from masktron.commands.told_errors import tell
+from masktron.errors import ERROR_FILE, MasktronError
 from masktron.results.result import SCHEMA_VERSION
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.runs import run_process
@@ -38,9 +42,12 @@ def laid_run(
     outputs: Mapping[str, Any] | None = None,
     *,
     code: int = 0,
-    error: Mapping[str, Any] | None = None,
+    error: Mapping[str, Any] | MasktronError | None = None,
 ) -> CommandRun:
-    """Return a run that has ended: with its outputs (text, bytes, or plain data as JSON), its code and its error."""
+    """Return a run that has ended: with its outputs (text, bytes, or plain data as JSON), its code and its error.
+
+    An error stands as commands write it; of plain data, what is not said is as of a sentence alone.
+    """
     run = prepared_run(project, step, arguments)
     began = time.time() - 5
     for name, content in (outputs or {}).items():
@@ -49,12 +56,21 @@ def laid_run(
         )
         (run.folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": began}))
-    if error is not None:
+    if isinstance(error, MasktronError):
+        tell_error(run, error)
+    elif error is not None:
         told = {"kind": "UsageError", "where": "", "hint": "", "exit_code": code, **error}
         (run.folder / run_process.ERROR).write_text(json.dumps(told))
     ended = {"code": code, "problem": "", "began": began, "ended": began + 5}
     (run.folder / run_process.EXIT).write_text(json.dumps(ended))
     return run
+
+
+def tell_error(run: CommandRun, error: MasktronError) -> None:
+    """Let a command have told its error."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ERROR_FILE, str(run.folder / run_process.ERROR))
+        tell(type(error).__name__, error.what, error.exit_code, hint=error.hint, error=error)
 
 
 def described(*fields: Mapping[str, Any], problems: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:

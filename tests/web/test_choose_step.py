@@ -21,7 +21,7 @@ from masktron.web.pages.choose_step import BUDGETS
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import InRun, latest_run, prepared_run
 from masktron.web.store.projects import Project
-from web_client import csrf_of
+from web_client import codes_at, codes_of, csrf_of
 from web_runs import laid_run, state_of
 
 FORM = {"budget": "10m", "k": "3, 5, 10, 20", "limits.linkage": ""}
@@ -76,7 +76,7 @@ def test_the_form_is_what_tune_is_asked(client: TestClient, project: Project) ->
         "masktron tune files/a.csv --rules runs/0001-choose/rules.sch --out tune --json runs/0001-choose/tune.json "
         "--map runs/0001-choose/map.svg --html runs/0001-choose/map.html --config runs/0001-choose/masktron.toml"
     )
-    assert "being tried already" in posted(client, project, "begin", FORM).text
+    assert codes_of(posted(client, project, "begin", FORM)) == {"run-under-way"}
     page = client.get(path(project)).text
     assert "waits for its turn" in page and "Try ways to mask" not in page
 
@@ -98,7 +98,7 @@ def test_tune_takes_every_budget(budget: str) -> None:
 )
 def test_errors_stand_at_their_field(client: TestClient, project: Project, fields: dict[str, Any], at: str) -> None:
     answer = posted(client, project, "begin", {**FORM, **fields})
-    assert answer.status_code == 422 and f'id="{at}-error"' in answer.text
+    assert answer.status_code == 422 and codes_at(answer) == {at: "bad-value"}
     assert latest_run(project, "choose") is None and project.settings.text == ""
 
 

@@ -15,6 +15,7 @@ from masktron.web.access.answer_headers import HEADERS
 from masktron.web.access.gate import ProxyDoor, TokenDoor
 from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.server import ServerOptions, require_safe
+from refusals import refused
 from web_client import HOST, Office, csrf_of, made_office, sample_of, sent
 
 
@@ -234,19 +235,26 @@ PROXY = {"behind_proxy": True, "proxy_header": "X-User: ann", "proxy_account": "
 
 
 @pytest.mark.parametrize(
-    ("changes", "what"),
+    "changes",
+    [{"behind_proxy": False}, {"proxy_header": None}, {"proxy_account": None}],
+)
+def test_options_that_do_not_go_together_are_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    with refused(UsageError, "proxy-options-incomplete"):
+        require_safe(ServerOptions(tmp_path, **{**PROXY, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
     [
-        *(({**PROXY, name: value}, "go together") for name, value in
-          (("behind_proxy", False), ("proxy_header", None), ("proxy_account", None))),
-        ({**PROXY, "proxy_header": "X-User"}, "does not say which name the header carries"),
-        ({**PROXY, "proxy_header": "X-User:"}, "does not say which name the header carries"),
-        ({**PROXY, "proxy_account": "no-such-account"}, "no account 'no-such-account'"),
-        ({"jobs": 0}, "at least 1"),
+        ("proxy_header", "X-User"),
+        ("proxy_header", "X-User:"),
+        ("proxy_account", "no-such-account"),
+        ("jobs", 0),
     ],
-)  # fmt: skip
-def test_options_that_do_not_go_together_are_refused(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
-    with pytest.raises(UsageError, match=what):
-        require_safe(ServerOptions(tmp_path, **changes))
+)
+def test_options_of_the_server_are_checked(tmp_path: Path, option: str, given: Any) -> None:
+    with refused(UsageError, "bad-value", name=f"--{option.replace('_', '-')}", given=repr(given)):
+        require_safe(ServerOptions(tmp_path, **{**PROXY, option: given}))
 
 
 def test_one_machine_and_a_proxy_are_safe(tmp_path: Path) -> None:

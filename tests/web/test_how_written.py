@@ -7,12 +7,13 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.problems.problem import Setting
+from masktron.web.given_words import in_form
 from masktron.web.handlers.project_pages import way_of
-from masktron.web.pages.data_step import in_words
 from masktron.web.pages.roles_step import described_fields
 from masktron.web.runs.one_run import CommandRun, latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, sent, until
+from web_client import Office, codes_at, codes_of, sent, until
 
 GERMAN = "Höhe;Miete\r\n" + "".join(f"{n};{400 + 7 * n},50\r\n" for n in range(1, 31))
 BUTTON = re.compile(
@@ -89,18 +90,29 @@ def test_what_no_file_has_is_told_at_its_field(
     client: TestClient, project: Project, fields: dict[str, str], field: str
 ) -> None:
     answer = sent(client, f"/projects/{project.identity}/data", "written", **fields)
-    assert answer.status_code == 422 and f'id="{field}-error"' in answer.text
+    assert answer.status_code == 422 and codes_at(answer) == {field: "bad-value"}
     assert project.settings.table == {}
 
 
 def test_only_what_the_error_offers_is_taken(client: TestClient, project: Project) -> None:
     answer = sent(client, f"/projects/{project.identity}/data", "help", name="encoding", value="cp1252")
-    assert answer.status_code == 422 and project.settings.table == {}
+    assert (answer.status_code, codes_of(answer)) == (422, {"page-outdated"}) and project.settings.table == {}
 
 
-def test_hints_name_what_the_page_has() -> None:
-    assert in_words("say --format-option decimal=comma, if it") == "say “Decimal sign: comma”, if it"
-    assert in_words("for another one, --format-option delimiter=CHARACTER") == "for another one, “Between cells”"
-    assert in_words("cells: --format-option range=A1:F2") == "cells: the option “range=A1:F2”"
-    assert in_words("with --format-option query='SELECT ...'") == "with the option “query=SELECT ...”"
-    assert in_words("nothing of the kind") == "nothing of the kind"
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--format-option", "decimal=comma", "“Decimal sign: comma”"),
+        ("--format-option", "delimiter=CHARACTER", "“Between cells”"),
+        ("--format-option", "range=A1:F2", "the option “range=A1:F2”"),
+        ("--role", "A_x0020_B=identifier", "“names somebody” for A B on the page Roles"),
+        ("--quasi-identifier", "AGE", "“known to others” for AGE on the page Roles"),
+        ("--limit", "linkage=20", "“Records that an intruder finds again, at most (per cent): 20” on the page Mask"),
+        ("--key-k", "3", "“Key k: 3” on the page Protect keys"),
+        ("--grouping", "all", "“Grouping: all” on the page Mask"),
+        ("--executor", "dask", "“Executor: dask” in masktron.toml"),
+        ("--projects", "FOLDER", "--projects FOLDER"),
+    ],
+)
+def test_hints_name_what_pages_have(option: str, value: str, words: str) -> None:
+    assert in_form(Setting(option, (value,))) == words

@@ -7,15 +7,19 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.errors import InfeasibleError, MasktronError, ViolationError
 from masktron.figures import figure_of
 from masktron.methods import ALL
+from masktron.problems.problem import Rule, SettingName
+from masktron.problems.wording import texts
 from masktron.web.pages import mask_step
 from masktron.web.pages.form_values import further_controls
 from masktron.web.pages.mask_step import masked_name
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, limit_label
 from masktron.web.runs.one_run import InRun, latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of
+from refusals import code_of
+from web_client import Office, codes_at, codes_of, csrf_of
 from web_runs import MASKED, laid_run, state_of
 
 FORM = {"method": "mdav", "k": "5", "grouping": "rules", "invalid": "stop", "params": ""}
@@ -28,6 +32,22 @@ def path(project: Project) -> str:
 
 def posted(client: TestClient, project: Project, action: str, fields: dict[str, str]) -> Any:
     return client.post(path(project), data={"csrf": csrf_of(client, path(project)), "action": action, **fields})
+
+
+MADE = {
+    "made-unfired": ("{rule} fires on nothing", "[[--allow-unfired {rule}]]"),
+    "made-rare": (
+        "few of them",
+        "[[--rare-units exclude]], [[-k {k}]], [[--limit linkage={k}]], else [[-k NUMBER]]",
+    ),
+}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors whose hints give settings."""
+    known = {**texts(), **MADE}
+    monkeypatch.setattr("masktron.problems.wording.texts", lambda: known)
 
 
 def failed(project: Project, code: int, **error: str) -> None:
@@ -111,34 +131,34 @@ def test_the_plan_is_asked_of_explain(client: TestClient, project: Project) -> N
 
 
 @pytest.mark.parametrize(
-    ("fields", "at", "said"),
+    "fields",
     [
-        ({"k": "1"}, "k", "at least 2"),
-        ({"k": "five"}, "k", "must be a whole number"),
-        ({"k": "٣"}, "k", "must be a whole number"),
-        ({"method": "magic"}, "method", "there is no"),
-        ({"grouping": "x"}, "grouping", "must be one of"),
-        ({"limits.linkage": "low"}, "limits.linkage", "must be a number"),
-        ({"limits.pil": "-1"}, "limits.pil", "must be a number"),
-        ({"limits.pil": "nan"}, "limits.pil", "must be a number"),
-        ({"params": "c 0.3"}, "params", "not of the form"),
+        {"k": "1"},
+        {"k": "five"},
+        {"k": "٣"},
+        {"method": "magic"},
+        {"grouping": "x"},
+        {"limits.linkage": "low"},
+        {"limits.pil": "-1"},
+        {"limits.pil": "nan"},
+        {"params": "c 0.3"},
+        {"max_observed_share": "abc"},
     ],
 )
-def test_errors_stand_at_their_field(
-    client: TestClient, project: Project, fields: dict[str, str], at: str, said: str
-) -> None:
+def test_errors_stand_at_their_field(client: TestClient, project: Project, fields: dict[str, str]) -> None:
     answer = posted(client, project, "mask", {**FORM, **fields})
     assert answer.status_code == 422
-    assert said in answer.text.partition(f'id="{at}-error"')[2].partition("</p>")[0]
+    ((at, code),) = codes_at(answer).items()
+    assert [at] == [*fields] and code == ("bad-setting" if fields == {"k": "1"} else "bad-value")
     assert all(f'value="{value}"' in answer.text or value in answer.text for value in fields.values())
     assert latest_run(project, "mask") is None and project.settings.text == ""
 
 
 def test_without_rules_or_data_nothing_is_started(client: TestClient, office: Office, project: Project) -> None:
     project.write({"rules.sch": None}, said="gone")
-    assert "there are no rules" in posted(client, project, "mask", FORM).text
+    assert codes_of(posted(client, project, "mask", FORM)) == {"earlier-step-missing"}
     other = office.store.make("empty")
-    assert "there are no data" in posted(client, other, "mask", FORM).text
+    assert codes_of(posted(client, other, "mask", FORM)) == {"earlier-step-missing"}
 
 
 def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> None:
@@ -168,45 +188,49 @@ def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> 
             "Take smaller groups, of 10", {"k": 10},
         ),
         (
-            {}, 1,
-            {"kind": "ViolationError", "what": "the masked file is outside its limits, so nothing is published: x"},
+            {}, 1, {"kind": "OutsideLimitsError", "what": "the masked file is outside its limits"},
             "Mask whole records together", {"grouping": "all"},
         ),
-        (
-            {}, 1, {"kind": "ViolationError", "what": "R1 fires on nothing", "hint": "or --allow-unfired R1"},
-            "Go on although some rules are not tested", {"allow_unfired": ["*"]},
-        ),
+        ({}, 1, ViolationError.of("made-unfired", rule=Rule("R1")), "Go on although some rules are not tested",
+         {"allow_unfired": ["*"]}),
+        ({}, 5, InfeasibleError.of("made-rare", k=3), "Leave these out", {"rare_units": "exclude"}),
+        ({"k": 9}, 5, InfeasibleError.of("made-rare", k=3), "Smallest group (k): 3, and mask", {"k": 3}),
+        ({"k": 9}, 5, InfeasibleError.of("made-rare", k=3), "at most (per cent): 3, and mask", {"limits.linkage": 3}),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("made")
 def test_what_stopped_it_has_a_button_that_helps(
     client: TestClient,
     project: Project,
     settings: dict[str, Any],
     code: int,
-    error: dict[str, str],
+    error: dict[str, str] | MasktronError,
     button: str,
     after: dict[str, Any],
 ) -> None:
     project.settings.update({"grouping": "rules", **settings}, said="x")
-    failed(project, code, **error)
+    laid_run(project, "mask", [*WORDS], code=code, error=error)
     page = client.get(path(project)).text
-    assert "Nothing was published" in page and error["what"] in page and button in page
+    said = f'data-code="{code_of(error)}"' if isinstance(error, MasktronError) else error["what"]
+    assert "Nothing was published" in page and said in page and button in page
     assert state_of(project, "mask").problem
     form = page.partition(button)[0].rpartition("<form")[2]
     (name, value) = next(iter(after.items()))
     sent = value[0] if isinstance(value, list) else value
     assert f'name="{name}" value="{sent}"' in form
     assert posted(client, project, "mask", {name: str(sent)}).status_code == 303
+    after = {"limits": {"linkage": 3}} if name == "limits.linkage" else after
     assert project.settings.table == {"grouping": "rules", **settings, **after}
     run = latest_run(project, "mask")
     assert run is not None and run.number == 2
 
 
 def test_an_error_of_k_stands_at_k(client: TestClient, project: Project) -> None:
-    failed(project, 5, kind="InfeasibleError", what="12 records cannot form a group of k = 5", hint="lower k to 12")
-    assert "lower k to 12" in client.get(path(project)).text.partition('id="k-error"')[2].partition("</p>")[0]
+    error = InfeasibleError.of("bad-value", name=SettingName("k"), expected="12", given=5)
+    laid_run(project, "mask", [*WORDS], code=5, error=error)
+    assert codes_at(client.get(path(project))) == {"k": "bad-value"}
     project.settings.update({"k": 3}, said="x")
-    assert 'id="k-error"' not in client.get(path(project)).text  # that was another k
+    assert codes_at(client.get(path(project))) == {}  # that was another k
 
 
 def test_records_that_were_released_before_need_a_reason(client: TestClient, project: Project) -> None:
@@ -329,9 +353,6 @@ def test_labels_of_limits_follow_from_their_figures() -> None:
 
 
 def test_settings_that_no_page_asks_for_are_under_more_settings(client: TestClient, project: Project) -> None:
-    answer = posted(client, project, "save", {"max_observed_share": "abc"})
-    assert answer.status_code == 422 and "max_observed_share" in answer.text
-    assert "max_observed_share" not in project.settings.table
     wanted = {"max_observed_share": 2.5, "allow": ["R1", "R2"], "keep_missing": True}
     posted(client, project, "save", {"max_observed_share": "2.5", "allow": "R1, R2", "keep_missing": "true"})
     assert wanted.items() <= project.settings.table.items()

@@ -19,7 +19,8 @@ from masktron.web.runs.one_run import latest_run
 from masktron.web.store.projects import Project
 from nested_survey import broken, made, parsed
 from nested_tables import ONE, TWO, tables_of, units_of_one
-from web_client import Office, csrf_of, served, until
+from refusals import refused
+from web_client import Office, codes_at, codes_of, csrf_of, served, until
 from web_user import WebUser
 
 ROLES = {
@@ -78,8 +79,8 @@ def test_levels_and_fields_of_both_are_shown_and_get_roles(office: Office, proje
     keys = client.get(f"/projects/{project.identity}/protect").text
     assert "keys of nested files are written as they are" in keys
     assert 'name="way.Age"' not in keys
-    refused = posted(office, project, "protect", "save", way__Age="width", recode__Age="10")
-    assert refused.status_code != 303 and "keys of nested files are not treated yet" in refused.text
+    answer = posted(office, project, "protect", "save", way__Age="width", recode__Age="10")
+    assert codes_of(answer) == {"nested-keys-untreated"}
     assert "recode" not in project.settings.table
 
 
@@ -89,13 +90,13 @@ def test_each_level_has_one_weight(office: Office, project: Project) -> None:
     both = posted(office, project, "roles", "save", roles__Total="weight", roles__Wage="weight")
     assert both.status_code == 303
     two = posted(office, project, "roles", "save", roles__Benefit="weight", roles__Wage="weight")
-    assert "Wage is the weight of Person already" in two.text or "Benefit is the weight of Person already" in two.text
+    ((at, code),) = codes_at(two).items()
+    assert (at in ("roles.Wage", "roles.Benefit"), code) == (True, "second-weight")
 
 
 def test_a_table_for_each_level_is_refused_with_what_to_use(project: Project) -> None:
-    with pytest.raises(UsageError, match=r"levels\.Person has a table of its own") as refused:
+    with refused(UsageError, "not-in-projects", setting="levels.Person.data"):
         project.settings.update({"levels": TWO}, said="levels")
-    assert "nested XML" in refused.value.hint and "masktron mask" in refused.value.hint
 
 
 @pytest.fixture
@@ -127,20 +128,21 @@ def test_households_on_the_rows_of_their_persons_are_read_as_such(office: Office
 
 
 @pytest.mark.parametrize(
-    ("said", "what"),
+    ("wrong", "code"),
     [
-        ({"unit": ""}, "unit: a name is missing"),
-        ({"member": "Household"}, "member: Household is the name of both"),
-        ({"member": "a person"}, "cannot be the name of an element"),
-        ({"unit_fields": "Size, Size"}, "levels.Household.fields names a column twice"),
+        ({"unit": ""}, "bad-value"),
+        ({"member": "Household"}, "bad-value"),
+        ({"member": "a person"}, "bad-setting"),
+        ({"unit_fields": "Size, Size"}, "bad-setting"),
     ],
 )
 def test_what_is_said_wrong_of_rows_is_told_and_not_written(
-    office: Office, rows: Project, said: dict[str, str], what: str
+    office: Office, rows: Project, wrong: dict[str, str], code: str
 ) -> None:
-    said = {"unit": "Household", "member": "Person", "unit_key": "@id", **said}
-    refused = posted(office, rows, "data", "households", **said)
-    assert refused.status_code != 303 and what in html.unescape(refused.text)
+    said = {"unit": "Household", "member": "Person", "unit_key": "@id", **wrong}
+    answer = posted(office, rows, "data", "households", **said)
+    assert (answer.status_code, codes_of(answer)) == (422, {code})
+    assert code == "bad-setting" or codes_at(answer) == {next(iter(wrong)): code}
     assert "levels" not in rows.settings.table
 
 

@@ -28,6 +28,7 @@ from masktron.web.access.peers import (
 )
 from masktron.web.server import ServerOptions, _peers
 from masktron.web.web_connection import MOST_ANSWERED, OwnListener
+from refusals import refused
 from web_client import Served, served, until
 from web_sockets import LAST, conversations
 
@@ -204,7 +205,7 @@ def test_who_connects_is_looked_at_always(tmp_path: Path, monkeypatch: pytest.Mo
     for look in ("asked_of_kernel", "read_from_table"):
         monkeypatch.setattr(peers, look, blind)
     assert _peers(alone, said.append) is None and "cannot tell which user opens a connection" in said[0]
-    with pytest.raises(UsageError, match="--behind-proxy needs Linux"):
+    with refused(UsageError, "system-unsupported", what="--behind-proxy"):
         _peers(proxied, said.append)
 
 

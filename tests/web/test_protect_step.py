@@ -13,12 +13,14 @@ from starlette.testclient import TestClient
 
 from cli_runner import Runner
 from masktron.errors import UsageError
+from masktron.problems.problem import Place, Setting, SettingName
 from masktron.web.pages.project_hierarchies import hierarchy_name
 from masktron.web.runs.one_run import InRun, latest_run, runs_of
 from masktron.web.store.projects import Project
+from refusals import refused
 from told_results import keys_tried
-from web_client import Office, csrf_of, undone
-from web_runs import MASKED, described, laid_run, state_of, text_field
+from web_client import Office, codes_at, codes_of, csrf_of, undone
+from web_runs import MASKED, described, laid_run, state_of, tell_error, text_field
 
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="adult" test="not(AGE &lt; 16)">16 or older</assert>
@@ -97,46 +99,45 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize(
-    ("fields", "at", "said"),
+    ("fields", "at", "code"),
     [
-        ({"way.AGE": "width", "recode.AGE": "wide"}, "recode.AGE", "is not a number"),
-        ({"way.AGE": "breaks", "recode.AGE": "5"}, "recode.AGE", "at least two rising numbers"),
-        ({"way.AGE": "tails", "recode.AGE": "/etc/passwd:1"}, "recode.AGE", "no hierarchy of the project"),
-        ({"way.AGE": "tails", "recode.AGE": "../../x.hierarchy.csv"}, "recode.AGE", "no hierarchy of the project"),
-        ({"way.AGE": "hierarchy", "recode.AGE": "1"}, "recode.AGE", "there is no hierarchy as yet"),
-        ({"way.REGION": "hierarchy", "recode.REGION": "3"}, "recode.REGION", "there is no level 3"),
-        ({"way.AGE": "else"}, "way.AGE", "unknown choice"),
-        ({"key_k": "1"}, "key_k", "must be at least 2"),
-        ({"key_k": "few"}, "key_k", "must be a whole number"),
-        ({"key_k": "0"}, "key_k", "must be at least 2"),
-        ({"pram.AGE": "1.5"}, "pram.AGE", "from 1e-06 and below 1"),
-        ({"pram.AGE": "few"}, "pram.AGE", "from 1e-06 and below 1"),
-        ({"pram.AGE": "0.1,/etc/passwd"}, "pram.AGE", "no way to draw values anew"),
-        ({"pram.AGE": "0.1,within:REGIO"}, "pram.AGE", "there is no field 'REGIO'"),
-        ({"pram.AGE": "0.1,household:HH"}, "pram.AGE", "there is no field 'HH'"),
-        ({"swap.regions": "REGION, TOWN"}, "swap.regions", "there is no field 'TOWN'"),
-        ({"swap.regions": "", "swap.rate": "0.1"}, "swap.regions", "no region is named"),
-        ({"swap.regions": "REGION", "swap.rate": "2"}, "swap.rate", "must be from 0 to 1"),
-        ({"swap.regions": "REGION", "swap.k": "1"}, "swap.k", "must be at least 2"),
-        ({"swap.regions": "REGION", "swap.similar": "A,NONE"}, "swap.similar", "there is no field 'NONE'"),
-        ({"swap.regions": "REGION", "swap.least_regions": "0"}, "swap.least_regions", "must be at least 1"),
-        ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "must be a number from 1e-06 to 1e+06"),
+        ({"way.AGE": "width", "recode.AGE": "wide"}, "recode.AGE", "bad-setting"),
+        ({"way.AGE": "breaks", "recode.AGE": "5"}, "recode.AGE", "bad-setting"),
+        ({"way.AGE": "tails", "recode.AGE": "/etc/passwd:1"}, "recode.AGE", "file-outside-project"),
+        ({"way.AGE": "tails", "recode.AGE": "../../x.hierarchy.csv"}, "recode.AGE", "file-outside-project"),
+        ({"way.AGE": "hierarchy", "recode.AGE": "1"}, "recode.AGE", "earlier-step-missing"),
+        ({"way.REGION": "hierarchy", "recode.REGION": "3"}, "recode.REGION", "bad-value"),
+        ({"way.AGE": "else"}, "way.AGE", "bad-value"),
+        ({"key_k": "1"}, "key_k", "bad-value"),
+        ({"key_k": "few"}, "key_k", "bad-value"),
+        ({"key_k": "0"}, "key_k", "bad-value"),
+        ({"pram.AGE": "1.5"}, "pram.AGE", "bad-setting"),
+        ({"pram.AGE": "few"}, "pram.AGE", "bad-setting"),
+        ({"pram.AGE": "0.1,/etc/passwd"}, "pram.AGE", "bad-setting"),
+        ({"pram.AGE": "0.1,within:REGIO"}, "pram.AGE", "unknown-name"),
+        ({"pram.AGE": "0.1,household:HH"}, "pram.AGE", "unknown-name"),
+        ({"swap.regions": "REGION, TOWN"}, "swap.regions", "unknown-name"),
+        ({"swap.regions": "", "swap.rate": "0.1"}, "swap.regions", "bad-value"),
+        ({"swap.regions": "REGION", "swap.rate": "2"}, "swap.rate", "bad-value"),
+        ({"swap.regions": "REGION", "swap.k": "1"}, "swap.k", "bad-value"),
+        ({"swap.regions": "REGION", "swap.similar": "A,NONE"}, "swap.similar", "unknown-name"),
+        ({"swap.regions": "REGION", "swap.least_regions": "0"}, "swap.least_regions", "bad-value"),
+        ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "bad-setting"),
     ],
 )
 def test_what_cannot_be_is_said_at_its_field_and_nothing_is_written(
-    client: TestClient, project: Project, fields: dict[str, str], at: str, said: str
+    client: TestClient, project: Project, fields: dict[str, str], at: str, code: str
 ) -> None:
     classes(project)
     before = project.settings.text
     answer = posted(client, project, "save", **fields)
-    assert answer.status_code == 422 and said in answer.text.replace("&#39;", "'")
-    assert f'id="{at}-error"' in answer.text
+    assert (answer.status_code, codes_at(answer)) == (422, {at: code})
     assert project.settings.text == before and latest_run(project, "keys") is None
 
 
 def test_settings_name_no_hierarchy_outside_the_project(project: Project) -> None:
     for how in ("/etc/passwd", "../x.hierarchy.csv:1", "files/x.hierarchy.csv", ".hierarchy.csv", "x.csv:2"):
-        with pytest.raises(UsageError, match="no hierarchy of the project"):
+        with refused(UsageError, "file-outside-project", setting="recode.AGE"):
             project.settings.replace(f'[recode]\nAGE = "{how}"\n', said="x")
 
 
@@ -149,7 +150,7 @@ def test_what_is_typed_is_tried_and_not_saved(client: TestClient, project: Proje
     assert typed["recode"] == {"AGE": "width:10"} and typed["keys"] == {"k": 3}
     assert project.settings.text == before
     wrong = posted(client, project, "try", script="1", way__AGE="width", recode__AGE="")
-    assert wrong.status_code == 200 and "is not a number" in wrong.text and "hx-get" not in wrong.text
+    assert wrong.status_code == 200 and codes_of(wrong) == {"bad-setting"} and "hx-get" not in wrong.text
     # without a script the page is loaded again
     assert "?draft=" in posted(client, project, "try", key_k="3").headers["location"]
 
@@ -172,11 +173,12 @@ def test_what_was_tried_is_shown_before_and_after(client: TestClient, project: P
 def test_an_error_of_a_trial_names_no_folder_of_a_run(client: TestClient, project: Project) -> None:
     words = ["keys", "files/a.csv", "--rules", InRun("rules.sch")]
     run = laid_run(project, "keys", words)
-    told = {"kind": "UsageError", "what": f"recode.AGE: no class in runs/{run.name}/AGE.hierarchy.csv", "where": "",
-            "hint": "let it go with --allow-lost adult", "exit_code": 2}  # fmt: skip
-    (run.folder / "error.json").write_text(json.dumps(told))
-    text = client.get(path(project)).text
-    assert "no class in AGE.hierarchy.csv" in text and "“Let adult go” on the page Protect keys" in text
+    file = f"runs/{run.name}/AGE.hierarchy.csv"
+    about = SettingName("recode", ("AGE",))
+    tell_error(run, UsageError.of("bad-value", Place(file, 3), name=about, expected="x", given="y"))
+    answer = client.get(path(project))
+    assert codes_at(answer) == {"recode.AGE": "bad-value"}
+    assert "<code>AGE.hierarchy.csv:3</code>" in answer.text and file not in answer.text
 
 
 def test_a_hierarchy_is_uploaded_looked_through_and_edited(client: TestClient, project: Project) -> None:
@@ -194,24 +196,27 @@ def test_a_hierarchy_is_uploaded_looked_through_and_edited(client: TestClient, p
     assert kept.read_bytes() == b"N1;North;*\nN2;North;*\nW9;West;*\n"
     # the other window shows what is not there any more
     again = client.post(own, data={"csrf": csrf_of(client, own), "action": "save", **changed})
-    assert again.status_code == 422 and "has changed since this page was loaded" in again.text
+    assert (again.status_code, codes_of(again)) == (422, {"page-outdated"})
     assert project.history.changes()[-1].said == "Hierarchy of REGION edited"
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "code"),
     [
-        (b"N1\nN2\n", "one column, and so no level"),
-        (b"N1;N\nN2\n", "cell"),
-        (b"N1;\nN2;N\n", "is empty"),
-        (b"\xff\xfe;\n", "is not UTF-8"),
-        (b"N1;A;X\nN2;A;Y\n", "is in"),
-        (b"N1;N\n" * 500_000, "more than 2 MB"),
+        (b"N1\nN2\n", None),
+        (b"N1;N\nN2\n", None),
+        (b"N1;\nN2;N\n", None),
+        (b"\xff\xfe;\n", "not-utf-8"),
+        (b"N1;A;X\nN2;A;Y\n", None),
+        (b"N1;N\n" * 500_000, "wrong-upload"),
     ],
 )
-def test_what_is_no_hierarchy_is_not_kept(client: TestClient, project: Project, content: bytes, said: str) -> None:
+def test_what_is_no_hierarchy_is_not_kept(
+    client: TestClient, project: Project, content: bytes, code: str | None
+) -> None:
     answer = uploaded(client, project, content)
-    assert answer.status_code == 422 and said in answer.text
+    assert answer.status_code == 422 and codes_at(answer).keys() == {"file"}
+    assert code in (None, codes_at(answer)["file"])
     assert not list(project.folder.glob("*.csv")) and list(project.uploads()) == ["a.csv"]
 
 
@@ -229,7 +234,7 @@ def test_cells_that_are_not_there_are_refused(client: TestClient, project: Proje
 def test_a_hierarchy_in_use_stays(client: TestClient, project: Project) -> None:
     classes(project)
     project.settings.update({"recode": {"REGION": "REGION.hierarchy.csv:1"}}, said="x")
-    assert posted(client, project, "remove", "/hierarchy/REGION").status_code == 422
+    assert codes_of(posted(client, project, "remove", "/hierarchy/REGION")) == {"hierarchy-in-use"}
     project.settings.update({"recode": None}, said="x")
     assert posted(client, project, "remove", "/hierarchy/REGION").status_code == 303
     assert not (project.folder / "REGION.hierarchy.csv").exists()
@@ -301,7 +306,7 @@ def test_the_web_and_a_shell_give_the_same_bytes(
 
 def test_settings_name_no_file_of_a_matrix(project: Project) -> None:
     for path in ("/etc/passwd", "../other.csv", "m.csv,within:AGE"):
-        with pytest.raises(UsageError, match="a project has no files of matrices"):
+        with refused(UsageError, "not-in-projects", setting="pram.REGION"):
             project.settings.update({"pram": {"REGION": path}}, said="x")
     project.settings.update({"pram": {"REGION": "change:0.1"}}, said="x")
 
@@ -353,8 +358,7 @@ def test_names_with_commas_are_typed_in_quotation_marks_and_shown_so(client: Tes
     )
     assert table(project)["swap"] == {**names, "household": COMMA["name"], "k": 2}
     wrong = posted(client, project, "save", **{"swap.regions": '"Town, code'})
-    assert wrong.status_code == 422 and 'id="swap.regions-error"' in wrong.text
-    assert "a quotation mark is not closed" in wrong.text
+    assert (wrong.status_code, codes_at(wrong)) == (422, {"swap.regions": "bad-value"})
 
 
 def test_what_draws_come_to_is_told_before_anything_is_masked(
@@ -410,9 +414,9 @@ def test_both_estimates_are_shown(client: TestClient, project: Project) -> None:
 
 
 def test_an_error_of_swapping_stands_at_its_regions(client: TestClient, project: Project) -> None:
-    told = {"what": "swap: A has the role confidential", "kind": "UsageError", "exit_code": 2}
-    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], code=2, error=told)
-    assert 'id="swap.regions-error"' in client.get(path(project)).text
+    error = UsageError.of("bad-value", name=Setting("--swap"), expected="x", given="y")
+    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], code=2, error=error)
+    assert codes_at(client.get(path(project))) == {"swap.regions": "bad-value"}
 
 
 def test_rules_that_ask_nothing_any_more_are_counted(client: TestClient, project: Project) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.problems.problem import Problem
 from masktron.web.runs import run_process, run_queue
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run, run_of, runs_of
 from masktron.web.store.projects import Project
@@ -201,7 +202,9 @@ def test_a_run_begins_once(office: Office, project: Project) -> None:
 def test_what_could_not_be_started_is_told(office: Office, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("masktron.web.runs.run_queue.interpreter", lambda: "/bin/false")
     run = ended(office, started(office, project, "hello"))
-    assert run.error is not None and "code 1 before it began" in run.error.what
+    assert run.error is not None and run.error.problem == Problem(
+        "run-not-started", reason="its process ended with code 1 before it began"
+    )
 
 
 @pytest.mark.parametrize("name", ["0001-mask/..", "..", "0001-Mask", "1-mask", "0001-mask\n", "0002-mask", "0001-"])
@@ -323,7 +326,9 @@ def test_a_run_that_finds_no_process_is_told_and_others_go_on(
         patch.setattr(subprocess, "Popen", none)
         office.parts.queue.beat()
     assert (lost.state, found.state) == (RunState.ENDED, RunState.WAITING)
-    assert lost.error is not None and "Resource temporarily unavailable" in lost.error.what
+    assert lost.error is not None and lost.error.problem == Problem(
+        "run-not-started", reason="Resource temporarily unavailable"
+    )
     assert "BlockingIOError at test_runs.py:" in caplog.text
     third = started(office, project, "hello")
     assert ended(office, third).exit_code == 0

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from masktron.web.handlers.project_pages import WayStep, onward, way_of
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, sent
+from web_client import Office, codes_of, sent
 from web_runs import MASKED, described, laid_run, text_field
 
 RULES = InRun("rules.sch")
@@ -119,7 +119,7 @@ def test_only_what_was_written_from_the_masked_file_is_offered_beside_it(
     masked(project)
     assert "masked.sav" not in page(client, project, "release")
     answer = sent(client, f"/projects/{project.identity}/release", "check", run=made.name)
-    assert (answer.status_code, "no such masked file" in answer.text) == (422, True)
+    assert (answer.status_code, codes_of(answer)) == (422, {"page-outdated"})
 
 
 def test_another_format_is_written_from_a_file_that_is_read_as_settings_say(
@@ -141,7 +141,7 @@ def test_an_upload_that_a_run_needs_stays(office: Office, client: TestClient, pr
     run = office.parts.queue.start(project, "mask", ["mask", "files/a.csv"])
     for name in ("a.csv", "areas.xml"):
         answer = sent(client, where, "remove", file=name)
-        assert (answer.status_code, f"the run {run.name} needs this file" in answer.text) == (422, True)
+        assert (answer.status_code, codes_of(answer), run.name in answer.text) == (422, {"run-under-way"}, True)
     assert sent(client, where, "remove", file="b.csv").status_code == 303
     office.parts.queue.cancel(run)
     reading = office.parts.queue.start(project, "describe", ["describe", "files/a.csv"])

@@ -17,7 +17,8 @@ from masktron.web.store.file_names import LONGEST, free_name, harmless_name
 from masktron.web.store.projects import Project
 from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
 from quick_masktron import put_before_masktron
-from web_client import Office, csrf_of, end_runs, made_office, sent
+from refusals import refused
+from web_client import Office, codes_at, csrf_of, end_runs, made_office, sent
 
 NAMES = {
     "survey.csv": "survey.csv",
@@ -98,26 +99,26 @@ def test_names_in_any_script_are_taken(tmp_path: Path, name: str) -> None:
 
 
 REFUSED = {
-    "no token": (form(("file", "a.csv", b"A")), 403),
-    "wrong token": (form(("csrf", None, b"wrong"), ("file", "a.csv", b"A")), 403),
-    "token after the file": (form(("file", "a.csv", b"A"), TOKEN), 403),
-    "too large": (form(TOKEN, ("file", "a.csv", b"A" * 1001)), 413),
-    "cut short": (form(TOKEN, ("file", "a.csv", b"A" * 100), ended=False), 400),
-    "cut in the file": (form(TOKEN, ("file", "a.csv", b"A" * 100))[:-40], 400),
-    "no file": (form(TOKEN), 400),
-    "not chosen": (form(TOKEN, ("file", "", b"")), 400),
-    "empty": (form(TOKEN, ("file", "a.csv", b"")), 400),
-    "two files": (form(TOKEN, ("file", "a.csv", b"A"), ("file", "b.csv", b"B")), 400),
-    "a field that never ends": (form(TOKEN, ("x", None, b"x" * 5000), ("file", "a.csv", b"A")), 400),
-    "a header that never ends": (form(TOKEN, ("x" * 9000, None, b"")), 400),
-    "no form": (b"A,B\n1,2\n", 400),
-    "nothing": (b"", 400),
+    "no token": (form(("file", "a.csv", b"A")), 403, "form-refused"),
+    "wrong token": (form(("csrf", None, b"wrong"), ("file", "a.csv", b"A")), 403, "form-refused"),
+    "token after the file": (form(("file", "a.csv", b"A"), TOKEN), 403, "form-refused"),
+    "too large": (form(TOKEN, ("file", "a.csv", b"A" * 1001)), 413, "upload-too-large"),
+    "cut short": (form(TOKEN, ("file", "a.csv", b"A" * 100), ended=False), 400, "form-refused"),
+    "cut in the file": (form(TOKEN, ("file", "a.csv", b"A" * 100))[:-40], 400, "form-refused"),
+    "no file": (form(TOKEN), 400, "wrong-upload"),
+    "not chosen": (form(TOKEN, ("file", "", b"")), 400, "wrong-upload"),
+    "empty": (form(TOKEN, ("file", "a.csv", b"")), 400, "wrong-upload"),
+    "two files": (form(TOKEN, ("file", "a.csv", b"A"), ("file", "b.csv", b"B")), 400, "wrong-upload"),
+    "a field that never ends": (form(TOKEN, ("x", None, b"x" * 5000), ("file", "a.csv", b"A")), 400, "form-refused"),
+    "a header that never ends": (form(TOKEN, ("x" * 9000, None, b"")), 400, "form-refused"),
+    "no form": (b"A,B\n1,2\n", 400, "form-refused"),
+    "nothing": (b"", 400, "form-refused"),
 }
 
 
-@pytest.mark.parametrize(("body", "status"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_leaves_nothing(tmp_path: Path, body: bytes, status: int) -> None:
-    with pytest.raises(UploadRefusedError) as caught:
+@pytest.mark.parametrize(("body", "status", "code"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_leaves_nothing(tmp_path: Path, body: bytes, status: int, code: str) -> None:
+    with refused(UploadRefusedError, code) as caught:
         received(tmp_path, body)
     assert caught.value.status == status
     assert list(tmp_path.iterdir()) == []
@@ -155,19 +156,19 @@ def test_an_upload_becomes_the_data_and_is_looked_at(client: TestClient, project
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "status", "what"),
+    ("name", "size", "status", "code"),
     [
-        ("a.csv", 60_000, 413, "the file is larger"),
-        ("a.csv", 0, 400, "the file is empty"),
-        ("", 5, 400, "no file was chosen"),
+        ("a.csv", 60_000, 413, "upload-too-large"),
+        ("a.csv", 0, 400, "wrong-upload"),
+        ("", 5, 400, "wrong-upload"),
     ],
 )
 def test_a_refused_upload_is_told_at_its_field(
-    client: TestClient, project: Project, name: str, size: int, status: int, what: str
+    client: TestClient, project: Project, name: str, size: int, status: int, code: str
 ) -> None:
     answer = put(client, project, name, b"A" * size)
-    assert (answer.status_code, what in answer.text) == (status, True)
-    assert 'id="file-error"' in answer.text and 'aria-invalid="true"' in answer.text
+    assert (answer.status_code, codes_at(answer)) == (status, {"file": code})
+    assert 'aria-invalid="true"' in answer.text
     assert list(project.files.iterdir()) == []
 
 

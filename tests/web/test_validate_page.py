@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.problems.problem import Setting
 from masktron.web.runs.one_run import CommandRun, latest_run
 from masktron.web.store.projects import Project
 from told_results import failed, told, validated
-from web_client import Office, sample_of, sent
+from web_client import Office, codes_at, codes_of, sample_of, sent
 
 RULES = [
     {"id": "income-sum", "failed": 130, "passes": False, "text": "Income [Income] <b>is</b> wrong"},
@@ -69,7 +70,7 @@ def test_the_command_is_the_one_that_was_asked_for(client: TestClient, sample: t
     assert begun(client, project, where, original="former.xml").command["arguments"][5] == "files/former.xml"
     assert "--original" not in begun(client, project, where).command["arguments"]
     answer = sent(client, f"{where}/validate", "begin", original="../x")
-    assert answer.status_code == 422 and 'id="original-error"' in answer.text
+    assert answer.status_code == 422 and codes_at(answer) == {"original": "bad-value"}
 
 
 def test_a_project_without_data_or_rules_says_what_it_needs(office: Office, client: TestClient) -> None:
@@ -77,11 +78,11 @@ def test_a_project_without_data_or_rules_says_what_it_needs(office: Office, clie
     project = office.store.get(where.rpartition("/")[2])
     assert project is not None
     answer = sent(client, f"{where}/validate", "begin")
-    assert answer.status_code == 422 and "there are no data as yet" in answer.text
+    assert codes_of(answer) == {"earlier-step-missing"} and "no data" in answer.text
     (project.files / "a.csv").write_text("A\n1\n")
     project.choose_data("a.csv")
     answer = sent(client, f"{where}/validate", "begin")
-    assert answer.status_code == 422 and "there are no rules as yet" in answer.text
+    assert codes_of(answer) == {"earlier-step-missing"} and "no rules" in answer.text
 
 
 def test_failures_are_counted_by_rule_and_by_field(client: TestClient, sample: tuple[Project, str]) -> None:
@@ -170,9 +171,9 @@ def test_what_was_judged_before_a_change_is_no_result(client: TestClient, sample
 
 def test_an_error_is_told_with_its_hint(client: TestClient, sample: tuple[Project, str]) -> None:
     project, where = sample
-    failed(begun(client, project, where), "the rule reads the original", "rules.sch:9", "give it: --original FILE")
-    text = client.get(f"{where}/validate").text
-    assert "give it: --original FILE" in text and 'id="original-error"' in text
+    failed(begun(client, project, where), "rules.sch:9", name=Setting("--original"))
+    answer = client.get(f"{where}/validate")
+    assert codes_at(answer) == {"original": "bad-value"} and "<code>rules.sch:9</code>" in answer.text
     assert "it ended without a result" in client.get(where).text
 
 
@@ -181,5 +182,5 @@ def test_a_result_that_is_too_large_for_a_page_is_still_told(client: TestClient,
     run = begun(client, project, where)
     (run.folder / "validate.json").write_text(" " * 9_000_000)
     told(run, code=1)
-    text = client.get(f"{where}/validate").text
-    assert "has more than 8 MB" in text and run.name in text
+    answer = client.get(f"{where}/validate")
+    assert codes_of(answer) == {"result-unreadable"} and run.name in answer.text

@@ -34,7 +34,7 @@ def test_the_server_loads_nothing_heavy() -> None:
         "from masktron.web.templating import rendered\n"
         "project = ProjectStore(Path(tempfile.mkdtemp())).make_sample()\n"
         "project.settings.update({'k': 7}, said='k is 7')\n"
-        "rendered('nothing.html', what='', hint='')"
+        "rendered('nothing.html', what='', hint='', code='')"
     )
     assert loaded(code) == "[]"
 

@@ -1,4 +1,4 @@
-"""The error that ends a command, for another program: a file of JSON with what, where and what to do."""
+"""The error that ends a command, for another program: a file of JSON with its sentences, and its problem as data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tell(kind: str, what: str, code: int, *, hint: str = "", error: MasktronErro
     code : int
         The exit code.
     error : MasktronError, optional
-        Says where it is, and what options of formats help.
+        Says where it is, what options of formats help, and what it is about: its problem as data.
     """
     if not (name := os.environ.get(ERROR_FILE)):
         return
@@ -29,6 +29,8 @@ def tell(kind: str, what: str, code: int, *, hint: str = "", error: MasktronErro
     told: dict[str, object] = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
     if error is not None and error.problem is not None:
         told |= {"about": error.problem.about(), **error.problem.as_dict()}
+    if setting := getattr(error, "setting", ""):
+        told["setting"] = setting
     target = Path(name)
     half = target.with_name(f".{target.name}.half")
     half.write_text(json.dumps({**told, "format_options": options}) + "\n", encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import fields as fields_of
 from os import PathLike
 from typing import Any, Protocol
 
@@ -201,9 +202,20 @@ class Problem:
         return tuple(found)
 
     def as_dict(self, *, release_safe: bool = False) -> dict[str, Any]:
-        """Return its code and its references as plain data, values of the data only where it is not released."""
-        named = {name: _plain(value, release_safe) for name, value in self.references.items()}
-        return {"code": self.code, "references": named}
+        """Return it as plain data, values of the data only where it is not released; `from_dict` reads it."""
+        told = {"code": self.code, "references": _plain(self.references, release_safe)}
+        place = {one.name: getattr(self.place, one.name) for one in fields_of(self.place)}
+        known = {name: part for name, part in place.items() if part}
+        more = {"place": known, "further": self.further}
+        return told | {name: _plain(part, release_safe) for name, part in more.items() if part}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Problem:
+        """Return the problem that `as_dict` has written."""
+        place, references = (
+            {name: _read(one) for name, one in told.get(part, {}).items()} for part in ("place", "references")
+        )
+        return _remade(told["code"], Place(**place), references, _read(told.get("further", [])))
 
     def at(self, place: Place | str | PathLike[str]) -> Problem:
         """Return it at another place."""
@@ -255,25 +267,48 @@ def _parts(value: object) -> Iterator[object]:
         yield value
 
 
+_KINDS: Mapping[str, type[Any]] = {
+    "field": Field,
+    "rule": Rule,
+    "option": Setting,
+    "setting": SettingName,
+    "format_option": FormatOption,
+    "known": Known,
+    "value": Value,
+}
+"""References by the key that plain data have for their first attribute; others have their own names."""
+_KEYS = {kind: key for key, kind in _KINDS.items()}
+
+
 def _plain(value: Any, release_safe: bool) -> Any:
     match value:
         case Problem():
             shown: Any = value.as_dict(release_safe=release_safe)
-        case Field() | Rule() | FormatOption():
-            shown = {type(value).__name__.lower(): value.name}
-        case Setting():
-            shown = {"setting": value.option}
-        case SettingName():
-            shown = {"setting": str(value)}
         case Value():
             shown = {"value": None if release_safe else str(value.value)}
-        case Known():
-            shown = list(value.names)
+        case Mapping():
+            shown = {name: _plain(one, release_safe) for name, one in value.items()}
         case tuple() | list():
             shown = [_plain(one, release_safe) for one in value]
+        case _ if key := _KEYS.get(type(value)):
+            first, *rest = (one.name for one in fields_of(value))
+            named = {key: getattr(value, first), **{name: getattr(value, name) for name in rest}}
+            shown = {name: _plain(one, release_safe) for name, one in named.items() if one or name == key}
         case _:
             shown = value if value is None or isinstance(value, bool | int | float) else str(value)
     return shown
+
+
+def _read(value: Any) -> Any:
+    """Return references that `_plain` has written."""
+    if isinstance(value, list):
+        return tuple(map(_read, value))
+    if not isinstance(value, Mapping):
+        return value
+    if "code" in value:
+        return Problem.from_dict(value)
+    key = next(key for key in _KINDS if key in value)
+    return _KINDS[key](value[key], **{name: _read(one) for name, one in value.items() if name != key})
 
 
 def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:

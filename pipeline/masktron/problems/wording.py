@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -28,6 +28,8 @@ from masktron.problems.problem import Field, FormatOption, Known, Problem, Rule,
 from masktron.problems.spelling import keyword_argument
 from masktron.shell_words import shell_word
 
+_STANDS_FOR = re.compile(r"[A-Z]{2}")
+"""In a value of a template: a word that stands for what a user knows."""
 _GIVEN = re.compile(r"\[\[(-[^ \]]+)(?: (.+?))?\]\]")
 
 
@@ -36,14 +38,23 @@ class Reader(Enum):
 
     TERMINAL = "terminal"
     PYTHON = "python"
+    BROWSER = "browser"
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a problem says: what is wrong, and what can be done, which may be nothing."""
+    """What a problem says: what is wrong, and what can be done, which may be nothing.
+
+    Attributes
+    ----------
+    what, hint : str
+    given : tuple of Setting
+        What the hint gives, with values that can be taken as they stand there.
+    """
 
     what: str
     hint: str
+    given: tuple[Setting, ...] = field(default=(), compare=False)
 
 
 _READER: ContextVar[Reader] = ContextVar("reader", default=Reader.TERMINAL)
@@ -79,16 +90,18 @@ def worded(problem: Problem, reader: Reader | None = None, *, release_safe: bool
     words = _Words(problem.references, reader, release_safe)
     what, hint = texts()[problem.code]
     inner = [one for one in problem.references.values() if isinstance(one, Problem)]
-    hints = [
-        words.of(hint),
-        *(worded(one, reader, release_safe=release_safe).hint for one in [*inner, *problem.further]),
-    ]
-    return Wording(words.of(what), "; ".join(filter(None, hints)))
+    others = [worded(one, reader, release_safe=release_safe) for one in [*inner, *problem.further]]
+    hints = [words.of(hint), *(one.hint for one in others)]
+    given = dict.fromkeys([*words.given, *(each for one in others for each in one.given)])
+    return Wording(words.of(what), "; ".join(filter(None, hints)), tuple(given))
 
 
 def sentence(problem: Problem | str, reader: Reader | None = None) -> str:
     """Return what a note says, in one sentence."""
-    return problem if isinstance(problem, str) else "; ".join(filter(None, astuple(worded(problem, reader))))
+    if isinstance(problem, str):
+        return problem
+    said = worded(problem, reader)
+    return "; ".join(filter(None, (said.what, said.hint)))
 
 
 def spelled(template: str, **references: object) -> str:
@@ -129,6 +142,7 @@ def options_in(template: str) -> set[str]:
 class _Words:
     def __init__(self, references: Mapping[str, Any], reader: Reader, release_safe: bool) -> None:
         self.references, self.reader, self.release_safe = references, reader, release_safe
+        self.given: list[Setting] = []
 
     def of(self, template: str) -> str:
         pieces, at = [], 0
@@ -144,9 +158,14 @@ class _Words:
         several = [name for name in sorted(names_in(value)) if isinstance(known[name], list)]
         each = [{several[0]: one} for one in known[several[0]]] if several else [{}]
         words = (_Words({**known, **one}, self.reader, self.release_safe) for one in each)
-        return self._spelled(Setting(option, tuple(dict.fromkeys(one.of(value) for one in words))))
+        setting = Setting(option, tuple(dict.fromkeys(one.of(value) for one in words)))
+        self.given += [] if _STANDS_FOR.search(re.sub(r"\{.*?\}", "", value)) else [setting]
+        return self._spelled(setting)
 
     def _spelled(self, setting: Setting) -> str:
+        if self.reader is Reader.BROWSER:
+            # pages stand above whoever words a problem, and say what their forms call it
+            return str(import_module("masktron.web.given_words").in_form(setting))
         if self.reader is Reader.PYTHON:
             return keyword_argument(setting.option, setting.values)
         return " ".join(f"{setting.option} {shell_word(one)}" for one in setting.values) or setting.option
@@ -189,7 +208,8 @@ class _Words:
             case Setting():
                 shown = self._spelled(value)
             case FormatOption():
-                shown = self._spelled(Setting("--format-option", (f"{value.name}={value.value}",)))
+                self.given.append(Setting("--format-option", (f"{value.name}={value.value}",)))
+                shown = self._spelled(self.given[-1])
             case Known():
                 shown = did_you_mean(value.name, value.names)
             case None:

@@ -25,6 +25,7 @@ _WORDS = (
     (re.compile(r" \(--(?:key-k \S+|recode)\)"), lambda m: ""),
     (re.compile(r"--role (\S+?)=identifier"), lambda m: f"the role “names somebody” of {m[1]} on the page Roles"),
     (re.compile(r"--role (\S+?)=([\w-]+)"), lambda m: f"the role {m[2]} of {m[1]} on the page Roles"),
+    (re.compile(r"--format-option (\w+=[^\s,;]*[^\s,;.])"), lambda m: f"the option “{m[1]}”"),
     (re.compile(r"--grouping all"), lambda m: "“Whole records” on the page Mask"),
     (re.compile(r" \(masktron methods\)"), lambda m: ""),
     (re.compile(r"masktron suggest proposes"), lambda m: "the suggestions on the page Rules propose"),

@@ -32,6 +32,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from masktron.errors import ResourceError, UsageError
+from masktron.problems.problem import Setting
 from masktron.supervisor import tell_grace
 from masktron.web.access.answer_headers import AnswerHeaders
 from masktron.web.access.gate import Cookie, Gate, ProxyDoor, TokenDoor
@@ -41,7 +42,7 @@ from masktron.web.handlers.project_pages import ProjectPages
 from masktron.web.handlers.run_files import RunFiles
 from masktron.web.mistakes import note_mistake
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.plain_answers import nothing_here, problem_page
+from masktron.web.plain_answers import mistaken, nothing_here
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.disk import make_private, write_bytes
 from masktron.web.store.projects import GONE, ProjectStore
@@ -137,8 +138,7 @@ class RequestLog:
         except Exception as error:  # noqa: BLE001 -- the last place where somebody can answer
             note_mistake(error)
             if status == 0:
-                text = problem_page("masktron web has a mistake", "please report it: its log says where", 500)
-                await text(scope, receive, noted)
+                await mistaken()(scope, receive, noted)
             status = 500
         finally:
             route = scope.get("route")
@@ -201,7 +201,7 @@ def _tidied(parts: WebParts) -> None:
 
 
 def _mistaken(_: Request, __: Exception) -> Response:
-    return problem_page("masktron web has a mistake", "please report it: its log says where", 500)
+    return mistaken()
 
 
 def _nothing(_: Request, __: Exception) -> Response:
@@ -269,22 +269,20 @@ def require_safe(options: ServerOptions) -> None:
     """
     proxied = {options.behind_proxy, options.proxy_header is not None, options.proxy_account is not None}
     if len(proxied) > 1:
-        raise UsageError("--behind-proxy, --proxy-header and --proxy-account go together", hint="give all three")
+        raise UsageError.of("proxy-options-incomplete")
     if options.behind_proxy:
         _header_of(options)
         _account_of(options)
     if options.jobs < 1:
-        raise UsageError("--jobs must be at least 1")
+        raise _bad_option("--jobs", "at least 1", options.jobs)
 
 
 def _header_of(options: ServerOptions) -> tuple[str, str]:
     """Return the header of the proxy, and the name that it carries."""
     found = _HEADER.fullmatch(options.proxy_header or "")
     if found is None:
-        raise UsageError(
-            f"--proxy-header {options.proxy_header!r} does not say which name the header carries",
-            hint="write both, as --proxy-header 'X-Remote-User: ann'",
-        )
+        expected = "a header and the one name that it may carry, such as 'X-Remote-User: ann'"
+        raise _bad_option("--proxy-header", expected, options.proxy_header)
     return found[1], found[2]
 
 
@@ -298,9 +296,11 @@ def _account_of(options: ServerOptions) -> int:
     try:
         return pwd.getpwnam(name).pw_uid
     except KeyError:
-        raise UsageError(
-            f"this machine has no account {name!r}", where="--proxy-account", hint="name it, or give its number"
-        ) from None
+        raise _bad_option("--proxy-account", "an account of this machine, or its number", name) from None
+
+
+def _bad_option(option: str, expected: str, given: object) -> UsageError:
+    return UsageError.of("bad-value", name=Setting(option), expected=expected, given=repr(given))
 
 
 def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = False, sample: bool = False) -> None:
@@ -323,7 +323,7 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
     """
     require_safe(options)
     if sys.platform == "win32":
-        raise UsageError("masktron web needs Linux or macOS", hint="on Windows, run it in WSL")
+        raise UsageError.of("system-unsupported", what="masktron web", system="Linux or macOS")
     page = OpeningPage(options.projects)
     with contextlib.ExitStack() as kept:
         if not kept.enter_context(sole_server(options.projects)):
@@ -375,11 +375,8 @@ def _opening(page: OpeningPage, browse: bool) -> Callable[[], object] | None:
 def _running(options: ServerOptions, page: OpeningPage) -> str:
     """Return the address of the server that has the folder already, from the page that it keeps for its owner."""
     if (address := page.address()) is None:
-        raise UsageError(
-            "another masktron web has this folder, and does not say how to open it",
-            where=str(options.projects),
-            hint="end it, or name another folder: --projects",
-        )
+        reason = "another one has it, and does not say how to open it"
+        raise UsageError.of("projects-folder-unusable", options.projects, reason=reason)
     return address
 
 
@@ -395,7 +392,8 @@ def _peers(options: ServerOptions, warn: Callable[[str], None]) -> OwnPeers | No
     """Return what recognises the connections that are accepted; None where the system does not say whose they are."""
     if options.behind_proxy:
         if (users := peer_users()) is None:
-            raise UsageError("--behind-proxy needs Linux, which says which account opens a connection")
+            needed = "Linux, which tells which account opens a connection"
+            raise UsageError.of("system-unsupported", what=Setting("--behind-proxy"), system=needed)
         return OwnPeers(users.user_of, _account_of(options))
     if (peers := own_peers()) is None:
         warn(
@@ -486,11 +484,8 @@ def _listener(options: ServerOptions, peers: OwnPeers | None) -> OwnListener:
         listener.bind((_OWN_ADDRESS, options.port))
     except OSError as error:
         listener.close()
-        raise UsageError(
-            f"cannot listen there: {error.strerror}",
-            where=f"{_OWN_ADDRESS}:{options.port}",
-            hint="name another port: --port 0 takes any that is free",
-        ) from error
+        place = f"{_OWN_ADDRESS}:{options.port}"
+        raise UsageError.of("address-taken", place, reason=error.strerror) from error
     return listener
 
 
@@ -526,9 +521,8 @@ def sole_server(root: Path) -> Iterator[bool]:
         except BlockingIOError:
             is_sole = False
         except OSError as error:
-            raise UsageError(
-                f"files cannot be locked there: {error.strerror}", where=str(root), hint="name another: --projects"
-            ) from error
+            reason = f"its files cannot be locked: {error.strerror}"
+            raise UsageError.of("projects-folder-unusable", root, reason=reason) from error
         else:
             is_sole = True
         yield is_sole

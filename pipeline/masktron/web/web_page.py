@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from masktron.errors import MasktronError
+from masktron.config import Config
+from masktron.declared import declared_in
+from masktron.errors import MasktronError, UsageError
+from masktron.problems.problem import SettingName
 from masktron.web.runs.one_run import Argument, CommandRun, ToldError
 from masktron.web.runs.run_kinds import RunKind
 from masktron.web.runs.run_queue import RunQueue
@@ -25,7 +27,6 @@ STEPS = {
     "release": "Release",
 }
 """The way through, in order: the name of a step, and what readers call it."""
-_WORD = re.compile(r"[A-Za-z][\w.-]*")
 
 
 class NothingHereError(Exception):
@@ -59,9 +60,9 @@ class FormFields:
         }
 
     @property
-    def names(self) -> set[str]:
-        """The names of all fields."""
-        return set(self._found)
+    def names(self) -> KeysView[str]:
+        """The names of all fields, in the order of the form."""
+        return self._found.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +102,16 @@ class PageProblem:
     ----------
     what, where, hint : str
         As `MasktronError` has them.
+    code : str
+        Of its problem; empty where it has none.
     field : str or None
-        The name of the field that caused it.
+        The name of the input that caused it.
     """
 
     what: str
     where: str = ""
     hint: str = ""
+    code: str = ""
     field: str | None = None
 
 
@@ -190,8 +194,8 @@ class WebPage:
         The step of the way that it is, one of `STEPS`.
     actions : mapping of str to callable
         What its forms may ask for, by the value of their field ``action``: takes visit, project and `FormFields`,
-        and returns a `Redirect` (or a `Fragment`, for a script). A `MasktronError` is shown at the field that it
-        names, with all that was typed.
+        and returns a `Redirect` (or a `Fragment`, for a script). A `MasktronError` is shown at the input that its
+        problem is about, with all that was typed.
     take : callable or None
         Takes visit, project and the name of a file that was uploaded on this page, and says where to go. Where it
         raises a `MasktronError`, the upload goes again.
@@ -213,43 +217,58 @@ class WebPage:
     writes: frozenset[str] = frozenset()
 
 
-_SETTINGS = {
-    "-k": "k",
-    "--role": "roles",
-    "--limit": "limits",
-    "--param": "params",
-    "--document": "documents",
-    "--format-option": "format_options",
-}
-"""Options in messages of commands, by the settings that they are; others have the same name but for the dashes."""
+_SETTING_OF = {said.spelled(name).lstrip("-").replace("-", "_"): name for name, said in declared_in(Config).items()}
+"""Settings by their options, without dashes: ``roles`` by ``role``."""
 
 
-def problem_of(error: MasktronError | ToldError, fields: Iterable[str] = ()) -> PageProblem:
-    """Return an error as a page shows it: at the first field of the form that its message names, if any.
+_AS_A_WHOLE = {"swap": "swap.regions"}
+"""The input at which stands what is about a table of settings as a whole."""
 
-    Messages name settings, options or fields of the data: ``k must be at least 2``, ``--role AGE=kye``, ``'AGE'``. A
-    field of a form is meant by its own name, or by the last part of it: ``role.AGE`` by ``AGE``.
+
+def setting_of(option: str) -> str:
+    """Return the name of the setting that an option gives: ``roles`` for ``--role``; of others, their own."""
+    plain = option.lstrip("-").replace("-", "_")
+    return _SETTING_OF.get(plain, plain)
+
+
+def entered(name: str) -> SettingName:
+    """Return an input of a form, such as ``limits.linkage``, for a problem to name."""
+    table, _, key = name.partition(".")
+    return SettingName(table, (key,) if key else ())
+
+
+def wrong_input(name: str, expected: str, given: object) -> UsageError:
+    """Return the error of an input that has something else than is expected."""
+    return UsageError.of("bad-value", name=entered(name), expected=expected, given=repr(given))
+
+
+def problem_of(error: MasktronError | ToldError, fields: Iterable[str] = (), *, at: str | None = None) -> PageProblem:
+    """Return an error as a page shows it: at the first input of the form that its problem is about, if any.
 
     Parameters
     ----------
     error : MasktronError or ToldError
         Of this process, or of a run.
     fields : iterable of str
-        The names of the fields of the form.
+        The names of the inputs of the form.
+    at : str, optional
+        The input, where that is known.
     """
-    return PageProblem(error.what, error.where, error.hint, field_named(error.what, fields))
+    if isinstance(error, MasktronError):
+        error.reader = "browser"
+    code = "" if error.problem is None else error.problem.code
+    named = (getattr(error, "setting", ""), *(() if error.problem is None else error.problem.about()))
+    return PageProblem(error.what, error.where, error.hint, code, at or input_of(named, fields))
 
 
-def field_named(message: str, fields: Iterable[str]) -> str | None:
-    """Return the first field of a form that a message names; None where it names none."""
-    known = {name: name for name in fields}
-    known |= {name.rpartition(".")[2]: name for name in known if "." in name}
-    text = message
-    for option, setting in _SETTINGS.items():
-        text = re.sub(rf"(?<!\S){option}(?![\w-])", setting, text)
-    for word in _WORD.findall(text):
-        plain = word.rstrip(".-")
-        for found in (plain, plain.replace("-", "_"), plain.partition(".")[2], plain.partition(".")[0]):
-            if found in known:
-                return known[found]
-    return None
+def input_of(named: Iterable[str], fields: Iterable[str]) -> str | None:
+    """Return the input of a form that names of settings and fields mean: by both, by its whole name, or by its end.
+
+    >>> input_of(["AGE", "role"], ["kind.AGE", "roles.AGE"])
+    'roles.AGE'
+    """
+    names, inputs = list(map(setting_of, filter(None, named))), list(fields)
+    whole = (_AS_A_WHOLE.get(one, one) for one in names)
+    found = [one for one in [*(f"{table}.{key}" for table in names for key in names), *whole] if one in inputs]
+    ends = {one.partition(".")[2]: one for one in inputs if "." in one}
+    return next(iter([*found, *(ends[one] for one in names if one in ends)]), None)

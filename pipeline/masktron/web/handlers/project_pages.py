@@ -20,7 +20,7 @@ from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.mistakes import note_mistake
 from masktron.web.pages import projects_list
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.plain_answers import nothing_here, problem_page, redirected
+from masktron.web.plain_answers import form_refused, nothing_here, problem_page, redirected
 from masktron.web.runs.one_run import one_look
 from masktron.web.store.projects import Project
 from masktron.web.store.uploading import Uploaded, UploadLimits, UploadRefusedError, uploaded
@@ -47,20 +47,18 @@ async def read_form(request: Request) -> FormFields | Response:
     """Read a form without files, and refuse one that is not of this session."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        return problem_page("this is no form of this server", "reload the page", 415)
+        return form_refused("this server has no such form", 415)
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > FORM_BYTES:
-            return problem_page("the form is too long", "upload the text as a file", 413)
+            return form_refused("it is longer than 4 MB; upload a long text as a file", 413)
     try:
         form = FormFields(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20_000))
     except ValueError:
-        return problem_page("this is no form of this server", "reload the page", 400)
+        return form_refused("this server has no such form", 400)
     if not is_form_token(form.text("csrf"), secret_of(request)):
-        return problem_page(
-            "this form is older than your session", "go back, reload the page, and send it once more", 403
-        )
+        return form_refused("it is older than your session", 403)
     return form
 
 
@@ -91,7 +89,7 @@ class ProjectPages:
         if form is not None:
             action = projects_list.ACTIONS.get(form.text("action"))
             if action is None:
-                return problem_page("there is no such form", "reload the page", 400)
+                return form_refused("this page has no such form", 400)
             try:
                 return redirected(action(visit, form))
             except MasktronError as error:
@@ -131,7 +129,7 @@ class ProjectPages:
             except MasktronError as error:
                 await passed_over(body)
                 status = error.status if isinstance(error, UploadRefusedError) else 422
-                problem = PageProblem(error.what, error.where, error.hint, "file")
+                problem = problem_of(error, at="file")
                 answer = await run_in_threadpool(
                     _unless_gone, project, lambda: self._shown(page, request, project, [problem], None, status)
                 )
@@ -165,7 +163,7 @@ class ProjectPages:
             return redirected(page.take(self._parts.visit_of(request), project, name))
         except MasktronError as error:
             project.remove_upload(name)
-            problem = PageProblem(error.what, error.where, error.hint, "file")
+            problem = problem_of(error, at="file")
             return self._shown(page, request, project, [problem], None, 422)
 
     def _answered(self, page: WebPage, request: Request, form: FormFields | None) -> Response:
@@ -189,13 +187,13 @@ class ProjectPages:
         try:
             _ = project.facts
         except MasktronError as error:
-            return problem_page(error.what, error.hint, 422)
+            return problem_page(problem_of(error), 422)
         return project
 
     def _acted(self, page: WebPage, request: Request, project: Project, form: FormFields) -> Response:
         action = page.actions.get(form.text("action"))
         if action is None:
-            return problem_page("there is no such form", "reload the page", 400)
+            return form_refused("this page has no such form", 400)
         try:
             _require_seen(page, project, form)
             answer = action(self._parts.visit_of(request), project, form)
@@ -262,10 +260,7 @@ def _unless_gone(project: Project, answer: Callable[[], Response]) -> Response:
 def _require_seen(page: WebPage, project: Project, form: FormFields) -> None:
     """Refuse a form that was loaded before another window has changed the settings that it writes."""
     if "seen" in form.names and form.text("seen") != project.settings.version(page.writes):
-        raise UsageError(
-            "these settings have changed since this page was loaded, in another window perhaps",
-            hint="History says what was done; load this page again, and change what is to be changed",
-        )
+        raise UsageError.of("page-outdated", reason="another window has changed these settings since")
 
 
 def _kept(project: Project, found: Uploaded) -> str:

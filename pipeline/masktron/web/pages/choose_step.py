@@ -12,7 +12,7 @@ from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.results.tune import candidate_name
-from masktron.web.pages.form_values import at_fields, limits_from, whole_from
+from masktron.web.pages.form_values import at_fields, choice_from, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
@@ -216,17 +216,12 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
     data, rules = needed_data(project), needed_rules(project)
     run = latest_run(project, run_kinds.CHOOSE.step)
     if run is not None and not run.is_over:
-        raise UsageError("ways to mask are being tried already", hint="wait, or cancel that run")
+        raise UsageError.of("run-under-way", run=run.name, reason="tries ways to mask already")
     table, config = project.settings.table, project.settings.config
-    budget = form.text("budget")
-    if budget not in {*BUDGETS, str(table.get("tune", {}).get("budget", ""))}:
-        raise UsageError(f"budget: there is no {budget!r}", hint="take one of the list")
-    sizes = [whole_from("k", part.strip()) for part in form.text("k").split(",") if part.strip()]
-    if any(size < 2 for size in sizes):
-        raise UsageError("k must be at least 2", hint="3 to 20 are usual")
-    methods = form.texts("methods")
-    if unknown := [name for name in methods if name not in METHOD_WORDS]:
-        raise UsageError(f"methods: there is no {unknown[0]!r}", hint="take some of the list")
+    former = str(table.get("tune", {}).get("budget", ""))
+    budget = choice_from("budget", form.text("budget"), {*BUDGETS, former})
+    sizes = [whole_from("k", part.strip(), 2) for part in form.text("k").split(",") if part.strip()]
+    methods = [choice_from("methods", name, METHOD_WORDS) for name in form.texts("methods")]
     asked = {
         **{name: value for name, value in table.get("tune", {}).items() if name not in ("budget", "k", "methods")},
         "budget": budget,
@@ -248,7 +243,7 @@ def _take(visit: Visit, project: Project, form: FormFields) -> Redirect:
     candidates: Sequence[Mapping[str, Any]] = [] if result is None else result["candidates"]
     number = whole_from("candidate", form.text("candidate"))
     if number >= len(candidates) or candidates[number]["state"] not in ("measured", "sampled"):
-        raise UsageError("there is no such way to mask with figures", hint="reload the page")
+        raise UsageError.of("page-outdated", reason="this way to mask has no figures")
     one = candidates[number]
     name = _name(one)
     project.settings.update(_settings(one, project.settings.config), said=f"Chosen: {name}")

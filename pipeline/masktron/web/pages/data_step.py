@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,16 @@ from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, ToldError, latest_run, runs_of
 from masktron.web.store.projects import Project
-from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
+from masktron.web.web_page import (
+    FormFields,
+    PageProblem,
+    Redirect,
+    StepState,
+    Visit,
+    WebPage,
+    problem_of,
+    wrong_input,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,6 @@ _BUTTONS = {
     "quote": "Quotes are {}",
 }
 _TEXT = (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
-_OPTION = re.compile(r"--format-option (\w+)=('[^']*'|[^\s,;]*[^\s,;.])")
 
 
 def options_shown(project: Project) -> dict[str, Any] | None:
@@ -129,7 +137,7 @@ def options_said(project: Project, form: FormFields) -> dict[str, str]:
     for one in _CHOICES:
         value = form.text(one.name)
         if value not in one.values and value != before.get(one.name):
-            raise UsageError(f"{one.name}: there is no choice {value!r}", hint="take one of the list")
+            raise wrong_input(one.name, "one of the list", value)
         if value:
             found[one.name] = value
     if form.text(_NULL):
@@ -137,9 +145,9 @@ def options_said(project: Project, form: FormFields) -> dict[str, str]:
     for line in filter(None, map(str.strip, form.raw("other").split("\n"))):
         name, equals, value = (part.strip() for part in line.partition("="))
         if not (name and equals):
-            raise UsageError("other: a line is not of the form NAME=VALUE", hint="such as sheet=Data")
+            raise wrong_input("other", "lines of the form NAME=VALUE, such as sheet=Data", line)
         if name in found:
-            raise UsageError(f"other: {name} is said twice", hint="keep one of them")
+            raise wrong_input("other", "one line for each name", line)
         found[name] = value
     return found
 
@@ -154,8 +162,8 @@ def option_offered(project: Project, form: FormFields) -> FormatOption:
     """
     run = latest_run(project, run_kinds.DESCRIBE.step)
     wanted = FormatOption(form.text("name"), form.text("value"))
-    if run is None or run.error is None or wanted not in run.error.format_options:
-        raise UsageError("the file has been read anew since", hint="look at what was read")
+    if run is None or run.error is None or wanted not in _offered(run.error):
+        raise UsageError.of("page-outdated", reason="the file was read again since")
     return wanted
 
 
@@ -164,22 +172,18 @@ def label_of(option: FormatOption) -> str:
     return _BUTTONS.get(option.name, "{} " + option.name).format(_value(option.name, option.value))
 
 
-def told_here(error: ToldError) -> ToldError:
-    """Return an error whose hint names what this page has, in the place of options of the command."""
-    return replace(error, hint=in_words(error.hint))
-
-
-def in_words(text: str) -> str:
-    """Put the labels of the form in the place of options of the command."""
-    return _OPTION.sub(_named, text)
-
-
-def _named(match: re.Match[str]) -> str:
-    name, value = match[1], match[2].strip("'")
+def option_words(name: str, value: str) -> str:
+    """Return what the form calls an option; one that it has no input for, as it stands."""
     if name not in _BY_NAME and name != _NULL:
         return f"the option “{name}={value}”"
     label = _NULL_LABEL if name == _NULL else _BY_NAME[name].label
     return f"“{label.strip('“”')}”" if value.isupper() else f"“{label}: {_value(name, value)}”"
+
+
+def _offered(error: ToldError) -> Iterator[FormatOption]:
+    """Yield the options of the format that an error gives."""
+    given = (value for one in error.given if one.option == "--format-option" for value in one.values)
+    yield from (FormatOption(name, value) for name, _, value in (one.partition("=") for one in given))
 
 
 def _value(name: str, value: str) -> str:
@@ -230,9 +234,9 @@ def levels_said(form: FormFields) -> Mapping[str, Any] | None:
     unit, member = form.text("unit"), form.text("member")
     for field, name in (("unit", unit), ("member", member)):
         if not name:
-            raise UsageError(f"{field}: a name is missing", hint="the name by which rules call it, such as Household")
+            raise wrong_input(field, "the name that rules have for it, such as Household", name)
     if unit == member:
-        raise UsageError(f"member: {member} is the name of both", hint="such as Household and Person")
+        raise wrong_input("member", "another name than that of the record above", member)
     above: dict[str, Any] = {"key": _plainly(key)}
     if own := _columns(form.raw("unit_fields")):
         above["fields"] = own
@@ -274,9 +278,9 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
-        "error": None if run is None or run.error is None else told_here(run.error),
+        "error": None if run is None else run.error,
+        "helps": [] if run is None or run.error is None else list(_offered(run.error)),
         "label_of": label_of,
-        "in_words": in_words,
         "shown_name": shown_name,
         "written": options_shown(project),
         "households": levels_shown(project),
@@ -350,7 +354,7 @@ def look_at(visit: Visit, project: Project) -> CommandRun:
 
 def _words(project: Project) -> list[Argument]:
     if (data := project.data()) is None:
-        raise UsageError("there are no data as yet", hint="upload a file")
+        raise UsageError.of("earlier-step-missing", missing="data", page="Data")
     return ["describe", data, "--json", InRun(RESULT)]
 
 
@@ -373,7 +377,7 @@ def _read_others(visit: Visit, project: Project, form: FormFields) -> Redirect:
     """Read other records than the first ones: the command goes through the file once more."""
     first = form.text("first")
     if not (first.isascii() and first.isdigit() and 0 < len(first) <= 12 and int(first) > 0):
-        raise UsageError("first: the number of a record, from 1", hint="such as 5000")
+        raise wrong_input("first", "the number of a record, such as 5000", first)
     visit.start(project, run_kinds.RECORDS, [*_words(project), f"--rows={_RECORDS}", f"--from={int(first)}"])
     return Redirect(visit.path(project, "data"))
 
@@ -412,7 +416,7 @@ def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
     # an upload is read at once, and that is of no use without it
     reading = [run for run in needs if run.step in (run_kinds.DESCRIBE.step, run_kinds.RECORDS.step)]
     if others := [run for run in needs if run not in reading]:
-        raise UsageError(f"the run {others[-1].name} needs this file", hint="wait until it has ended, or cancel it")
+        raise UsageError.of("run-under-way", run=others[-1].name, reason="needs this file")
     for run in reading:
         visit.queue.cancel(run)
     project.remove_upload(name)

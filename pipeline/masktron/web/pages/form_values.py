@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from masktron.config import Config
@@ -10,7 +10,7 @@ from masktron.declared import Declared, Shape, declared_in
 from masktron.errors import UsageError
 from masktron.web.pages.method_words import LIMITS
 from masktron.web.runs.one_run import ToldError
-from masktron.web.web_page import FormFields, PageProblem, problem_of
+from masktron.web.web_page import FormFields, PageProblem, problem_of, setting_of, wrong_input
 
 
 def limits_from(form: FormFields, config: Config) -> dict[str, float]:
@@ -24,7 +24,7 @@ def limits_from(form: FormFields, config: Config) -> dict[str, float]:
     limits = dict(config.limits)
     for name, text in form.with_prefix("limits.").items():
         if name not in LIMITS:
-            raise UsageError(f"limits: there is no figure {name!r}", hint="reload the page")
+            raise UsageError.of("page-outdated", reason=f"it has no limit {name!r}")
         limits.pop(name, None)
         if text:
             limits[name] = number_from(f"limits.{name}", text)
@@ -42,9 +42,9 @@ def number_from(name: str, text: str) -> float:
     try:
         found = float(text.replace(",", "."))
     except ValueError:
-        raise UsageError(f"{name} must be a number, not {text!r}", hint="such as 20, or nothing at all") from None
+        found = -1.0
     if not 0 <= found < 1e9:
-        raise UsageError(f"{name} must be a number >= 0", hint="such as 20, or nothing at all")
+        raise wrong_input(name, "a number of at least 0, or empty", text)
     return int(found) if found.is_integer() else found
 
 
@@ -57,10 +57,23 @@ def whole_from(name: str, text: str, least: int = 0) -> int:
         It is none, or too small.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise UsageError(f"{name} must be a whole number, not {text!r}", hint="such as 5")
+        raise wrong_input(name, "a whole number, such as 5", text)
     if int(text) < least:
-        raise UsageError(f"{name} must be at least {least}, not {text}", hint="take a larger one, or nothing at all")
+        raise wrong_input(name, f"at least {least}", int(text))
     return int(text)
+
+
+def choice_from(name: str, text: str, known: Collection[str]) -> str:
+    """Read what somebody has chosen.
+
+    Raises
+    ------
+    UsageError
+        The form does not offer it.
+    """
+    if text not in known:
+        raise wrong_input(name, "one of the list", text)
+    return text
 
 
 _SWITCHES = {"": None, "true": True, "false": False}
@@ -94,9 +107,8 @@ def further_controls(config: Config, shown: Collection[str]) -> list[dict[str, A
         usually = one.shown or ("" if default in (None, ()) else _shown(default))
         choices = [("", f"as usual: {usually}"), *((each, each) for each in values)] if values else []
         hint = one.help.replace("; repeatable.", ", with commas between.")
-        label = name.replace("_", " ").capitalize()
         controls.append(
-            {"name": name, "label": label, "hint": hint, "choices": choices, "value": said, "usual": usually}
+            {"name": name, "label": label_of(name), "hint": hint, "choices": choices, "value": said, "usual": usually}
         )
     return controls
 
@@ -121,13 +133,33 @@ def further_changes(form: FormFields, config: Config, shown: Collection[str]) ->
         text = form.text(name)
         try:
             read = _SWITCHES[text] if one.form is Shape.SWITCH else one.read(text) if text else None
-        except KeyError:
-            raise UsageError(f"{name} must be true or false", hint="take one of the list") from None
-        except ValueError as error:
-            raise UsageError(f"{name}: {error}", hint="leave it empty for what is usual") from None
+        except (KeyError, ValueError):
+            expected = "true or false" if one.form is Shape.SWITCH else "a number"
+            raise wrong_input(name, f"{expected}, or empty for what is usual", text) from None
         listed = [part.strip() for part in text.split(",") if part.strip()]
         found[name] = (listed if one.form is Shape.LIST else read) if text else None
     return found
+
+
+_LABELS = {"k": "Smallest group (k)", "allow_lost": "Rules that may be lost"}
+
+
+def label_of(name: str) -> str:
+    """Return what a form calls an input of a setting, such as ``k`` or ``limits.linkage``."""
+    table, _, key = name.partition(".")
+    if table == "limits" and key in LIMITS:
+        return LIMITS[key][0]
+    return _LABELS.get(name, name.replace("_", " ").capitalize())
+
+
+def given_inputs(error: ToldError | None, fields: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the inputs of a form to which the hint of an error gives a value, with the value."""
+    for setting in () if error is None else error.given:
+        name = setting_of(setting.option)
+        for value in setting.values:
+            key, _, rest = value.rpartition("=")
+            found = [(f"{name}.{key}", rest), (name, value)]
+            yield from [one for one in found if one[0] in fields][:1]
 
 
 def at_fields(error: ToldError | None, fields: Sequence[str]) -> list[PageProblem]:

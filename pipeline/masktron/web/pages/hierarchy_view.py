@@ -126,7 +126,7 @@ def _take_proposal(visit: Visit, project: Project, form: FormFields) -> Redirect
     name = _field(visit, project)["name"]
     run = _proposal(project, name)
     if run is None or run.name != form.text("run") or run.output(PROPOSED) is None:
-        raise UsageError("this proposal is not there any more", hint="reload the page")
+        raise UsageError.of("page-outdated", reason="this proposal is gone")
     content = bytes_of(run.folder / PROPOSED) or b""
     return _kept(visit, project, name, checked_hierarchy(content, name), "taken as proposed")
 
@@ -149,16 +149,13 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
     name = _field(visit, project)["name"]
     hierarchy = hierarchy_of(project, name)
     if hierarchy is None or form.text("stamp") != _stamp(project, name):
-        raise UsageError(
-            "the hierarchy has changed since this page was loaded", hint="reload the page, and change it once more"
-        )
+        raise UsageError.of("page-outdated", reason="the hierarchy has changed since")
     rows = [list(row) for row in _rows(hierarchy)]
     for place, text in form.with_prefix("cell.").items():
         row, _, level = place.partition(".")
-        if not (row.isascii() and row.isdigit() and level.isascii() and level.isdigit()):
-            raise UsageError(f"cell.{place}: there is no such cell", hint="reload the page")
-        if int(row) >= len(rows) or not 1 <= int(level) <= hierarchy.height:
-            raise UsageError(f"cell.{place}: there is no such cell", hint="reload the page")
+        digits = row.isascii() and row.isdigit() and level.isascii() and level.isdigit()
+        if not digits or int(row) >= len(rows) or not 1 <= int(level) <= hierarchy.height:
+            raise UsageError.of("page-outdated", reason="the hierarchy has no such cell")
         rows[int(row)][int(level)] = text
     gone = {int(one) for one in form.texts("gone") if one.isascii() and one.isdigit() and len(one) < 9}
     stream = io.StringIO()
@@ -174,7 +171,7 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
 def _remove(visit: Visit, project: Project, _: FormFields) -> Redirect:
     name = _field(visit, project)["name"]
     if hierarchy_name(name) in hierarchies_of(project.settings.table).values():
-        raise UsageError("the field is recoded by this hierarchy", hint="recode it otherwise first")
+        raise UsageError.of("hierarchy-in-use")
     project.write({hierarchy_name(name): None}, said=f"Hierarchy of {name} removed")
     return Redirect(visit.path(project, "protect"))
 

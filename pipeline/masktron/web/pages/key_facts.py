@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from masktron.report.key_lines import estimate_lines
 from masktron.web.browser_words import in_browser
 from masktron.web.pages.step_runs import is_current, needed_data, needed_rules, result_of
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, ToldError, latest_run
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run
 from masktron.web.store.projects import Project
-from masktron.web.web_page import PageProblem, Visit, problem_of
+from masktron.web.web_page import Visit, problem_of
 
 RESULT = "keys.json"
 KEY_WORDS: Mapping[str, str] = {
@@ -95,23 +94,9 @@ def keys_context(project: Project, draft: CommandRun | None, poll: str) -> dict[
         "keys_active": active,
         "keys_poll": poll if active else "",
         "keys_stale": run is not None and draft is None and not active and not is_current(run),
-        "keys_error": None if run is None or active or run.error is None else _problem(run, run.error),
-        "tried": None if run is None or result is None else tried(_told_here(run, result)),
+        "keys_error": None if run is None or active or run.error is None else problem_of(run.error),
+        "tried": None if result is None else tried(result),
     }
-
-
-def _problem(run: CommandRun, error: ToldError) -> PageProblem:
-    """Return what ended the command, with places in the files of the project and not in copies of the run."""
-    return problem_of(replace(error, what=_here(run, error.what), where=_here(run, error.where)))
-
-
-def _told_here(run: CommandRun, result: Mapping[str, Any]) -> dict[str, Any]:
-    obstacle = result["obstacle"]
-    return {**result, "obstacle": None if obstacle is None else _here(run, obstacle)}
-
-
-def _here(run: CommandRun, text: str) -> str:
-    return text.replace(f"runs/{run.name}/", "")
 
 
 def treated_context(result: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -21,9 +21,12 @@ from masktron.sources.known_formats import known_formats, suffixes_of
 from masktron.web.pages.choose_step import chosen_candidate
 from masktron.web.pages.form_values import (
     at_fields,
+    choice_from,
     further_changes,
     further_controls,
     further_settings,
+    given_inputs,
+    label_of,
     limits_from,
     whole_from,
 )
@@ -44,7 +47,7 @@ from masktron.web.pages.step_runs import (
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
+from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage, wrong_input
 
 RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
 PLAN_RESULT, PLAN_PAGE = "plan.json", "plan.html"
@@ -252,14 +255,22 @@ def _broken(run: CommandRun | None) -> list[dict[str, Any]]:
     ]
 
 
+_GIVEN = {
+    "rare_units": ("Leave these out, with all that stands in them, and mask", "exclude"),
+    "allow_unfired": ("Go on although some rules are not tested by these data", "*"),
+}
+"""Buttons for inputs to which hints give values, by the name of the input."""
+
+
 def _helps(error: ToldError | None, config: Config) -> list[dict[str, Any]]:
     """Return what may help against an error, as forms that do it: the settings change, and masking begins anew."""
     if error is None:
         return []
     helps: list[dict[str, Any]] = []
     lower = [size for size in _SIZES if size < config.k]
-    if "--rare-units exclude" in error.hint and config.rare_units == "stop":
-        helps.append(_help("Leave these out, with all that stands in them, and mask", {"rare_units": "exclude"}))
+    for name, given in given_inputs(error, {*_FIELDS, *further_settings(_FIELDS)} - {"params", "again"}):
+        label, value = _GIVEN.get(name, (f"{label_of(name)}: {given}, and mask", given))
+        helps.append(_help(label, {name: value}))
     if error.kind == "InvalidOriginalError" and config.invalid == "stop":
         helps.append(_help("Leave out the records that break a rule, and mask", {"invalid": "exclude"}))
     if error.exit_code == Exit.INFEASIBLE and error.kind != "ReleasedBeforeError" and lower:
@@ -267,12 +278,10 @@ def _helps(error: ToldError | None, config: Config) -> list[dict[str, Any]]:
         helps.append(_help(f"Take smaller groups, of {size} records, and mask", {"k": size}))
     if error.exit_code == Exit.INFEASIBLE and error.kind != "ReleasedBeforeError" and config.grouping == "all":
         helps.append(_help("Mask field group by field group", {"grouping": "rules"}))
-    if error.kind == "ViolationError" and "outside its limits" in error.what:
+    if error.kind == "OutsideLimitsError":
         if config.grouping == "rules":
             helps.append(_help("Mask whole records together, which is harder to recognise", {"grouping": "all"}))
         helps.append(_help("Take away all limits, and mask", {"limits": ""}))
-    if "allow-unfired" in error.hint and "*" not in config.allow_unfired:
-        helps.append(_help("Go on although some rules are not tested by these data", {"allow_unfired": "*"}))
     return helps
 
 
@@ -285,16 +294,12 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
     config = project.settings.config
     changes: dict[str, Any] = {}
     if "method" in form.names:
-        if (method := form.text("method")) not in METHOD_WORDS:
-            raise UsageError(f"method: there is no {method!r}", hint="take one of the list")
-        changes["method"] = method
+        changes["method"] = choice_from("method", form.text("method"), METHOD_WORDS)
     if "k" in form.names:
         changes["k"] = whole_from("k", form.text("k"))
     for name, known in (("grouping", GROUPINGS), ("invalid", INVALID)):
         if name in form.names:
-            if form.text(name) not in known:
-                raise UsageError(f"{name} must be one of {', '.join(known)}", hint="take one of the list")
-            changes[name] = form.text(name)
+            changes[name] = choice_from(name, form.text(name), known)
     if "params" in form.names:
         kept = {name: _plain(value) for name, value in config.params.items()}
         said = {name: _value(text) for name, text in _params(form.raw("params")).items()}
@@ -322,11 +327,10 @@ def _plain(value: Param) -> Any:
 
 
 def _params(text: str) -> dict[str, str]:
-    try:
-        lines = [line for line in text.split("\n") if line.strip()]
-        return dict(declared_in(Config)["params"].collected("params", lines))
-    except UsageError as error:
-        raise UsageError(f"params: {error.what}", hint="write one in a line, such as c = 0.3") from error
+    lines = [line for line in text.split("\n") if line.strip()]
+    if wrong := [line for line in lines if not all(part.strip() for part in line.partition("="))]:
+        raise wrong_input("params", "lines of the form NAME = VALUE, such as c = 0.3", wrong[0])
+    return dict(declared_in(Config)["params"].collected("params", lines))
 
 
 def _value(text: str) -> Any:
@@ -377,12 +381,12 @@ def _forbid(visit: Visit, project: Project, form: FormFields) -> Redirect:
     result = None if run is None or run.name != form.text("run") else result_of(run, RESULT)
     known = {one["field"]: one["rule"] for one in (result or {}).get("concerns", ()) if one["rule"]}
     if not known:
-        raise UsageError("these values are of another masking", hint="reload the page")
+        raise UsageError.of("page-outdated", reason="these values are of another masking")
     if not (fields := [name for name in form.texts("forbid") if name in known]):
-        raise UsageError("forbid: no field is chosen", hint="tick one at least")
+        raise wrong_input("forbid", "at least one of the fields", "")
     needed_rules(project)
     if (rules := rules_of(project)) is None:
-        raise UsageError("there are no rules as yet", hint="make some on the page Rules")
+        raise UsageError.of("earlier-step-missing", missing="rules", page="Rules")
     wanted = [known[name] for name in fields]
     spaces = {prefix: space for one in wanted for prefix, space in one["namespaces"].items()}
     added = [NewRule(one["context"], one["test"], one["message"], one["id"]) for one in wanted]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from masktron.errors import UsageError
 from masktron.web.runs.one_run import runs_of
-from masktron.web.store.projects import Project
+from masktron.web.store.projects import Project, project_name
 from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
 
 _SHOWN = 8
@@ -23,9 +22,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 
 
 def _rename(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    name = " ".join(form.text("name").split())
-    if not 1 <= len(name) <= 100:
-        raise UsageError("name: 1 to 100 characters", hint="such as the name of the survey")
+    name = project_name(form.text("name"))
     project.change_facts(said=f"Name: {name}", name=name)
     return Redirect(visit.path(project))
 

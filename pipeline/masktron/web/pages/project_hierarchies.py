@@ -48,13 +48,11 @@ def checked_hierarchy(content: bytes, field: str, *, header: bool = False) -> by
     """
     name = hierarchy_name(field)
     if len(content) > MOST_BYTES:
-        raise UsageError(
-            f"file: the hierarchy has more than {MOST_BYTES // 1_000_000} MB", hint="is it the one that was meant?"
-        )
+        raise UsageError.of("wrong-upload", reason=f"the hierarchy has more than {MOST_BYTES // 1_000_000} MB")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError("file: the hierarchy is not UTF-8", hint="save it as UTF-8, and once more") from error
+        raise UsageError.of("not-utf-8", name, file="hierarchy") from error
     return written(hierarchy_in(text, Path(name), field, header=header))
 
 
@@ -64,7 +62,7 @@ def _read(path: str) -> Hierarchy:
     try:
         return hierarchy_in(content.decode("utf-8-sig"), Path(name), name.removesuffix(".hierarchy.csv"))
     except UnicodeDecodeError as error:
-        raise UsageError("the hierarchy is not UTF-8", where=name) from error
+        raise UsageError.of("not-utf-8", name, file="hierarchy") from error
 
 
 _KEPT = kept_by_stamp(_read, files=50)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from masktron.config import Config, Role
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
+from masktron.problems.problem import Field, Known, Place
 from masktron.recoding_settings import Breaks, FromHierarchy, Multiples, Widths, how_of
 from masktron.web.pages.data_step import shown_name
-from masktron.web.pages.form_values import number_from, whole_from
+from masktron.web.pages.form_values import at_fields, choice_from, number_from, whole_from
 from masktron.web.pages.key_facts import current_keys, keys_arguments, keys_context, measure_keys
 from masktron.web.pages.project_hierarchies import hierarchy_name, hierarchy_of
 from masktron.web.pages.roles_step import described_fields, is_nested
@@ -30,6 +30,7 @@ from masktron.web.web_page import (
     Visit,
     WebPage,
     problem_of,
+    wrong_input,
 )
 
 _SHARE = "change"
@@ -143,16 +144,14 @@ def swap_from(
         else:
             found[name] = whole_from(setting, text, _LEAST[name]) if name in _LEAST else _rate(setting, text)
     if found and "regions" not in found:
-        raise UsageError(
-            "swap.regions: no region is named, and the rest is about them",
-            hint="name them from coarse to fine, or empty what stands below",
-        )
+        expected = "the regions from coarse to fine; or empty, with all else of swapping"
+        raise wrong_input("swap.regions", expected, "")
     return found
 
 
 def _rate(setting: str, text: str) -> float:
     if (rate := number_from(setting, text)) > 1:
-        raise UsageError(f"{setting} must be from 0 to 1, not {text!r}", hint="0.02 is 2 in 100 records")
+        raise wrong_input(setting, "from 0 to 1; 0.02 is 2 in 100 records", rate)
     return rate
 
 
@@ -166,7 +165,8 @@ def _require_known(setting: str, names: Iterable[str], known: Iterable[str]) -> 
     there = list(known)
     for name in names:
         if name not in there:
-            raise UsageError(f"{setting}: there is no field {name!r}", hint=did_you_mean(name, there))
+            place, others = Place(field=Field(setting)), Known(name, tuple(there))
+            raise UsageError.of("unknown-name", place, kind="field", name=name, known=others)
 
 
 _NAME = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^",\s][^,]*)?)\s*(?P<end>,|\Z)')
@@ -199,10 +199,8 @@ def names_typed(setting: str, text: str) -> list[str]:
     while True:
         found = _NAME.match(text, at)
         if found is None:
-            raise UsageError(
-                f"{setting}: a quotation mark is not closed, or more than a comma is behind it: {text[at:].strip()}",
-                hint='write "Town, code", COUNTY; a quotation mark within a name twice',
-            )
+            expected = 'names with commas between, such as "Town, code", COUNTY; with each " in a name twice'
+            raise wrong_input(setting, expected, text[at:].strip())
         quoted, plain = found["quoted"], found["plain"]
         names.append(quoted.replace('""', '"') if quoted is not None else (plain or "").strip())
         if not found["end"]:
@@ -322,10 +320,8 @@ def _problems(run: CommandRun | None, names: list[str]) -> list[PageProblem]:
     """Return what the latest run has against the settings, each at its field."""
     if run is None or not run.is_over or run.error is None:
         return []
-    if run.error.what.startswith("swap:"):
-        return [replace(problem_of(run.error), field="swap.regions")]
-    found = problem_of(run.error, [f"{one}.{name}" for one in ("pram", "recode") for name in names] + ["key_k"])
-    return [found] if found.field is not None else []
+    inputs = [f"{one}.{name}" for one in ("pram", "recode") for name in names]
+    return at_fields(run.error, [*inputs, "key_k", *(f"swap.{one}" for one in SWAP_NAMES)])
 
 
 def _changes(project: Project, form: FormFields) -> dict[str, Any]:
@@ -357,17 +353,16 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
 def _how(project: Project, name: str, form: FormFields) -> str:
     """Return how a field is to be recoded, as settings say it; empty where it is not."""
     field, way, text = f"recode.{name}", form.text(f"way.{name}"), form.text(f"recode.{name}")
-    if way not in WAYS:
-        raise UsageError(f"way.{name}: unknown choice {way!r}", hint="take one of the list")
-    if not way:
+    if not choice_from(f"way.{name}", way, WAYS):
         return ""
     if way == "hierarchy":
         level = whole_from(field, text or "1")
         hierarchy = hierarchy_of(project, name)
         if hierarchy is None:
-            raise UsageError(f"{field}: there is no hierarchy as yet", hint="make or upload one first, then save")
+            place = Place(field=Field(field))
+            raise UsageError.of("earlier-step-missing", place, missing="hierarchy of this field", page="Protect keys")
         if not 1 <= level <= hierarchy.height:
-            raise UsageError(f"{field}: there is no level {level}", hint=f"its levels are 1 to {hierarchy.height}")
+            raise wrong_input(field, f"a level of its hierarchy, from 1 to {hierarchy.height}", level)
         return f"{hierarchy_name(name)}:{level}"
     how = text if way == "tails" else f"{way}:{text}"
     how_of(field, how)  # says what is wrong with it
@@ -392,10 +387,7 @@ def _suppression(form: FormFields, names: list[str]) -> dict[str, Any]:
 def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
     config, changes = project.settings.config, _changes(project, form)
     if is_nested(project) and any(value for name, value in changes.items() if name != "allow_lost"):
-        raise UsageError(
-            "keys of nested files are not treated yet",
-            hint="treat them in a flat file, or leave them as they are and look at the risk",
-        )
+        raise UsageError.of("nested-keys-untreated")
     project.settings.update(changes, said=f"Keys: {_said(changes)}")
     if project.settings.config != config or current_keys(project) is None:
         measure_keys(visit, project)

@@ -8,6 +8,7 @@ from typing import Any
 
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
+from masktron.web.pages.form_values import choice_from
 from masktron.web.pages.key_facts import treated_context
 from masktron.web.pages.mask_step import ABOUT, PAGE, needs_a_look, verdict_of
 from masktron.web.pages.mask_step import RESULT as MASK_RESULT
@@ -226,7 +227,7 @@ def _commands(mask: CommandRun | None, files: list[dict[str, Any]]) -> list[tupl
 
 def _needed(project: Project) -> CommandRun:
     if (mask := _masking(project)) is None:
-        raise UsageError("nothing has been masked as yet", hint="mask the data first, on the page Mask")
+        raise UsageError.of("earlier-step-missing", missing="masked file", page="Mask")
     return mask
 
 
@@ -234,11 +235,10 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     mask = _needed(project)
     made = run_of(project, form.text("run"))
     if made is None or made.name not in [one.name for one in _made(mask)]:
-        raise UsageError("there is no such masked file", hint="reload the page")
+        raise UsageError.of("page-outdated", reason="this masked file is gone")
     original = mask.command["arguments"][1]
     if mask.stamp_then(original) != stamp_of(project, original):
-        raise UsageError("the data have changed since they were masked, so nothing can be compared with them",
-                         hint="mask once more")  # fmt: skip
+        raise UsageError.of("earlier-step-missing", missing="masked file of these data", page="Mask")
     is_masked = made.name == mask.name
     # without a manifest nobody translates rules again
     rules = RULES if is_masked else _rules(mask) or RULES
@@ -252,8 +252,7 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 def _convert(visit: Visit, project: Project, form: FormFields) -> Redirect:
     mask, table = _needed(project), project.settings.table
-    if (name := form.text("format")) not in FORMATS:
-        raise UsageError(f"format: there is no {name!r}", hint="take one of the list")
+    name = choice_from("format", form.text("format"), FORMATS)
     suffix = next(one.suffixes[0] for one in known_formats(name))
     words: list[Argument] = ["convert", InRunOf(mask, _masked(mask)), "--out", InRun(f"masked{suffix}")]
     words += [f"--{key}={table[key]}" for key in ("format", "record", "metadata") if key in table]

@@ -9,15 +9,28 @@ from typing import Any
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import UsageError
+from masktron.problems.problem import Field
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.names import column_name
 from masktron.web.pages.data_step import RESULT, look_at, shown_name
+from masktron.web.pages.form_values import choice_from, given_inputs
 from masktron.web.pages.key_facts import keys_context, measure_keys
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, RunState, latest_run, runs_of
 from masktron.web.store.projects import Project
-from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
+from masktron.web.web_page import (
+    FormFields,
+    PageProblem,
+    Redirect,
+    StepState,
+    Visit,
+    WebPage,
+    entered,
+    problem_of,
+    wrong_input,
+)
 
 _AUTO = ""
 ROLES: Mapping[str, str] = {
@@ -51,6 +64,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     shown = visit.query.get("show", "") if visit.query.get("show", "") in _SHOWN else ""
     kept = [one for one in fields if not shown or one["group"] == shown]
     found_page = page_of_items(kept, visit.query)
+    inputs = [f"roles.{one['name']}" for one in fields]
     return {
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
@@ -72,6 +86,11 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "nested": is_nested(project),
         **keys_context(project, None, "?again=1"),
         "settings_text": project.settings.text,
+        "helps": [
+            (f"{column_name(name.removeprefix('roles.'))}: {ROLES[role]}", {name: role})
+            for name, role in given_inputs(run.error if run is not None and run.is_over else None, inputs)
+            if role in ROLES
+        ],
         "problems": _problems(run, [one["name"] for one in found_page.items]),
     }
 
@@ -174,9 +193,9 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
     for name, role in form.with_prefix("roles.").items():
         roles.pop(name, None)
         if role:
-            roles[name] = _known(role, ROLES, f"roles.{name}")
+            roles[name] = choice_from(f"roles.{name}", role, ROLES)
     for name, kind in kinds.items():
-        _known(kind, _KINDS, f"kind.{name}")
+        choice_from(f"kind.{name}", kind, _KINDS)
     changes = {
         "roles": roles,
         "nominal": _with_kind(config.nominal, asked, kinds, Kind.NOMINAL),
@@ -200,12 +219,6 @@ def _back(visit: Visit, project: Project) -> str:
     return visit.path(project, "roles") + (f"?{'&'.join(asked)}" if asked else "")
 
 
-def _known(value: str, known: Mapping[str, str], where: str) -> str:
-    if value not in known:
-        raise UsageError(f"{where}: unknown choice {value!r}", hint=f"one of {', '.join(known)}")
-    return value
-
-
 def _with_kind(before: tuple[str, ...], asked: set[str], kinds: Mapping[str, str], kind: Kind) -> list[str]:
     chosen = [name for name, one in kinds.items() if one == kind]
     return [
@@ -218,7 +231,7 @@ def _order(project: Project, form: FormFields, name: str) -> list[str]:
     order = [line.strip() for line in form.raw(f"ordinal.{name}").split("\n") if line.strip()]
     texts = [one["name"] for one in described_fields(project) or () if one["type"] in ("text", "mixed")]
     if not order and name in texts:
-        raise UsageError(f"ordinal.{name}: texts have no order by themselves", hint="list them from low to high")
+        raise wrong_input(f"ordinal.{name}", "all its texts from low to high, one in a line", "")
     return order
 
 
@@ -246,19 +259,16 @@ def _require_one_weight(project: Project, roles: Mapping[str, str]) -> None:
     for name in (name for name, role in roles.items() if role == Role.WEIGHT):
         first = weights.setdefault(levels.get(name, ""), name)
         if first != name:
-            level = levels.get(name, "").rpartition("/")[2]
-            raise UsageError(
-                f"roles.{name}: {first} is the weight{f' of {level}' if level else ''} already",
-                hint=f"a {'level' if level else 'survey'} has one weight; keep one of them",
-            )
+            whole = levels.get(name, "").rpartition("/")[2] or "the survey"
+            raise UsageError.of("second-weight", entered=entered(f"roles.{name}"), first=Field(first), whole=whole)
 
 
 def _decide(visit: Visit, project: Project, form: FormFields) -> Redirect:
     """Give all text fields without a role the same one."""
-    role, config = _known(form.text("all"), ROLES, "all"), project.settings.config
+    role, config = choice_from("all", form.text("all"), ROLES), project.settings.config
     names = [one["name"] for one in described_fields(project) or () if lacks_role(one, config)]
     if not names:
-        raise UsageError("every text field has a role", hint="reload the page")
+        raise UsageError.of("page-outdated", reason="every text field has a role by now")
     roles = {**{name: one.value for name, one in config.roles.items()}, **dict.fromkeys(names, role)}
     _require_one_weight(project, roles)
     project.settings.update({"roles": roles}, said=f"Role {role}: {', '.join(names)}")

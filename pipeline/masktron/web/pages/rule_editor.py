@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -30,7 +30,7 @@ from masktron.web.runs.one_run import CommandRun, RunState, latest_run, run_of
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import FormFields, Fragment, PageProblem, Redirect, Visit, WebPage, problem_of
+from masktron.web.web_page import FormFields, Fragment, Redirect, Visit, WebPage, problem_of
 
 _OF_RULES = ("allow", "allow_unfired", "max_failures")
 """Settings that name other rules, which are not there when a rule is tried out alone."""
@@ -49,10 +49,7 @@ def _version(rules: RulesInText) -> str:
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    try:
-        rules = _rules(project)
-    except RulebookError as error:
-        raise UsageError(error.what, where=error.where, hint=error.hint) from error
+    rules = _rules(project)
     asked = visit.parts["rule"]
     entry = None if asked == NEW else entry_at(rules, asked)
     draft, whole = _draft_runs(project, visit.query.get("draft", ""))
@@ -177,10 +174,9 @@ def _outcome(tried: _Tried) -> dict[str, Any]:
     if not draft.is_over:
         return {**polled, "state": "active"}
     if draft.error is not None:
-        where = draft.error.where.rpartition("/")[2]
         typed = _tried(tried.rules, draft, tried.entry) if whole is None else _tried(tried.rules, whole, tried.entry)
         hint = (_spelled(typed.test, tried.project) if typed is not None else "") or draft.error.hint
-        return {**nothing, "state": "error", "error": PageProblem(draft.error.what, where, hint, "test")}
+        return {**nothing, "state": "error", "error": problem_of(replace(draft.error, hint=hint), at="test")}
     if whole is not None and whole.is_over and (found := tried.facts(whole)) is not None:
         return {**nothing, "state": "over", "found": found}
     found = tried.facts(draft)
@@ -197,10 +193,7 @@ def _drafted(project: Project, visit: Visit, form: FormFields, *, trying: bool =
     """
     rules = _rules(project)
     if form.text("stamp") not in ("", _version(rules)):
-        raise UsageError(
-            "the rules have changed since this page was loaded",
-            hint="copy what you typed, go back to the rules, and open the rule once more",
-        )
+        raise UsageError.of("page-outdated", reason="the rules have changed since; copy what you typed")
     typed = {part: form.text(part) for part in _PARTS if part in form.names}
     if "message" in typed:
         typed["message"] = _by_rule_names(typed["message"], project)
@@ -289,7 +282,7 @@ def _changed(visit: Visit, project: Project, form: FormFields, option: str) -> R
     rules = _rules(project)
     entry = entry_at(rules, visit.parts["rule"])
     if form.text("stamp") != _version(rules):
-        raise UsageError("the rules have changed since this page was loaded", hint="reload it, and look once more")
+        raise UsageError.of("page-outdated", reason="the rules have changed since")
     name = f"#{entry.number}"
     content = without(rules, name) if option == "remove" else moved(rules, name, up=option == "up")
     done = {"remove": "removed", "up": "moved up", "down": "moved down"}[option]

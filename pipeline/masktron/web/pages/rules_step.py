@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from masktron.errors import ResourceError, RulebookError, UsageError
+from masktron.problems.problem import Place
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, includes_of, rules_in
 from masktron.rulebook_text.spans import NotInPlaceError
 from masktron.web.pages.paging import SIZE, page_of_items
 from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
-from masktron.web.runs.one_run import CommandRun, ToldError
+from masktron.web.runs.one_run import ToldError
 from masktron.web.store.disk import bytes_of, plain_files
 from masktron.web.store.kept_files import kept_by_stamp
 from masktron.web.store.project_files import RULEBOOKS
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage
+from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
 _FILE = re.compile(r"[\w-][\w.-]*\.sch")
 
@@ -68,8 +68,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     except NotInPlaceError as error:
         fixed = error.what
     except RulebookError as error:
-        problems.append(PageProblem(error.what, error.where, error.hint))
-    told = _told(checked.run) if checked.run is not None and checked.current else None
+        problems.append(problem_of(error))
+    told = checked.run.error if checked.run is not None and checked.current and checked.run.is_over else None
     rows = list(_rows(rules, checked, told))
     asked = visit.query.get("show", "")
     shown = [row for row in rows if asked != "doubts" or row["doubts"]]
@@ -102,17 +102,11 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     }
 
 
-def _told(run: CommandRun) -> ToldError | None:
-    """Return the error that ended the check, with the place in the file without the folder of the run."""
-    if not run.is_over or run.error is None:
-        return None
-    return replace(run.error, where=run.error.where.replace(f"runs/{run.name}/", ""))
-
-
 def _rows(rules: RulesInText | None, checked: CheckedRules, error: ToldError | None) -> Iterator[dict[str, Any]]:
     """Yield the rules of the file in its order, then those that come from other files."""
     taken: set[str] = set()
-    at = 0 if error is None else _line_of(error.where)
+    place = Place() if error is None or error.problem is None else error.problem.place
+    at = place.line if place.source == RULES else 0
     counted = True
     for entry in () if rules is None else rules.entries:
         found = facts_of(entry, checked.facts, current=checked.known)
@@ -126,11 +120,6 @@ def _rows(rules: RulesInText | None, checked: CheckedRules, error: ToldError | N
         for one in checked.facts.all:
             if one.id not in taken:
                 yield {**_row(None, [one], one.id), "locked": f"it stands in {one.place}", "error": None}
-
-
-def _line_of(where: str) -> int:
-    found = re.match(rf"{re.escape(RULES)}:(\d+)\b", where)
-    return 0 if found is None else int(found[1])
 
 
 def _row(entry: RuleEntry | None, found: list[RuleFacts], unnamed: str) -> dict[str, Any]:
@@ -182,9 +171,7 @@ def _took(visit: Visit, project: Project, name: str) -> Redirect:
     is_part = name in wanted or (name in parts and RULEBOOKS.matches(name))
     if is_part:
         if not _FILE.fullmatch(name):
-            raise UsageError(
-                "file: what a rulebook takes in is called NAME.sch here", hint="rename it, and in the rulebook, too"
-            )
+            raise UsageError.of("includes-elsewhere", file=name)
         answer = saved(visit, project, {name: content}, f"{name} uploaded, which the rulebook takes in")
     else:
         try:
@@ -192,11 +179,8 @@ def _took(visit: Visit, project: Project, name: str) -> Redirect:
             said = f"Rulebook {name} uploaded, {number} rules"
         except NotInPlaceError:
             said = f"Rulebook {name} uploaded"
-        if any("/" in one for one in taken_in):
-            raise UsageError(
-                f"file: the rulebook takes in {next(one for one in taken_in if '/' in one)}, from another folder",
-                hint="put its files into one folder, and name them without one",
-            )
+        if elsewhere := [one for one in taken_in if "/" in one]:
+            raise UsageError.of("includes-elsewhere", file=elsewhere[0])
         answer = saved(visit, project, {RULES: content}, said)
     project.remove_upload(name)
     return answer
@@ -204,7 +188,7 @@ def _took(visit: Visit, project: Project, name: str) -> Redirect:
 
 def _check(visit: Visit, project: Project, _: FormFields) -> Redirect:
     if not project.has_rules:
-        raise UsageError("there are no rules as yet", hint="upload a rulebook, or make a rule")
+        raise UsageError.of("earlier-step-missing", missing="rules", page="Rules")
     check_rules(visit, project)
     return Redirect(visit.path(project, "rules"))
 

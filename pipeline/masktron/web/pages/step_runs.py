@@ -27,7 +27,7 @@ def needed_data(project: Project) -> str:
         There are none.
     """
     if (data := project.data()) is None:
-        raise UsageError("there are no data as yet", hint="upload a file, or pick one, on the page Data")
+        raise UsageError.of("earlier-step-missing", missing="data", page="Data")
     return data
 
 
@@ -40,9 +40,7 @@ def needed_rules(project: Project) -> Argument:
         There is none.
     """
     if not project.has_rules:
-        raise UsageError(
-            "there are no rules as yet", hint="upload a rulebook, or take suggestions, on the page Rules"
-        )
+        raise UsageError.of("earlier-step-missing", missing="rules", page="Rules")
     return InRun(RULES)
 
 

@@ -16,7 +16,7 @@ from masktron.web.pages.step_runs import is_current, needed_data, result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, RunState, latest_run
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
+from masktron.web.web_page import FormFields, Redirect, Visit, WebPage, wrong_input
 
 RESULT = "suggest.json"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
@@ -76,7 +76,7 @@ def _accept(visit: Visit, project: Project, form: FormFields) -> Redirect:
     run = latest_run(project, run_kinds.SUGGEST.step)
     result = None if run is None or run.name != form.text("run") else _result(run, project)
     if run is None or result is None:
-        raise UsageError("these proposals are of other data", hint="have the data looked at once more")
+        raise UsageError.of("page-outdated", reason="these proposals are of other data")
     numbers = [one for one in form.texts("accept") if one.isascii() and one.isdigit()]
     changed = {one["number"]: _with_bounds(one, form) for one in result["proposals"] if str(one["number"]) in numbers}
     proposals = [changed.get(one["number"], one) for one in result["proposals"]]
@@ -113,7 +113,7 @@ def _with_bounds(one: dict[str, Any], form: FormFields) -> dict[str, Any]:
         name = f"bound.{one['number']}.{at}"
         typed = form.text(name).replace(",", ".") if name in form.names else number
         if not re.fullmatch(_NUMBER, typed):
-            raise UsageError(f"{name}: it is no number", hint="such as 120 or -2.5")
+            raise wrong_input(name, "a number, such as 120 or -2.5", typed)
         new["test"] = new["test"].replace(f"{sign} {number}", f"{sign} {typed}")
         new["message"] = new["message"].replace(f"{_WORDS[sign]} {number}", f"{_WORDS[sign]} {typed}")
     return new

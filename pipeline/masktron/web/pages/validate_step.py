@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from masktron.errors import RulebookError, UsageError
+from masktron.errors import RulebookError
+from masktron.web.pages.form_values import choice_from
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.rules_step import rules_of
 from masktron.web.pages.step_runs import is_current, needed_data, needed_rules
@@ -14,7 +15,7 @@ from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, UnreadableResultError, latest_run
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.projects import Project
-from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
+from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage, problem_of
 
 RESULT, PAGE = "validate.json", "validate.html"
 FORMATS = {
@@ -41,7 +42,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         try:
             result = run.result(RESULT)
         except UnreadableResultError as error:
-            problems.append(PageProblem(error.what, hint=error.hint))
+            problems.append(problem_of(error))
         if run.error is not None:
             problems.append(problem_of(run.error, ("original", "file")))
     uploads = [name for name in project.uploads() if f"files/{name}" != project.data()]
@@ -138,9 +139,7 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if original == "data":
         words += ["--original", data]
     elif original:
-        if original not in project.uploads():
-            raise UsageError("original: there is no such upload", hint="choose one of the list")
-        words += ["--original", f"files/{original}"]
+        words += ["--original", f"files/{choice_from('original', original, project.uploads())}"]
     words += ["--json", InRun(RESULT), "--html", InRun(PAGE)]
     for option, (name, _) in FORMATS.items():
         if option in form.texts("format"):

@@ -6,16 +6,17 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from masktron.errors import ResourceError
-from masktron.problems.problem import FormatOption
+from masktron.problems.problem import Problem, Setting
+from masktron.problems.wording import Reader, worded
 from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.store.disk import (
@@ -148,14 +149,52 @@ type Argument = str | InRun | InRunOf
 
 @dataclass(frozen=True, slots=True)
 class ToldError:
-    """The error that ended a command, as its JSON has it."""
+    """The error that ended a command, as its JSON has it, worded for whoever has forms in place of options.
+
+    Attributes
+    ----------
+    what, where, hint, kind : str
+    exit_code : int or None
+    problem : Problem or None
+        None of an error that is a sentence alone. Places in the folder of the run are those in the project.
+    setting : str
+        As `UsageError` has it.
+    given : tuple of Setting
+        What its hint gives.
+    """
 
     what: str
     where: str = ""
     hint: str = ""
     kind: str = ""
     exit_code: int | None = None
-    format_options: tuple[FormatOption, ...] = ()
+    problem: Problem | None = None
+    setting: str = ""
+    given: tuple[Setting, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """The code of its problem; empty where it has none."""
+        return "" if self.problem is None else self.problem.code
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any], here: Callable[[str], str] = str) -> ToldError:
+        """Read an error as `masktron.commands.told_errors` writes it; `here` renames files."""
+        options = (f"{one['name']}={one['value']}" for one in told.get("format_options", ()))
+        error = cls(
+            told["what"], here(told["where"]), told["hint"], told["kind"], told["exit_code"],
+            setting=told.get("setting", ""), given=tuple(Setting("--format-option", (one,)) for one in options),
+        )  # fmt: skip
+        return error.of_problem(Problem.from_dict(told).renamed(lambda one: one, here)) if "code" in told else error
+
+    def of_problem(self, problem: Problem) -> ToldError:
+        """Return it as a problem words it; as it is where another version of masktron has written that."""
+        try:
+            said = worded(problem, Reader.BROWSER)
+        except KeyError:
+            return self
+        where = str(problem.place)
+        return replace(self, what=said.what, where=where, hint=said.hint, problem=problem, given=said.given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,15 +351,11 @@ class CommandRun:
         """The error that ended it, with what, where and hint; None where it ended without one."""
         ended = self._ended
         if (told := read_plain(self.path_of(run_process.ERROR))) is not None:
-            options = tuple(FormatOption(one["name"], one["value"]) for one in told.get("format_options", ()))
-            return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"], options)
+            return ToldError.read(told, lambda source: source.removeprefix(f"{RUNS}/{self.name}/"))
         if ended is not None and ended["code"] is None:
-            return ToldError(
-                f"the command could not be started: {ended['problem']}",
-                hint="see the terminal in which masktron web runs",
-            )
+            return ToldError("").of_problem(Problem("run-not-started", reason=ended["problem"]))
         if ended is not None and ended["code"] == 1 and "Traceback (most recent call last)" in self.stderr:
-            return ToldError("masktron has a mistake", hint="please report what stands below, without data")
+            return ToldError("").of_problem(Problem("run-crashed"))
         return None
 
     @property
@@ -366,15 +401,15 @@ class CommandRun:
         if path is None:
             return None
         if path.stat().st_size > LARGEST_RESULT:
-            raise UnreadableResultError(
-                f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
-            )
+            reason = f"it has more than {LARGEST_RESULT // 1_000_000} MB"
+            raise UnreadableResultError.of("result-unreadable", file=name, reason=reason)
         try:
             found = _RESULTS(path)
         except (TypeError, ValueError) as error:  # somebody has changed it
-            raise UnreadableResultError(f"{name} is no result", hint="do this step once more") from error
+            raise UnreadableResultError.of("result-unreadable", file=name, reason="it is no result") from error
         if found is not None and found.get("schema_version") != SCHEMA_VERSION:
-            raise UnreadableResultError(f"{name} is of another version of masktron", hint="do this step once more")
+            reason = "another version of masktron has written it"
+            raise UnreadableResultError.of("result-unreadable", file=name, reason=reason)
         return found
 
     def cancel(self) -> None:

@@ -34,10 +34,7 @@ def told_when_full() -> Iterator[None]:
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        raise ResourceError(
-            f"nothing can be written: {error.strerror}",
-            hint="delete projects that are finished, or free space on the disk",
-        ) from error
+        raise ResourceError.of("disk-not-writable", reason=error.strerror) from error
 
 
 @told_when_full()

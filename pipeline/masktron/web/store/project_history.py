@@ -104,9 +104,9 @@ class History:
         """
         self._notice()
         if (last := self.undoable()) is None:
-            raise UsageError("there is nothing left to undo", hint="reload the page")
+            raise UsageError.of("page-outdated", reason="there is nothing left to undo")
         if number is not None and number != str(last.number):
-            raise UsageError(f"something else was done since: {last.said}", hint="look whether that is to be undone")
+            raise UsageError.of("page-outdated", reason=f"something else was done since: {last.said}")
         former = {name: self._content(before) for name, (before, _) in last.files.items()}
         self._write(former, f"Undone: {last.said}", last.number)
         return last
@@ -158,5 +158,5 @@ class History:
         if digest is None:
             return None
         if (content := bytes_of(self._versions / digest)) is None:
-            raise UsageError("an earlier version is no longer there", hint="somebody has removed it from the folder")
+            raise UsageError.of("no-such-file", f"{self._versions.name}/{digest}")
         return content

@@ -15,6 +15,7 @@ from masktron.addresses import is_inside
 from masktron.config import Config, config_from
 from masktron.errors import UsageError
 from masktron.perturbation_settings import pram_settings
+from masktron.problems.problem import Place, SettingName
 from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.toml_text import TomlText, toml_text
 from masktron.trust import named_only_in
@@ -205,9 +206,7 @@ def text_of(content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UsageError(
-            f"line {line} is not in UTF-8", where=NAME, hint="save the file as UTF-8; TOML has no other encoding"
-        ) from error
+        raise UsageError.of("not-utf-8", Place(NAME, line), file="file of settings") from error
 
 
 def table_of(text: str) -> dict[str, Any]:
@@ -221,9 +220,9 @@ def table_of(text: str) -> dict[str, Any]:
     try:
         return deepcopy(_parsed(text)) if len(text) < _KEPT else tomllib.loads(text)
     except ValueError as error:
-        raise UsageError(f"not valid TOML: {error}", where=NAME, hint="correct the line that is named") from error
+        raise UsageError.of("not-toml", NAME, reason=str(error)) from error
     except RecursionError as error:
-        raise UsageError("not valid TOML: nested too deeply", where=NAME) from error
+        raise UsageError.of("not-toml", NAME, reason="it is nested too deeply") from error
 
 
 @lru_cache(maxsize=64)
@@ -239,11 +238,8 @@ def _config_of(text: str) -> Config:
 def _checked(table: Mapping[str, Any]) -> Config:
     for setting in named_only_in(table, Config):
         if setting != ("register",):  # whose files lie in the project
-            raise UsageError(
-                f"{'.'.join(setting)} has no place in settings of a project",
-                where=NAME,
-                hint="leave it out: each run has a secret, works on this machine and writes into the project",
-            )
+            why = "each run has its own secret, works on this machine and writes into the project"
+            raise _not_here(SettingName(setting[0], setting[1:]), why)
     config = config_from({name: value for name, value in table.items() if name not in _APART}, where=NAME)
     _require_one_table(config)
     for name, paths in _paths(table).items():
@@ -260,12 +256,8 @@ def _require_one_table(config: Config) -> None:
     """Refuse levels with tables of their own: a project masks one file."""
     for level in config.levels.values():
         if level.data is not None or level.out is not None:
-            raise UsageError(
-                f"levels.{level.name} has a table of its own, and a project masks one file",
-                where=NAME,
-                hint="join the tables into one with a row for each member, or upload nested XML; tables that keys "
-                "join are masked in a shell: masktron mask",
-            )
+            why = "it masks one file: join the tables into one with a row for each member, or upload nested XML"
+            raise _not_here(SettingName("levels", (level.name, "data")), why)
 
 
 def hierarchies_of(table: Mapping[str, Any]) -> dict[str, str]:
@@ -279,21 +271,14 @@ def _require_own_hierarchy(name: str, how: str) -> None:
     """Refuse a hierarchy that is no file of the project: a run reads what settings name."""
     named = how_of(f"recode.{name}", how)
     if isinstance(named, FromHierarchy) and not HIERARCHIES.matches(named.path.as_posix()):
-        raise UsageError(
-            f"recode.{name}: {named.path.as_posix()!r} is no hierarchy of the project",
-            where=NAME,
-            hint="upload it on the page Protect keys",
-        )
+        raise _outside("recode", name)
 
 
 def _require_no_matrix(name: str, how: str) -> None:
     """Refuse the file of a matrix, as projects keep none: a run reads what settings name."""
     if pram_settings(f"pram.{name}", how).matrix is not None:
-        raise UsageError(
-            f"pram.{name}: a project has no files of matrices",
-            where=NAME,
-            hint="say the share that is expected to change: change:0.1",
-        )
+        why = "it keeps no files of matrices: give the share that is expected to change, such as change:0.1"
+        raise _not_here(SettingName("pram", (name,)), why)
 
 
 def _paths(table: Mapping[str, Any]) -> dict[str, dict[str | None, str]]:
@@ -314,7 +299,9 @@ def _require_inside(name: str, path: str) -> None:
         raise _outside(name)
 
 
-def _outside(name: str) -> UsageError:
-    return UsageError(
-        f"{name} names a file outside the project", where=NAME, hint="upload the file, and name it files/NAME"
-    )
+def _outside(*name: str) -> UsageError:
+    return UsageError.of("file-outside-project", NAME, setting=SettingName(name[0], name[1:]))
+
+
+def _not_here(setting: SettingName, why: str) -> UsageError:
+    return UsageError.of("not-in-projects", NAME, setting=setting, reason=why)

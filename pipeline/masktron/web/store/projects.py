@@ -19,6 +19,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Known, SettingName
 from masktron.resources import resource
 from masktron.toml_text import TomlText
 from masktron.web.mistakes import note_mistake
@@ -90,10 +91,7 @@ class Project:
         try:
             return ProjectFacts(**(read_plain(f"{self.folder}/{FACTS}") or {"name": "?", "made": ""}))
         except (TypeError, ValueError) as error:
-            raise DocumentError(
-                "project.json is not as this version of masktron writes it",
-                hint="open it with the version of masktron that wrote it, or delete the project",
-            ) from error
+            raise DocumentError.of("project-unreadable") from error
 
     @property
     def settings(self) -> ProjectSettings:
@@ -197,8 +195,7 @@ class Project:
         UsageError
             There is no such upload.
         """
-        if name not in self.uploads():
-            raise UsageError("there is no such upload", hint="upload it once more")
+        self._size_of(name)
         self.change_facts(said=f"Data: {name}", data=name)
 
     def change_facts(self, *, said: str, **changes: str | None) -> None:
@@ -227,11 +224,8 @@ class Project:
         UsageError
             There is no such upload, or it is larger than that.
         """
-        size = self.uploads().get(name)
-        if size is None:
-            raise UsageError("there is no such upload", hint="upload it once more")
-        if size > most:
-            raise UsageError(f"the file has more than {most // 1_000_000} MB", hint="is it the one that was meant?")
+        if self._size_of(name) > most:
+            raise UsageError.of("wrong-upload", reason=f"the file has more than {most // 1_000_000} MB")
         return bytes_of(self.files / name) or b""
 
     def remove_upload(self, name: str) -> None:
@@ -243,9 +237,15 @@ class Project:
             There is no such upload.
         """
         with self.changing():
-            if name not in self.uploads():
-                raise UsageError("there is no such upload", hint="reload the page")
+            self._size_of(name)
             (self.files / name).unlink()
+
+    def _size_of(self, name: str) -> int:
+        """Return the bytes of an upload, and refuse one that is not there."""
+        uploads = self.uploads()
+        if name not in uploads:
+            raise UsageError.of("unknown-name", kind="upload", name=name, known=Known(name, tuple(uploads)))
+        return uploads[name]
 
     def changed(self) -> float:
         """Return when somebody last did something with it, in seconds since 1970."""
@@ -274,6 +274,21 @@ _LOCKS_LOCK = threading.Lock()
 def _lock_of(folder: str) -> threading.RLock:
     with _LOCKS_LOCK:
         return _LOCKS.setdefault(folder, threading.RLock())
+
+
+def project_name(typed: str) -> str:
+    """Return the name of a project as it is kept.
+
+    Raises
+    ------
+    UsageError
+        It is empty or too long.
+    """
+    name = " ".join(typed.split())
+    if not 1 <= len(name) <= _LONGEST_NAME:
+        expected = f"1 to {_LONGEST_NAME} characters, such as the name of the survey"
+        raise UsageError.of("bad-value", name=SettingName("name"), expected=expected, given=len(name))
+    return name
 
 
 class ProjectStore:
@@ -305,12 +320,7 @@ class ProjectStore:
         UsageError
             The name is empty or too long.
         """
-        name = " ".join(name.split())
-        if not name:
-            raise UsageError("name: a project needs one", hint="such as the name of the survey")
-        if len(name) > _LONGEST_NAME:
-            raise UsageError(f"name: at most {_LONGEST_NAME} characters", hint="shorten it")
-        return self._make(ProjectFacts(name, now()))
+        return self._make(ProjectFacts(project_name(name), now()))
 
     def make_sample(self) -> Project:
         """Make a project of the sample that comes with masktron: data, rules, settings but for how keys are recoded.

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -30,9 +30,12 @@ _ENVELOPE = 1 << 16
 class UploadRefusedError(UsageError):
     """A file that is not kept, with the status of the answer."""
 
-    def __init__(self, status: int, what: str, hint: str = "") -> None:
-        super().__init__(what, hint=hint)
+    status = 400
+
+    def answered(self, status: int) -> Self:
+        """Return it with another status."""
         self.status = status
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,11 @@ class _Form:
 
     def found(self) -> Uploaded:
         if not self._whole:
-            raise UploadRefusedError(400, "the upload ended before the file did", "upload it once more")
+            raise _refused("it ended before the file did")
         if self.half is None:
-            raise UploadRefusedError(400, "no file was chosen", "choose one, and upload once more")
+            raise UploadRefusedError.of("wrong-upload", reason="no file was chosen")
         if not self._size:
-            raise UploadRefusedError(400, "the file is empty", "choose another one")
+            raise UploadRefusedError.of("wrong-upload", reason="the file is empty")
         return Uploaded(self.half, self._name, self._size)
 
     def close(self) -> None:
@@ -115,7 +118,7 @@ class _Form:
     def _add(self, place: bytearray, data: bytes) -> None:
         place += data
         if len(place) > _HEADER_BYTES:
-            raise UploadRefusedError(400, "the upload has headers that are too long")
+            raise _refused("its headers are too long")
 
     def _header(self) -> None:
         self._part.headers[self._part.name.decode("latin-1").lower()] = bytes(self._part.value)
@@ -129,11 +132,9 @@ class _Form:
             self._field = options.get(b"name", b"").decode("utf-8", "replace")
             return
         if not self._trusted:
-            raise UploadRefusedError(
-                403, "this form is older than your session", "reload the page, and upload once more"
-            )
+            raise _refused("it is older than your session").answered(403)
         if self.half is not None:
-            raise UploadRefusedError(400, "one file at a time", "upload the others afterwards")
+            raise UploadRefusedError.of("wrong-upload", reason="only one file can be uploaded at a time")
         self._name = harmless_name(said.decode("utf-8", "replace"))
         self.half = self._folder / f".{secrets.token_hex(8)}.upload"
         self._stream = os.fdopen(create_private(self.half), "wb")
@@ -142,10 +143,10 @@ class _Form:
         if self._text is not None:
             self._text += data
             if len(self._text) > FIELD_BYTES:
-                raise UploadRefusedError(400, "a field of the form is too long")
+                raise _refused("a field of it is too long")
             return
         if self._stream is None:
-            raise UploadRefusedError(400, "the upload is no form with a file")
+            raise _refused("it has no file")
         self._size += len(data)
         if self._size > self._limits.file:
             raise too_large(self._limits.file)
@@ -196,7 +197,7 @@ async def uploaded(
     """
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
-        raise UploadRefusedError(400, "this is no form with a file", "reload the page, and upload once more")
+        raise _refused("it has no file")
     most = min(limits.file, limits.room)
     if length is not None and length > most + _ENVELOPE:
         raise too_large(most)
@@ -212,22 +213,19 @@ async def uploaded(
         if form.half is not None:
             form.half.unlink(missing_ok=True)
         if isinstance(error, FormParserError):
-            raise UploadRefusedError(400, "this is no form with a file", "upload it once more") from error
+            raise _refused("it has no file") from error
         if isinstance(error, OSError):
-            raise DocumentError(
-                f"the upload cannot be kept: {error.strerror}",
-                hint="free space on the disk, or check its permissions",
-            ) from error
+            raise DocumentError.of("disk-not-writable", reason=error.strerror) from error
         raise
 
 
 def too_large(most: int) -> UploadRefusedError:
     """Return the refusal of a file that has more than so many bytes."""
-    return UploadRefusedError(
-        413,
-        f"the file is larger than the {most // 1_000_000:,} MB that are left for it",
-        "copy it into the folder files/ of the project, or see masktron web --max-upload",
-    )
+    return UploadRefusedError.of("upload-too-large", most=most // 1_000_000).answered(413)
+
+
+def _refused(reason: str) -> UploadRefusedError:
+    return UploadRefusedError.of("form-refused", reason=reason)
 
 
 def remove_halves(folder: Path) -> None:

@@ -1,0 +1,49 @@
+"""What hints give settings, in the words of the forms that have an input for it."""
+
+from __future__ import annotations
+
+from masktron.config import Config, Role
+from masktron.declared import declared_in
+from masktron.problems.problem import Setting
+from masktron.sources.names import column_name
+from masktron.web.pages.data_step import option_words
+from masktron.web.pages.form_values import further_settings, label_of
+from masktron.web.pages.method_words import LIMITS
+from masktron.web.pages.roles_step import ROLES
+from masktron.web.web_page import setting_of
+
+_PAGES = {"reading": "Data", "fields": "Roles", "treating": "Protect keys", "way": "Mask"}
+"""The page that has inputs for settings, by what they are about."""
+
+
+def in_form(setting: Setting) -> str:
+    """Return what an option gives, as a page calls it; what no page has, as a file of settings or a command has it.
+
+    Parameters
+    ----------
+    setting : Setting
+        Its option, with values as the command line takes them.
+    """
+    name = setting_of(setting.option)
+    if name not in declared_in(Config):
+        return " ".join([setting.option, *setting.values])
+    pairs = [one.rpartition("=")[::2] for one in setting.values]
+    if name == "quasi_identifiers":
+        name, pairs = "roles", [(field, Role.QUASI_IDENTIFIER.value) for _, field in pairs]
+    fields = ", ".join(column_name(field) for field, _ in pairs)
+    if name == "roles" and pairs:
+        return f"“{ROLES.get(pairs[0][1], pairs[0][1]).partition(':')[0]}” for {fields} on the page Roles"
+    if name == "format_options" and pairs:
+        return " ".join(option_words(*pair) for pair in pairs)
+    values = ", ".join(f"{column_name(key)} = {value}" if key else column_name(value) for key, value in pairs)
+    if name == "limits" and fields in LIMITS:
+        name, values = f"limits.{fields}", pairs[0][1]
+    said = f"“{label_of(name)}: {values}”" if values else f"“{label_of(name)}”"
+    page = _page_of(name)
+    return f"{said} on the page {page}" if page else f"{said} in masktron.toml"
+
+
+def _page_of(name: str) -> str:
+    name = name.partition(".")[0]
+    on_mask = name in ("limits", "allow_unfired") or name in further_settings(())
+    return "Mask" if on_mask else _PAGES.get(declared_in(Config)[name].topic, "")
