@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from examples import FULL, as_full
 from masktron import estimators, methods
 from masktron.errors import UsageError
+from refusals import refused
 
 MASKED_TOGETHER = "a masked record depends on the records that are masked with it"
 WITHOUT_CLASS = "transform has other records than fit, without their class, and refuses them"
@@ -120,16 +121,13 @@ def test_the_same_seed_gives_the_same_bytes(kind: Any) -> None:
 def test_classes_that_do_not_go_with_the_records_are_refused() -> None:
     points = np.random.default_rng(6).normal(size=(50, 2))
     for wrong in (np.arange(100) % 2, np.arange(40) % 2):
-        with pytest.raises(UsageError, match="does not go with 50 records"):
+        with refused(UsageError, "arrays-differ"):
             estimators.Crest().fit(points, wrong)
     with pytest.raises(ValueError, match="NaN"):
         estimators.Crest().fit(points, np.full(50, np.nan))
 
 
-def test_numbers_that_no_double_or_no_scalar_holds_are_refused() -> None:
-    for wrong in (10**400, np.array([4, 5])):
-        with pytest.raises(UsageError, match="k must be a whole number"):
-            estimators.Mdav(k=wrong).check()
+def test_more_neighbours_than_records_are_all() -> None:
     points, classes = np.random.default_rng(7).normal(size=(50, 2)), np.arange(50) % 2
     most, all_of_them = (estimators.Crest(neighbours=near).fit_transform(points, classes) for near in (10**30, 52))
     assert most.tobytes() == all_of_them.tobytes()
@@ -150,9 +148,9 @@ def test_codes_of_categories_stay_codes(kind: Any) -> None:
     masked = kind(nominal=(1,), random_state=0).fit_transform(values)
     assert {*masked[:, 1]} <= {10.0, 20.0, 30.0}
     assert not np.isin(masked[:, 0], [10.0, 20.0, 30.0]).any()
-    with pytest.raises(UsageError, match="no column 2 among 2"):
+    with refused(UsageError, "no-such-column", column="2", columns=2):
         kind(nominal=(2,)).fit(values)
-    with pytest.raises(UsageError, match="positions of columns"):
+    with refused(UsageError, "not-column-positions", parameter="nominal"):
         kind(nominal=("REGION",)).fit(values)
 
 

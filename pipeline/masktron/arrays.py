@@ -1,8 +1,11 @@
-"""Types of arrays that stand in many signatures."""
+"""Types of arrays that stand in many signatures, and a check of shapes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from masktron.errors import UsageError
+from masktron.problems.problem import Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,3 +24,19 @@ type Indices = NDArray[np.intp]
 
 type FloatColumns = Mapping[str, NDArray[np.float64]]
 """Numbers by field name, in columns of one length."""
+
+
+def require_fitting(fitting: bool, **arrays: NDArray[Any]) -> None:
+    """Refuse arrays that do not fit together, by their names and shapes.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not fitting:
+        raise UsageError.of("arrays-differ", shapes=tuple(f"{name} of {one.shape}" for name, one in arrays.items()))
+
+
+def cell_place(record: int, column: int) -> Place:
+    """Return the place of a value of an array, for an error: both count from 0."""
+    return Place(f"column {column + 1}", record=int(record) + 1)

@@ -109,15 +109,10 @@ class Masker(ArrayMasker):
         if not self._method.needs_class:
             return None
         if y is None:
-            raise UsageError(
-                f"{self._method.name} requires y to be passed, but the target y is None",
-                hint="y is the class of each record, for fit and fit_transform",
-            )
+            raise UsageError.of("y-missing", method=self._method.name)
         given = check_array(y, dtype=None, ensure_2d=False, input_name="y")
         if len(given) != n:
-            raise UsageError(
-                f"y of shape {given.shape} does not go with {n} records", hint="give each record its class, in a row"
-            )
+            raise UsageError.of("arrays-differ", shapes=(f"y of {given.shape}", f"X of {n} records"))
         columns = given.reshape(n, -1)
         return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(np.intp)
 

@@ -7,17 +7,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from dataclasses import field as part
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from masktron.addresses import is_address
 from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, part_of, require, setting
 from masktron.errors import UsageError
-from masktron.problems.problem import Known, SettingName
-from masktron.setting_values import FormatOptions, MaybePlace
+from masktron.problems.problem import Known, Setting, SettingName
+from masktron.setting_values import FormatOptions, MaybePlace, table
 from masktron.trust import FORMAT_OPTIONS, one_file
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_EXAMPLE = '[levels.Household] key = "HID" and [levels.Person] data = "persons.csv"'
+_EXAMPLE = 'such as [levels.Household] key = "HID" and [levels.Person] data = "persons.csv"'
 _OF_TABLES = ("data", "out", "format", "format_options")
 """What is said of a table of its own."""
 
@@ -107,10 +107,11 @@ def levels_from(value: object) -> LevelSettings:
     UsageError
         They are not a table of tables, or say what does not go together.
     """
-    if not isinstance(value, Mapping):
-        raise UsageError(f"levels must be a table of levels, not {value!r}", hint=f"such as {_EXAMPLE}")
-    found = {str(name): _level(name, said) for name, said in value.items()}
-    return _ordered(found) if found else {}
+    try:
+        found = {str(name): _level(name, said) for name, said in table(value, "of levels", _EXAMPLE).items()}
+        return _ordered(found) if found else {}
+    except WrongValue as wrong:
+        raise UsageError(wrong.of_setting("levels")) from None
 
 
 def with_tables(
@@ -135,11 +136,9 @@ def with_tables(
     """
     for name in tables:
         if name not in levels or levels[name].data is None:
-            own = ", ".join(one.name for one in levels.values() if one.data is not None) or "none"
-            raise UsageError(
-                f"a table is given for {name!r}, which is no level with a table of its own",
-                where=f"{option} {name}",
-                hint=f"the settings have {own} under [levels]",
+            known = Known(name, tuple(own for own, _ in tables_named(levels)))
+            raise UsageError.of(
+                "level-without-table", setting=Setting(option, (f"{name}={tables[name]}",)), known=known
             )
     return {
         name: _with_table(one, tables[name], keep_format=keep_format) if name in tables else one
@@ -205,19 +204,19 @@ def _released(one: LevelSetting, removed: frozenset[str], *, joins: bool) -> Lev
 def _level(name: object, said: object) -> LevelSetting:
     if isinstance(said, LevelSetting):
         return said
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise WrongValue("bad-setting", expected="names of elements", given=repr(name), hint=f"such as {_EXAMPLE}")
-    if not isinstance(said, Mapping):
-        raise WrongValue("bad-setting", name, expected="a table", given=repr(said), hint=f"such as {_EXAMPLE}")
+    require(isinstance(name, str) and _NAME.fullmatch(name), "a table of names of elements", name, _EXAMPLE)
+    return part_of(name, _read_level, str(name), said)
+
+
+def _read_level(name: str, said: Any) -> LevelSetting:
+    require(isinstance(said, Mapping), "a table", said, _EXAMPLE)
     known = (*declared_in(LevelSetting),)
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
-        raise WrongValue("unknown-setting", name, strange[0], known=Known(strange[0], known))
+        raise WrongValue("unknown-setting", strange[0], known=Known(strange[0], known))
     given = {key: one for key, one in said.items() if key != "name" and one is not None}
     try:
         given["numbered"] = part_of("numbered", _columns, said.get("numbered"))
         return LevelSetting(name=name, **given)
-    except WrongValue as wrong:
-        raise wrong.within(name) from None
     except UsageError as error:
         if error.problem is None:
             raise
@@ -228,29 +227,18 @@ def _level(name: object, said: object) -> LevelSetting:
 def _ordered(given: Mapping[str, LevelSetting]) -> LevelSettings:
     """Return levels with the parents that they leave out, the top first, each before those within it."""
     tops = [name for name, one in given.items() if not (one.parent or one.data is not None or one.same_table)]
-    if len(tops) != 1:
-        said = f"{', '.join(tops)} have" if tops else "each level has"
-        raise UsageError(
-            f"levels: one level is that of the data, and {said} {'neither' if tops else 'a'} data, parent "
-            f"{'nor' if tops else 'or'} same_table",
-            hint=f"such as {_EXAMPLE}",
-        )
+    require(len(tops) == 1, "a table with one level that has no data, parent or same_table", tops, _EXAMPLE)
     named = {name: _with_parent(one, tops[0]) for name, one in given.items()}
     found: dict[str, LevelSetting] = {tops[0]: named[tops[0]]}
     while waiting := [one for one in named.values() if one.name not in found]:
         ready = [one for one in waiting if one.parent in found]
         if not ready:
-            raise UsageError(
-                f"levels.{waiting[0].name}: the parent {waiting[0].parent!r} is no level above it",
-                hint=f"the levels are {', '.join(named)}",
-            )
+            name, parent = waiting[0].name, waiting[0].parent
+            known = Known(parent, tuple(named))
+            part_of(name, part_of, "parent", require, False, "a level above it", parent, known)
         for one in ready:
             found[one.name] = _with_parent_key(one, found[one.parent])
-    if len(found) < 2:
-        raise UsageError(
-            "levels: a single level is no nested file",
-            hint=f"name the level within it, such as {_EXAMPLE}; or leave [levels] out",
-        )
+    require(len(found) > 1, "a table of two levels or more", [*found], f"{_EXAMPLE}; a flat file has no levels")
     _require_sense(found)
     return found
 
@@ -262,18 +250,14 @@ def _with_parent(one: LevelSetting, top: str) -> LevelSetting:
 def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
     """Return a level with the columns that join it; they are called as in the level above where nobody says."""
     if not parent.key:
-        raise UsageError(
-            f"levels.{parent.name} has no key, and {one.name} stands in it",
-            hint=f'name the column that tells a {parent.name} from others: key = "HID"',
-        )
+        hint = f'name the column that tells a {parent.name} from others, such as key = "HID": {one.name} stands in it'
+        raise WrongValue("bad-setting", parent.name, "key", expected="one column or more", given="none", hint=hint)
     if one.same_table:
         return one
     columns = one.parent_key or parent.key
     if len(columns) != len(parent.key):
-        raise UsageError(
-            f"levels.{one.name}.parent_key has {len(columns)} columns for the {len(parent.key)} of the key of "
-            f"{parent.name}",
-        )
+        expected = f"{len(parent.key)} columns, as the key of {parent.name} is"
+        raise WrongValue("bad-setting", one.name, "parent_key", expected=expected, given=len(columns), hint="")
     return replace(one, parent_key=columns)
 
 
@@ -281,21 +265,16 @@ def _require_sense(levels: LevelSettings) -> None:
     """Refuse levels that have no table, or say of it what is not there."""
     within = [one.parent for one in levels.values() if one.same_table]
     for one in levels.values():
-        setting = f"levels.{one.name}"
-        if one.parent and (one.data is None) != one.same_table:
-            what = "stands in the same table and has data" if one.same_table else "has neither data nor same_table"
-            raise UsageError(f"{setting} {what}", hint="name its file as data, or say same_table = true")
-        if one.same_table and one.parent_key:
-            raise UsageError(
-                f"{setting} stands in the table of {one.parent} and has a parent_key",
-                hint=f"leave it out: the key of {one.parent} says which rows belong together",
-            )
-        if one.data is None and (idle := [name for name in _OF_TABLES if getattr(one, name)]):
-            raise UsageError(f"{setting}.{idle[0]} is given, and it has no table of its own")
-        if within.count(one.name) > 1:
-            raise UsageError(f"{setting}: two levels are rows of its table", hint="a row holds one of each level")
-        if one.fields is not None and one.name not in within:
-            raise UsageError(
-                f"{setting}.fields is given, and no level below stands in its table",
-                hint="leave it out: all columns of its rows are its own",
-            )
+        part_of(one.name, _require_sense_of, one, within.count(one.name))
+
+
+def _require_sense_of(one: LevelSetting, within: int) -> None:
+    if one.parent and (one.data is None) != one.same_table:
+        given = "both" if one.same_table else "neither"
+        raise WrongValue("bad-setting", expected="given either data or same_table = true", given=given, hint="")
+    require(within < 2, "in a table with one other level at most", within, "a row holds one record of each level")
+    idle = [(name, "has a table of its own") for name in _OF_TABLES if one.data is None and getattr(one, name)]
+    idle += [("parent_key", "has a table of its own")] if one.same_table and one.parent_key else []
+    idle += [("fields", "has another one in its table")] if one.fields is not None and not within else []
+    if idle:
+        raise WrongValue("setting-without-use", idle[0][0], case=idle[0][1])

@@ -12,7 +12,7 @@ from typing import Any
 
 from masktron.declared import Settings, WrongValue, declared_in, part_of, require, setting
 from masktron.errors import UsageError
-from masktron.setting_values import Fields, File, Names, fields, is_number, table, ways_of
+from masktron.setting_values import Fields, File, Names, fields, is_number, table, ways_of, wrong_part
 
 TOGETHER = "+"
 """Between the names of fields of which combinations are drawn."""
@@ -79,15 +79,12 @@ def pram_settings(setting: str, text: str) -> PramSettings:
         word, colon, said = (one.strip() for one in part.partition(":"))
         name = word if colon and word in _WORDS else "matrix"
         if name in found:
-            raise UsageError(f"{setting}: {name} is given twice", hint="keep one of them")
+            raise _wrong(setting, f"{name} once", text, "keep one of them")
         if name == "matrix" and (_is_number(part) or not part.strip() or found):
-            raise UsageError(f"{setting}: {part.strip()!r} is no way to draw values anew", hint=f"write {WAYS}")
+            raise _wrong(setting, "a way to draw values anew", part.strip())
         found[name] = Path(part.strip()) if name == "matrix" else _WORDS[name](setting, said)
     if ("change" in found) == ("matrix" in found) or ("matrix" in found and "stay" in found):
-        raise UsageError(
-            f"{setting}: PRAM takes either the share that changes or a matrix, which has its own diagonal",
-            hint=f"write {WAYS}",
-        )
+        raise _wrong(setting, "either change or a matrix, which has its own diagonal", text)
     return PramSettings(**found)
 
 
@@ -150,29 +147,31 @@ def _moved_text(moved: Callable[[str, Path], Path], name: str, path: Path) -> st
 
 def _share(setting: str, word: str, text: str, *, least: float) -> float:
     if not _is_number(text) or not least <= float(text) < 1:
-        raise UsageError(
-            f"{setting}: {word} must be a number from {least:g} and below 1, not {text!r}", hint=f"such as {word}:0.1"
-        )
+        raise _wrong(setting, f"{word} with a number from {least:g}, below 1", text, f"such as {word}:0.1")
     return float(text)
 
 
 def _names(setting: str, text: str) -> tuple[str, ...]:
     names = together(text)
     if not all(names):
-        raise UsageError(f"{setting}: within names no field", hint="such as within:REGION, or within:REGION+SEX")
+        raise _wrong(setting, "within with fields", text, "such as within:REGION, or within:REGION+SEX")
     return names
 
 
 def _kept(setting: str, text: str) -> bool:
     if text != _KEEP:
-        raise UsageError(f"{setting}: alone is {text!r}", hint=f"write alone:{_KEEP}, or leave it out to be refused")
+        raise _wrong(setting, f"alone with {_KEEP}", text, f"write alone:{_KEEP}, or leave it out to be refused")
     return True
 
 
 def _household(setting: str, text: str) -> str:
     if not text:
-        raise UsageError(f"{setting}: household names no field", hint="such as household:HOUSEHOLD")
+        raise _wrong(setting, "household with a field", text, "such as household:HOUSEHOLD")
     return text
+
+
+def _wrong(setting: str, expected: str, text: str, hint: str = f"write {WAYS}") -> UsageError:
+    return wrong_part(setting, expected, text, hint)
 
 
 _WORDS: Mapping[str, Callable[[str, str], Any]] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from masktron.errors import UsageError
-from masktron.setting_values import File, ways_of
+from masktron.setting_values import File, ways_of, wrong_part
 
 type Statistic = Literal["mean", "median"]
 
@@ -132,12 +132,9 @@ def how_of(setting: str, text: str) -> How:
         return _KINDS[kind](setting, rest)
     path, level = (found[1], int(found[2])) if (found := _LEVELLED.fullmatch(text.strip())) else (text.strip(), 1)
     if not path or (colon and _WORD.fullmatch(kind)):
-        raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
+        raise _wrong(setting, "a way to recode", text)
     if level < 1:
-        raise UsageError(
-            f"{setting}: level 0 of a hierarchy is the values themselves",
-            hint="write a level from 1, or leave it out",
-        )
+        raise _wrong(setting, "a level of a hierarchy from 1", text, "level 0 is the values themselves")
     return FromHierarchy(Path(path), level)
 
 
@@ -158,7 +155,7 @@ def _breaks(setting: str, text: str) -> Breaks:
     numbers, colon, said = (part.strip() for part in text.partition(":"))
     breaks = tuple(_number(setting, part) for part in numbers.split(","))
     if len(breaks) < 2 or any(low >= high for low, high in pairwise(breaks)):
-        raise UsageError(f"{setting}: breaks must be at least two rising numbers", hint="such as breaks:0,15,25,65")
+        raise _wrong(setting, "breaks at two rising numbers or more", text, "such as breaks:0,15,25,65")
     return Breaks(breaks, _statistic(setting, said, text) if colon else None)
 
 
@@ -170,13 +167,13 @@ def _tails(setting: str, text: str) -> CodedTails:
     for part in text.split(","):
         side, bound, *said = (one.strip() for one in (part if ":" in part else f"{part}:").split(":"))
         if side not in ("top", "bottom") or len(said) > 1:
-            raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
+            raise _wrong(setting, "a way to recode", text)
         if side in found:
-            raise UsageError(f"{setting}: {side} is given twice", hint="keep one of them")
+            raise _wrong(setting, f"{side} once", text, "keep one of them")
         found[side] = (_number(setting, bound), _statistic(setting, said[0], text) if said else "mean")
     bottom, top = found.get("bottom"), found.get("top")
     if bottom is not None and top is not None and bottom[0] >= top[0]:
-        raise UsageError(f"{setting}: the bottom must be below the top", hint="such as bottom:16,top:90")
+        raise _wrong(setting, "a bottom below the top", text, "such as bottom:16,top:90")
     return CodedTails(bottom, top)
 
 
@@ -185,20 +182,24 @@ def _statistic(setting: str, said: str, text: str) -> Statistic:
         return "mean"
     if said == "median":
         return "median"
-    raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
+    raise _wrong(setting, "a way to recode", text)
 
 
 def _above_zero(setting: str, what: str, text: str) -> Fraction:
     number = _number(setting, text)
     if number <= 0:
-        raise UsageError(f"{setting}: {what} must be above 0, not {text}", hint=f"such as {what}:5")
+        raise _wrong(setting, f"a {what} above 0", text, f"such as {what}:5")
     return number
 
 
 def _number(setting: str, text: str) -> Fraction:
     if not _NUMBER.fullmatch(text.strip()):
-        raise UsageError(f"{setting}: {text.strip()!r} is not a number", hint=f"write {WAYS}")
+        raise _wrong(setting, "a way to recode with a number", text.strip())
     return Fraction(text.strip())
+
+
+def _wrong(setting: str, expected: str, text: str, hint: str = f"write {WAYS}") -> UsageError:
+    return wrong_part(setting, expected, text, hint)
 
 
 def moved_hierarchies(recode: Mapping[str, str], moved: Callable[[str, Path], Path]) -> dict[str, str]:

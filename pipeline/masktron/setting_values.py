@@ -16,7 +16,7 @@ from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_p
 from masktron.declared import Declared, Taken, WrongValue, integer, part_of, require
 from masktron.errors import UsageError
 from masktron.figures import NAMES
-from masktron.problems.problem import Known, Setting
+from masktron.problems.problem import Known, Setting, SettingName
 from masktron.processes import MOST_SECONDS
 from masktron.release_secret import former_units, secret_from
 from masktron.thresholds import thresholds
@@ -349,6 +349,13 @@ def ways_of(given: Any, ways: str, read: Callable[[str, str], object], setting: 
         read(f"{setting}.{field_name(key)}", str(said))
         found[key] = str(said)
     return found
+
+
+def wrong_part(setting: str, expected: str, text: str, hint: str) -> UsageError:
+    """Return the error of a text that says no way to treat a field; `setting` is such as ``recode.AGE``."""
+    name, _, key = setting.partition(".")
+    named = SettingName(name, (key,) if key else ())
+    return UsageError.of("bad-setting", setting=named, expected=expected, given=repr(text), hint=hint)
 
 
 def missing_given(option: str, texts: Sequence[str]) -> dict[str, list[str]]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from masktron.errors import UsageError
+from masktron.problems.problem import SettingName
 
 OTHERS = "*"
 """Stands for the rules that no threshold names; soft ones only count where they are named."""
 
 _COUNT = re.compile(r"[0-9]+")
-_SHARE = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) ?%")
 _HINT = "for example: income-sum=5, income-sum=0.5%, or *=1% for all other rules"
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) ?%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ def threshold(value: object, name: str) -> Threshold:
         return Threshold(Fraction(text), False, text)
     share = _SHARE.fullmatch(text)
     if share is None or Fraction(share[1]) > 100:
-        raise UsageError(
-            f"max_failures of {name}: {value!r} is no number of failures and no share from 0% to 100%", hint=_HINT
-        )
+        expected = "a number of failures, or a share from 0% to 100%"
+        setting = SettingName("max_failures", (name,))
+        raise UsageError.of("bad-setting", setting=setting, expected=expected, given=repr(value), hint=_HINT)
     return Threshold(Fraction(share[1]), True, f"{share[1]}%")
 
 
@@ -71,5 +72,6 @@ def thresholds(table: object) -> dict[str, Threshold]:
         It is no table, or a bound cannot be read.
     """
     if not isinstance(table, Mapping) or not all(isinstance(rule, str) for rule in table):
-        raise UsageError(f"max_failures must be a table RULE = bound, not {table!r}", hint=_HINT)
+        setting, expected = SettingName("max_failures"), "a table RULE = bound"
+        raise UsageError.of("bad-setting", setting=setting, expected=expected, given=repr(table), hint=_HINT)
     return {rule: bound if isinstance(bound, Threshold) else threshold(bound, rule) for rule, bound in table.items()}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from masktron.aggregators import GeometricMean
 from masktron.errors import UsageError
+from refusals import refused
 
 POSITIVE = st.floats(1e-300, 1e300)
 
@@ -46,5 +47,5 @@ def test_a_zero_without_weight_says_nothing() -> None:
 
 def test_two_signs_are_refused() -> None:
     values = np.array([[1.0, 1.0], [1.0, 2.0], [1.0, -2.0]])
-    with pytest.raises(UsageError, match="column 2 has negative and positive values in group 1"):
+    with refused(UsageError, "mixed-signs", group=1, column=2):
         GeometricMean().aggregate(values, np.array([0, 1, 1]))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.aggregators import ALL, Aggregator, Mean
 from masktron.errors import UsageError
+from refusals import refused
 
 NUMBER = st.one_of(
     st.integers(-(10**9), 10**9).map(float),
@@ -81,16 +82,16 @@ LABELS = np.array([0, 1, 1])
 
 @pytest.mark.parametrize("aggregator", ALL, ids=lambda a: a.name)
 @pytest.mark.parametrize(
-    ("values", "labels", "weights", "message"),
+    ("values", "labels", "weights", "code", "named"),
     [
-        (VALUES, LABELS[:2], None, "do not go with labels"),
-        (VALUES, LABELS, np.ones(2), "do not go with weights"),
-        (VALUES, np.array([0, 2, 2]), None, "without a gap"),
-        (VALUES, np.array([0, -1, 0]), None, "without a gap"),
-        (VALUES, LABELS, np.array([1.0, -2.0, 5.0]), "record 2: the weight -2.0"),
-        (VALUES, LABELS, np.array([1.0, 2.0, np.nan]), "record 3: the weight nan"),
-        (VALUES, LABELS, np.array([1.0, 0.0, 0.0]), "all weights of group 1 are zero"),
-        (np.array([[1.0], [np.inf], [2.0]]), LABELS, None, "record 2, column 1: an infinite"),
+        (VALUES, LABELS[:2], None, "arrays-differ", {}),
+        (VALUES, LABELS, np.ones(2), "arrays-differ", {}),
+        (VALUES, np.array([0, 2, 2]), None, "bad-arrays", {}),
+        (VALUES, np.array([0, -1, 0]), None, "bad-arrays", {}),
+        (VALUES, LABELS, np.array([1.0, -2.0, 5.0]), "bad-value", {"where": "record 2", "given": -2.0}),
+        (VALUES, LABELS, np.array([1.0, 2.0, np.nan]), "bad-value", {"where": "record 3"}),
+        (VALUES, LABELS, np.array([1.0, 0.0, 0.0]), "group-without-weight", {"group": 1, "records": 2}),
+        (np.array([[1.0], [np.inf], [2.0]]), LABELS, None, "unusable-values", {"where": "column 1, record 2"}),
     ],
 )
 def test_bad_arguments_are_named(
@@ -98,13 +99,14 @@ def test_bad_arguments_are_named(
     values: NDArray[np.float64],
     labels: NDArray[np.intp],
     weights: NDArray[np.float64] | None,
-    message: str,
+    code: str,
+    named: dict[str, object],
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with refused(UsageError, code, **named):
         aggregator.aggregate(values, labels, weights)
 
 
 @pytest.mark.parametrize("aggregator", [a for a in ALL if a.name != "medoid"], ids=lambda a: a.name)
 def test_missing_and_present_values_do_not_mix(aggregator: Aggregator) -> None:
-    with pytest.raises(UsageError, match="missing and present values in column 1"):
+    with refused(UsageError, "mixed-missing-values", group=0, column=1):
         aggregator.aggregate(np.array([[1.0], [np.nan]]), np.array([0, 0]))

@@ -15,6 +15,7 @@ from masktron.declared import declared_in
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Finding
 from masktron.thresholds import Threshold, threshold, thresholds
+from refusals import refused
 from report_files import write_pair
 
 REPORTS = ("svrl", "csv", "json", "sarif", "junit")
@@ -49,7 +50,7 @@ def test_what_a_threshold_admits(text: str, failures: int, fired: int, admitted:
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "101%", "%", "five", "", "1e3", "٣", True, 1.5, None, "-1%"])
 def test_what_is_no_threshold(value: object) -> None:
-    with pytest.raises(UsageError, match="R1"):
+    with refused(UsageError, "bad-setting", setting="max_failures.R1", given=repr(value)):
         threshold(value, "R1")
 
 

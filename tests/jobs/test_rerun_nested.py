@@ -17,6 +17,7 @@ from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError
 from masktron.level_settings import levels_from, with_tables
 from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, levels, tables_of
+from refusals import code_of
 from schema_files import conforms
 
 SETTINGS: dict[str, Any] = {
@@ -368,8 +369,7 @@ def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, run: Runn
     assert found.code == 0
     assert "b.Person.csv" in "".join(found.out.split())
     wrong = run(*command, "--dry-run", "--table", f"Pers={persons}")
-    assert wrong.code == 2
-    assert "no level with a table of its own" in wrong.err
+    assert (wrong.code, code_of(wrong.err)) == (2, "level-without-table")
 
 
 @pytest.mark.few(1)

@@ -212,7 +212,7 @@ def test_a_hierarchy_with_a_row_of_names_is_refused(tmp_path: Path, files: tuple
         ({"AGE": "top:75"}, InfeasibleError, "recode.AGE: the top has 1 record, fewer than k = 3", 5),
         ({"AGE": "width:0.01"}, UsageError, "recode.AGE: these are 5,901 classes", 2),
         ({"REGION": "none.csv"}, UsageError, "none.csv|cannot be read|does not exist", 2),
-        ({"AGE": "widht:5"}, UsageError, "recode.AGE: 'widht:5' is no way to recode", 2),
+        ({"AGE": "widht:5"}, UsageError, "recode.AGE must be", 2),
         ({"AGE": "breaks:20,40"}, DocumentError, "'AGE' has values without a class", 4),
     ],
 )

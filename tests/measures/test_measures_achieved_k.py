@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.constraints import Linear
-from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of, factorized
 from masktron.measures import achieved_k
 from masktron.measures.achieved_k import group_sizes, shared_columns
@@ -49,13 +48,6 @@ def test_numbers_that_are_missing_are_alike() -> None:
 
 def test_no_records() -> None:
     assert achieved_k([np.empty(0, dtype=object)]) == 0
-
-
-def test_bad_arguments() -> None:
-    with pytest.raises(UsageError, match="without a variable"):
-        achieved_k([])
-    with pytest.raises(UsageError, match="different lengths"):
-        achieved_k([np.zeros(2), np.zeros(3)])
 
 
 def test_a_solved_variable_counts_where_its_equality_fails() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.errors import UsageError
 from masktron.measures import category_shares
 
 
@@ -43,11 +42,6 @@ def test_the_distance_is_the_largest_difference_of_a_set_of_categories(rows: lis
     sets = [{c for at, c in enumerate("abc") if bits >> at & 1} for bits in range(8)]
     differences = [sum(w * ((a in some) - (b in some)) for a, b, w in rows) / total for some in sets]
     assert shares.distance == pytest.approx(100 * max(differences))
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(UsageError, match="shape"):
-        category_shares(column("a"), column("a", "b"))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.floats(0.0, 1e20)), min_size=1))

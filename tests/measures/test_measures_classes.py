@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.measures import biases, class_chi_square
 from masktron.measures.classes import Biases
 from masktron.measures.subdomains import subdomains
@@ -178,12 +177,3 @@ def test_chi_square_corners() -> None:
     assert class_chi_square(pure, classes) == pytest.approx((1.5 + 6 + 1.5) / 3)
     assert class_chi_square(np.zeros(9, dtype=np.int64), classes) == pytest.approx(0, abs=1e-15)
     assert class_chi_square(np.arange(9), classes) == pytest.approx(1)
-
-
-def test_bad_codes() -> None:
-    with pytest.raises(UsageError, match="do not go with"):
-        class_chi_square(np.zeros(2, dtype=np.int64), np.zeros(3, dtype=np.int64))
-    with pytest.raises(UsageError, match="below 0"):
-        class_chi_square(np.array([-1]), np.array([0]))
-    with pytest.raises(UsageError, match="below 0"):
-        class_chi_square(np.array([0]), np.array([-2]))

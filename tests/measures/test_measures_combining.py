@@ -6,7 +6,6 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import numpy as np
@@ -17,6 +16,7 @@ from cli_runner import Runner, write_file
 from masktron.errors import UsageError
 from masktron.measures.combining import combine, enough, negative_chance
 from paths import SCHEMAS
+from refusals import refused
 
 SCHEMA = SCHEMAS / "combine.schema.json"
 
@@ -36,11 +36,6 @@ def test_fully_synthetic_by_hand() -> None:
     found = combine([10.0, 12.0, 14.0], [1.0, 2.0, 3.0], full=True, ratio=0.5)
     assert (found.variance, found.freedom, found.adjusted, found.advised) == (2.0, math.inf, False, None)
     assert found.high - 12 == pytest.approx(1.959964 * math.sqrt(2), rel=1e-6)
-
-
-def test_two_rules_at_once_are_refused() -> None:
-    with pytest.raises(UsageError, match="full and population are two rules"):
-        combine([10.0, 12.0], [1.0, 1.0], full=True, population=True)
 
 
 def test_samples_of_synthetic_populations_by_hand() -> None:
@@ -73,7 +68,7 @@ def test_nearly_equal_estimates_have_normal_intervals() -> None:
 @pytest.mark.parametrize("rule", [{}, {"population": True}], ids=["part", "population"])
 def test_estimates_that_differ_by_rounding_are_equal(rule: dict[str, bool]) -> None:
     for points in ([1.0] * 4 + [1 + 1e-15], [-1e9] * 4 + [-1e9 - 1e-6], [0.0] * 5):
-        with pytest.raises(UsageError, match="the estimates of all 5 releases are equal"):
+        with refused(UsageError, "estimates-equal", releases=5):
             masktron.combine({"q": (points, [0.04] * 5)}, **rule)
 
 
@@ -86,7 +81,7 @@ def test_equal_estimates_of_full_synthesis_have_their_interval() -> None:
 
 
 def test_next_to_no_difference_is_none() -> None:
-    with pytest.raises(UsageError, match="are equal"):
+    with refused(UsageError, "estimates-equal", releases=2):
         combine([-1e-320, 1e-320], [1e-300, 1e-300])
 
 
@@ -196,29 +191,6 @@ def test_the_table_says_how_many_releases_to_make() -> None:
     assert "degrees of freedom, so" not in repr(masktron.combine({"mean": ([10, 12, 14], [3, 4, 5])}))
 
 
-@pytest.mark.parametrize(
-    ("estimates", "variances", "message"),
-    [
-        ([1.0], [1.0], "1 release says nothing"),
-        ([], [], "0 release"),
-        ([1.0, 2.0], [1.0], "2 estimates and 1 variances"),
-        ([1.0, 2.0], [1.0, -1.0], "a variance is negative: -1"),
-        ([1.0, math.nan], [1.0, 1.0], "missing or infinite"),
-        ([1.0, 1.0], [2.0, 4.0], "all 2 releases are equal"),
-        ([1e308, -1e308], [1.0, 1.0], "too large"),
-    ],
-)
-def test_refusals(estimates: list[float], variances: list[float], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        combine(estimates, variances)
-
-
-@pytest.mark.parametrize("bad", [{"level": 1.0}, {"level": 0.0}, {"ratio": 0.0}, {"ratio": math.inf}])
-def test_bad_options(bad: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="must be"):
-        combine([1.0, 2.0], [1.0, 1.0], full=True, **bad)
-
-
 CSV = "name,estimate,variance\nmean,10,3\nslope,1,0.5\nmean,12,4\nslope,3,0.5\nmean,14,5\n"
 
 
@@ -259,7 +231,7 @@ def test_spaces_and_empty_lines_make_no_other_quantity(tmp_path: Path) -> None:
         ("e.json", '{"a": {"estimates": "12", "variances": "34"}}', "not the JSON of estimates"),
         ("e.json", '{"a": {"estimates": [1, 2], "variances": [1, 2]}, "a": {}}', "'a' is there twice"),
         ("e.json", '{"a": {"estimates": [1, true], "variances": [1, 1]}}', "True is no number"),
-        ("e.json", '{"a": {"estimates": [1, 2], "variances": [1]}}', "a: there are 2 estimates"),
+        ("e.json", '{"a": {"estimates": [1, 2], "variances": [1]}}', "[arrays-differ]"),
     ],
 )
 def test_wrong_files(tmp_path: Path, name: str, text: str, message: str) -> None:

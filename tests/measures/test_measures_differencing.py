@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from examples import parts, spread
-from masktron.errors import UsageError
 from masktron.measures.differencing import (
     NEAR,
     OUTSIDE,
@@ -266,11 +265,6 @@ def test_nothing_is_counted_without_values_and_fields_add_up() -> None:
     joined = Differencing.of_all([Differencing(4, 2, 1, 2), Differencing(6, 3, 0, 1)])
     assert (joined, joined.share) == (Differencing(10, 5, 1, 3), 30.0)
     assert Differencing.of_all([]) == Differencing(0, 0, 0, 0)
-
-
-def test_columns_of_other_files_are_refused() -> None:
-    with pytest.raises(UsageError, match="are not of one file"):
-        published_sums(np.zeros(3), np.zeros(2), np.zeros(3, dtype=np.intp), step=1.0)
 
 
 def test_a_long_chain_is_searched_without_recursion() -> None:

@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 from examples import parts
-from masktron.errors import UsageError
 from masktron.measures.dominance import Dominance, p_percent
 
 
@@ -103,16 +102,3 @@ def test_nothing_to_add_up() -> None:
     assert p_percent(zeros, np.arange(3)) == Dominance(3, 0, 0)
     ones = np.ones((2, 1))
     assert p_percent(ones, np.zeros(2, dtype=np.int64)) == Dominance(1, 100, 100)
-
-
-def test_bad_arguments() -> None:
-    values, groups = np.ones((3, 2)), np.zeros(3, dtype=np.int64)
-    with pytest.raises(UsageError, match="do not group"):
-        p_percent(values, groups[:2])
-    with pytest.raises(UsageError, match="infinite"):
-        p_percent(np.full((3, 2), np.inf), groups)
-    with pytest.raises(UsageError, match="column 2: a negative value"):
-        p_percent(values * [1, -1], groups)
-    for percent in (0, 101, float("nan")):
-        with pytest.raises(UsageError, match="p % rule"):
-            p_percent(values, groups, percent)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import pdist, squareform
 
-from masktron.errors import UsageError
 from masktron.measures import homogeneity
 
 RECORDS = st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 2)), max_size=40)
@@ -51,15 +50,6 @@ def test_corners() -> None:
     assert homogeneity(ones[:0], ones[:0]) == 0
     # two records of group 0 have a class, the same; group 1 is mixed
     assert homogeneity(np.array([0, 0, 0, 1, 1]), np.array([2, -1, 2, 0, 1])) == 50
-
-
-def test_bad_codes() -> None:
-    with pytest.raises(UsageError, match="do not go with"):
-        homogeneity(np.zeros(2, dtype=np.int64), np.zeros(3, dtype=np.int64))
-    with pytest.raises(UsageError, match="below 0"):
-        homogeneity(np.array([-1]), np.array([0]))
-    with pytest.raises(UsageError, match="below 0"):
-        homogeneity(np.array([0]), np.array([-2]))
 
 
 def tree_groups(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masktron.errors import UsageError
 from masktron.measures import information_loss
 
 RNG = np.random.default_rng(11)
@@ -34,8 +33,3 @@ def test_missing_pairs_and_constant_variables_are_left_out() -> None:
     after[5:10, 0] = np.nan
     assert information_loss(before, after) == pytest.approx(expected)
     assert information_loss(before[:, 1:], after[:, 1:]) == 0
-
-
-def test_shapes_must_agree() -> None:
-    with pytest.raises(UsageError, match="cannot be compared"):
-        information_loss(ORIGINAL, ORIGINAL[:5])

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from examples import examples, parts
-from masktron.errors import UsageError
 from masktron.measures.interval_disclosure import PERCENTS, File, by_deviation, by_ranks
 
 type Columns = NDArray[np.float64]
@@ -193,11 +192,3 @@ def test_a_million_values_take_seconds() -> None:
     assert 0 < by_ranks(original, masked) < 100
     assert 0 < by_deviation(original, masked) < 100
     assert time.process_time() - start < 5
-
-
-def test_bad_arguments() -> None:
-    file = np.zeros((3, 2))
-    for measure in (by_ranks, by_deviation):
-        for percents in ([], [0], [101], [1, 2.5]):
-            with pytest.raises(UsageError, match="half-widths"):
-                measure(file, file, percents=percents)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from examples import examples, parts
-from masktron.errors import UsageError
 from masktron.kernels import linkage as kernel
 from masktron.kernels import nearest
 from masktron.measures import linkage
@@ -171,20 +170,3 @@ def test_large_files_take_the_tree() -> None:
     points = linkage_points(original, masked)
     expected = 100.0 * float(_credit_of_depth(*points, 2).sum()) / TREE_FROM
     assert second(original, masked, workers=2) == second(original, masked) == expected
-
-
-def test_bad_arguments() -> None:
-    file = np.zeros((3, 2))
-    with pytest.raises(UsageError, match="without a group"):
-        by_groups(file, file, [])
-    for group in ([], [2], [-1], [0, 0]):
-        with pytest.raises(UsageError, match="no group of variables"):
-            by_groups(file, file, [[0], group])
-    for known in (0, 3):
-        with pytest.raises(UsageError, match="knows"):
-            by_knowledge(file, file, known)
-    for kept in (np.zeros((2, 1)), np.zeros((3, 0)), np.zeros(3)):
-        with pytest.raises(UsageError, match="which of 3 records agree"):
-            group_linkage(file, file, kept)
-    with pytest.raises(UsageError, match="agrees with no other"):
-        group_linkage(file, file, np.full((3, 1), -np.inf))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masktron.errors import UsageError
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_within import linkage_within
 
@@ -44,8 +43,3 @@ def test_who_knows_more_links_more_of_a_class_of_one() -> None:
     assert linkage_within(original, masked, np.array([0, 1, 2])) == 100.0
     assert linkage_within(original, masked, np.array([0, 0, 0])) == pytest.approx(100 / 3)
     assert linkage_within(original[:0], masked[:0], np.zeros(0, dtype=int)) == 0.0
-
-
-def test_files_of_other_shapes_are_refused() -> None:
-    with pytest.raises(UsageError):
-        linkage_within(np.zeros((3, 1)), np.zeros((3, 2)), np.zeros(3, dtype=int))

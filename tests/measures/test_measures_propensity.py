@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.kernels import logistic as kernel
 from masktron.kernels.mdav import mdav
 from masktron.kernels.standardise import standardised
@@ -275,17 +273,6 @@ def test_cells_that_only_masking_made_missing(seed: int) -> None:
 def test_an_unfinished_regression_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "_STEPS", 1)
     assert not pmse(SKEWED, SKEWED + NOISE).converged
-
-
-def test_bad_words() -> None:
-    for measure in (pmse, pmse_cart):
-        with pytest.raises(UsageError, match="sample of 0"):
-            measure(np.zeros((1, 1)), np.zeros((1, 1)), sample=0)
-    wrong: Literal["cubes"] = "cubes"
-    with pytest.raises(UsageError, match="'cubes'"):
-        pmse(np.zeros((1, 1)), np.zeros((1, 1)), wrong)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="0 permutations"):
-        pmse_cart(np.zeros((1, 1)), np.zeros((1, 1)), permutations=0)
 
 
 def test_reference_data(shared_data: Path) -> None:

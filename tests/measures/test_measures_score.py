@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.measures import disclosure_risk, linkage, score
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
-from masktron.measures.score import INTERVALS, LINKAGES, DisclosureRisk, interval_by_name, linkage_by_name
+from masktron.measures.score import INTERVALS, LINKAGES, DisclosureRisk
 from masktron.partitions.mdav import partition, standardise
 
 RNG = np.random.default_rng(8)
@@ -51,20 +50,6 @@ def test_corners() -> None:
     assert score(0, same.total) == 50
     assert score(30, 40) == score(40, 30) == 35
     assert disclosure_risk(np.empty((0, 1)), np.empty((0, 1))).total == 0
-
-
-def test_bad_arguments() -> None:
-    with pytest.raises(UsageError, match="without a group"):
-        disclosure_risk(ORIGINAL, MASKED, linkage="groups")
-    with pytest.raises(UsageError, match="without a number"):
-        disclosure_risk(ORIGINAL, MASKED, linkage="knowledge")
-    with pytest.raises(UsageError, match=r"linkage has no variant 'none'(.|\n)*all, second, groups, knowledge"):
-        linkage_by_name("none", ORIGINAL, MASKED)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="interval disclosure has no variant 'none'"):
-        interval_by_name("none", ORIGINAL, MASKED)  # type: ignore[arg-type]
-    for loss, risk in ((-1, 50), (50, 101), (float("nan"), 50)):
-        with pytest.raises(UsageError, match="no per cent"):
-            score(loss, risk)
 
 
 CENSUS = [

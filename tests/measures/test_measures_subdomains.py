@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.measures import subdomains
 from masktron.measures.subdomains import Variations, _samples, variations
 
@@ -176,9 +175,3 @@ def test_small_files() -> None:
     assert math.isnan(one.correlations[0])
     two = np.array([[0.0, 0.0], [1.0, 1.0]])
     assert variations(two, two * [1, -1], share=1.0).correlations == (200,)
-
-
-def test_bad_arguments() -> None:
-    for how in ({"samples": 0}, {"share": 0.0}, {"share": 1.1}, {"share": math.nan}, {"seed": -1}):
-        with pytest.raises(UsageError, match="cannot be drawn"):
-            subdomains(ORIGINAL, ORIGINAL, **how)

@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 from examples import spread
-from masktron.errors import UsageError
 from masktron.measures import true_cells
 
 
@@ -70,9 +69,3 @@ def test_corners() -> None:
 
 def test_a_value_of_another_variable_is_not_true() -> None:
     assert true_cells(np.array([[1.0, 2.0]]), np.array([[2.0, 1.0]])).file == 0
-
-
-def test_bad_arguments() -> None:
-    file = np.zeros((3, 2))
-    with pytest.raises(UsageError, match="do not group 3 records"):
-        true_cells(file, file, np.zeros(2, dtype=np.int64))

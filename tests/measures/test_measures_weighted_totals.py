@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.aggregators import Mean
-from masktron.errors import UsageError
 from masktron.measures import weighted_totals
 
 NAN = math.nan
@@ -67,11 +66,3 @@ def test_the_weighted_mean_keeps_the_total(rows: list[tuple[int, float, float]],
     (total,) = weighted_totals(values, masked, weights)
     magnitude = math.fsum(abs(w * x) for group, x, w in rows if group not in without)
     assert abs(total.after - total.before) <= 1e-13 * magnitude
-
-
-@pytest.mark.parametrize(
-    ("masked", "weights"), [(np.zeros((3, 1)), None), (np.zeros((2, 2)), None), (np.zeros((2, 1)), np.ones(3))]
-)
-def test_what_does_not_fit_is_refused(masked: np.ndarray, weights: np.ndarray | None) -> None:
-    with pytest.raises(UsageError, match="shape"):
-        weighted_totals(np.zeros((2, 1)), masked, weights)

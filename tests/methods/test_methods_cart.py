@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn
 from masktron.methods.cart import CartMethod
 from masktron.synthesis import cart
@@ -138,15 +137,6 @@ def test_large_numbers_and_constants() -> None:
         found = made(values, smooth=smooth).values
         assert np.isfinite(found).all()
         assert (found[:, 1] == 0.1).all()
-
-
-def test_refusals() -> None:
-    values = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.raises(InfeasibleError, match="cart needs 5 records"):
-        made(values[:4])
-    for order in ((0, 0), (2,), ("A",)):
-        with pytest.raises(UsageError, match="order must name different ones of the 2 variables"):
-            made(values, order=order)
 
 
 def test_trees_grow_on_numbers_whose_squares_overflow() -> None:

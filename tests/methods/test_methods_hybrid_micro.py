@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn
 from masktron.methods.hybrid_micro import HybridMicroMethod
 from masktron.partitions.mdav import partition, standardise
@@ -63,11 +62,6 @@ def test_larger_groups_are_formed_where_draws_need_them_and_it_is_said() -> None
 def test_plain_draws() -> None:
     values = np.random.default_rng(0).normal(size=(300, 2))
     assert 1e-5 < moments_differ(values, masked(values, exact=False).values) < 0.5
-
-
-def test_too_few_records_are_refused() -> None:
-    with pytest.raises(InfeasibleError, match="hybrid_micro needs 10 records, and there are n_samples = 9"):
-        masked(np.ones((9, 2)))
 
 
 def test_relations_that_are_none_within_a_group_make_it_larger() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from examples import spread
-from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn
 from masktron.methods.latent_class import LatentClassMethod
 from ugly_files import moments_differ, ugly
@@ -122,10 +121,3 @@ def test_without_categories_it_is_a_mixture_of_numbers() -> None:
     values = mixed(200)[:, [0, 2]]
     drawn = masked(values, None)
     assert moments_differ(values, drawn.values) < 1e-9
-
-
-def test_refusals() -> None:
-    with pytest.raises(InfeasibleError, match=r"latent_class: no mixture of 2 to 10 .* within 1 steps"):
-        masked(mixed(), iterations=1)
-    with pytest.raises(InfeasibleError, match="latent_class needs 5 records, and there are n_samples = 4"):
-        masked(mixed()[:4])

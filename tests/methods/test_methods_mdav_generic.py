@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError
 from masktron.estimators import MdavGeneric as Estimator
 from masktron.methods.contracts import IdenticalGroups
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.mdav_generic import MdavGenericMethod, Mixed
 from masktron.partitions.column_kinds import Kinds
+from refusals import refused
 
 RNG = np.random.default_rng
 MIXED: tuple[Mixed, ...] = get_args(Mixed.__value__)
@@ -77,7 +78,7 @@ def test_per_type_has_no_partition_of_several_kinds() -> None:
     method = MdavGenericMethod(2, mixed="per_type")
     points = RNG(1).normal(size=(9, 2))
     kinds = Kinds(("number", "ordinal"), (1, 1))
-    with pytest.raises(InfeasibleError, match="no single partition of variables of the kinds number, ordinal"):
+    with refused(InfeasibleError, "kinds-masked-together", kinds=("number", "ordinal")):
         method.partition(points, kinds=kinds)
     points[:, 1] = 0.0
     assert (method.partition(points, kinds=kinds) == method.partition(points)).all()
@@ -95,28 +96,6 @@ def test_ugly_columns(mixed: Mixed, n: int) -> None:
     assert drawn.labels is not None
     assert np.bincount(drawn.labels).min() >= 3
     assert np.isfinite(drawn.values).all()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"mixed": "both"}, "mixed must be together or per_type or imposed or consensus"),
-        ({"imposing": "text"}, "imposing must be number or ordinal or nominal, or auto"),
-        ({"nominal": ("REGION",)}, "nominal must be positions of columns from 0, not"),
-        ({"ordinal": [-1]}, "ordinal must be positions of columns from 0, not"),
-        ({"ordinal": [1], "nominal": [1]}, "columns 1 are nominal and ordinal"),
-    ],
-)
-def test_wrong_parameters_are_named(wrong: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        MdavGenericMethod(**wrong).check()  # type: ignore[arg-type]
-
-
-def test_refusals_of_records() -> None:
-    with pytest.raises(InfeasibleError, match="mdav_generic needs 5 records"):
-        MdavGenericMethod().mask(np.zeros((4, 1)), RNG(0))
-    with pytest.raises(UsageError, match="there is no column 2 among 2"):
-        MdavGenericMethod(2, nominal=[2]).mask(np.zeros((4, 2)), RNG(0))
 
 
 @pytest.mark.parametrize("mixed", MIXED)

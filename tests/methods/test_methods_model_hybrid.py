@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn
 from masktron.methods.model_hybrid import ModelHybridMethod
 from ugly_files import RELATION, moments_differ, ugly
@@ -115,20 +114,6 @@ def test_fewer_components_than_asked_for_are_said() -> None:
     notes = masked(values, k=5).notes
     assert "mixture of 1 normal" in notes[0]
     assert notes[1:] == ("no mixture of 2 or more components has 5 records in each: fewer were taken",)
-
-
-def test_refusals() -> None:
-    values = np.random.default_rng(0).normal(size=(100, 3))
-    with pytest.raises(InfeasibleError, match=r"model_hybrid: no mixture of 2 to 10 .* within 1 steps"):
-        masked(values, iterations=1)
-    with pytest.raises(InfeasibleError, match="model_hybrid needs 6 records, and there are n_samples = 5"):
-        masked(values[:5])
-    with pytest.raises(InfeasibleError, match="model_hybrid needs 20 records"):
-        masked(values[:19], k=20)
-    with pytest.raises(UsageError, match="fewest is 5 and most is 3"):
-        masked(values, fewest=5, most=3)
-    with pytest.raises(UsageError, match="family must be EII or"):
-        masked(values, family="full")
 
 
 def test_no_value_comes_back() -> None:

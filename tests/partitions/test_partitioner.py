@@ -24,6 +24,7 @@ from masktron.kernels.univariate import univariate
 from masktron.partitions.kdcut import Cuts, kd_cut
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import Partitioner
+from refusals import refused
 
 
 def cloud(n: int, d: int, seed: int = 1) -> NDArray[np.float64]:
@@ -45,7 +46,7 @@ def test_several_varying_columns_get_mdav(n: int, d: int, k: int, seed: int) -> 
 
 
 def test_blocks_hold_three_groups() -> None:
-    with pytest.raises(UsageError, match="at most 14 records are too small for groups of 5"):
+    with refused(UsageError, "bad-value", name="most", given=14):
         Partitioner(14)(cloud(100, 2), 5)
 
 

@@ -17,6 +17,7 @@ from masktron.measures.homogeneity import homogeneity
 from masktron.methods.t_closeness import TClosenessMethod, combined
 from masktron.partitions.mst import tree_partition
 from masktron.partitions.t_closeness import close_partition
+from refusals import refused
 from tree_reference import cut_by_the_letter, groups_of, kruskal, random_points
 
 
@@ -89,20 +90,17 @@ def test_several_class_attributes_are_one() -> None:
     codes, shares = combined(classes[:, :1], np.array([0.5, 0.25, 0.25]))
     assert (codes.tolist(), shares.tolist()) == ([0, 1, 0, 1], [0.5, 0.25, 0.25])
     for wrong in (np.array([0.5, 0.5]), np.ones((1, 2)) / 2, np.ones((2, 2, 1)) / 4):
-        with pytest.raises(UsageError, match="2 class attributes"):
+        with refused(UsageError, "bad-value", name="shares"):
             combined(classes, wrong)
 
 
 def test_contract() -> None:
-    with pytest.raises(UsageError, match="t_closeness needs the class"):
+    with refused(UsageError, "class-missing", method="t_closeness"):
         TClosenessMethod().partition(np.zeros((9, 1)))
-    with pytest.raises(UsageError, match="requires y to be passed"):
+    with refused(UsageError, "y-missing"):
         estimators.TCloseness().fit(np.zeros((9, 1)))
-    with pytest.raises(UsageError, match="class 2 has no share among 2"):
+    with refused(UsageError, "bad-value", name="shares"):
         close_partition(np.zeros((9, 1)), 2, 0.5, np.arange(9) % 3, np.array([0.5, 0.5]))
-    for t in (-0.1, 1.1, np.nan):
-        with pytest.raises(UsageError, match="t must be a number from 0 to 1"):
-            TClosenessMethod(t=t).check()
 
 
 def test_the_class_of_pima_cannot_be_read_from_a_group(shared_data: Path) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 import masktron.kernels.univariate as dispatch
 from examples import parts
-from masktron.errors import UsageError
 from masktron.kernels.univariate import plain_first_of_groups, plain_last_groups, reciprocals, univariate
 from masktron.kernels.univariate_path import first_of_groups, last_groups
 from masktron.methods.univariate import UnivariateMethod
@@ -203,8 +202,3 @@ def test_equal_records_lie_side_by_side() -> None:
     points = np.repeat(generator.normal(size=(30, 5)), 5, axis=0)[generator.permutation(150)]
     labels = projected_partition(points, 5, "pca")
     assert all(len(np.unique(points[labels == group], axis=0)) == 1 for group in range(30))
-
-
-def test_projections_are_checked() -> None:
-    with pytest.raises(UsageError, match="projection must be pca or sum"):
-        UnivariateMethod(projection="svd").check()  # type: ignore[arg-type]

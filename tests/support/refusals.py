@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from masktron.errors import MasktronError
-from masktron.problems.problem import Field, Problem, Rule, Setting, SettingName, Value
+from masktron.problems.problem import Field, Known, Problem, Rule, Setting, SettingName, Value
 
 _CODE = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]$", re.MULTILINE)
 
@@ -59,6 +59,8 @@ def plain(value: Any) -> Any:
             shown = " ".join([value.option, *value.values])
         case SettingName():
             shown = str(value)
+        case Known():
+            shown = value.names
         case Problem():
             shown = value.code
         case _:

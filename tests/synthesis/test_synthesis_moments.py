@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.synthesis.moments import orthonormal, square_root
+from refusals import refused
 
 RELATION = np.array([1.0, -2.0, 3.0, -1.0])
 """Null vector of `related`: the fourth variable is made of the other three."""
@@ -50,16 +51,16 @@ def test_a_constant_variable_has_a_row_of_zeros() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "expected"),
     [
-        (np.array([[1.0, 2.0], [2.0, 1.0]]), "eigenvalue -1 "),
-        (np.array([[1.0, 0.5], [0.0, 1.0]]), "symmetric"),
-        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "finite"),
-        (np.ones((2, 3)), "shape"),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), "positive semidefinite"),
+        (np.array([[1.0, 0.5], [0.0, 1.0]]), "a symmetric matrix"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "a finite square matrix"),
+        (np.ones((2, 3)), "a finite square matrix"),
     ],
 )
-def test_what_is_no_covariance_is_refused(wrong: NDArray[np.float64], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_what_is_no_covariance_is_refused(wrong: NDArray[np.float64], expected: str) -> None:
+    with refused(UsageError, "bad-value", name="covariance", expected=expected):
         square_root(wrong)
 
 

@@ -9,9 +9,11 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import cell_place, require_fitting
 from masktron.classify.forms import variables_of_atom
 from masktron.constraints import Atom
 from masktron.errors import UsageError
+from masktron.problems.problem import Place, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +194,12 @@ def checked_groups(
     UsageError
         Naming the record, the group or the column that is wrong.
     """
-    if values.ndim != 2 or labels.shape != (len(values),):
-        raise UsageError(f"values of shape {values.shape} do not go with labels of shape {labels.shape}")
+    require_fitting(values.ndim == 2 and labels.shape == (len(values),), values=values, labels=labels)
     weight = np.ones(len(values)) if weights is None else weights
-    if weight.shape != labels.shape:
-        raise UsageError(f"{len(values)} records do not go with weights of shape {weight.shape}")
+    require_fitting(weight.shape == labels.shape, labels=labels, weights=weight)
     sizes = np.bincount(labels) if len(labels) and labels.min() >= 0 else np.zeros(0, dtype=np.intp)
     if sizes.sum() != len(labels) or (sizes == 0).any():
-        raise UsageError("group labels are not 0 to g - 1 without a gap")
+        raise UsageError.of("bad-arrays", detail="labels of groups must be 0 to g - 1 without a gap")
     order = np.argsort(labels, kind="stable")
     groups = Groups(values, labels, weight, order, sizes, np.cumsum(sizes) - sizes)
     _check_weights(groups)
@@ -211,25 +211,21 @@ def _check_weights(groups: Groups) -> None:
     wrong = ~(np.isfinite(groups.weights) & (groups.weights >= 0))
     if wrong.any():
         record = int(np.flatnonzero(wrong)[0])
-        raise UsageError(f"the weight {groups.weights[record]} is not a number >= 0", where=f"record {record + 1}")
+        given = Value(groups.weights[record])
+        raise UsageError.of("bad-value", Place(record=record + 1), name="a weight", expected="0 or more", given=given)
     if not len(groups.sizes):
         return
     heaviest = np.maximum.reduceat(groups.weights[groups.order], groups.starts)
     if not heaviest.all():
         group = int(np.flatnonzero(heaviest == 0)[0])
         first = int(groups.order[groups.starts[group]])
-        raise UsageError(
-            f"all weights of group {group} are zero, so it has no prototype",
-            where=f"record {first + 1} and the {groups.sizes[group] - 1} others of its group",
-            hint="leave records without weight out, or mask without weights",
-        )
+        size = int(groups.sizes[group])
+        raise UsageError.of("group-without-weight", Place(record=first + 1), group=group, records=size)
 
 
 def _check_values(groups: Groups, mixed_missing: bool) -> None:
-    infinite = np.isinf(groups.values)
-    if infinite.any():
-        record, column = np.argwhere(infinite)[0].tolist()
-        raise UsageError("an infinite value has no aggregate", where=f"record {record + 1}, column {column + 1}")
+    if (infinite := np.argwhere(np.isinf(groups.values))).size:
+        raise UsageError.of("unusable-values", cell_place(*infinite[0]), kind="infinite")
     if mixed_missing or not len(groups.sizes):
         return
     missing = np.isnan(groups.values[groups.order])
@@ -238,7 +234,4 @@ def _check_values(groups: Groups, mixed_missing: bool) -> None:
     mixed = np.logical_or.reduceat(missing, groups.starts) & ~np.logical_and.reduceat(missing, groups.starts)
     if mixed.any():
         group, column = np.argwhere(mixed)[0].tolist()
-        raise UsageError(
-            f"group {group} has missing and present values in column {column + 1}",
-            hint="group records with the same missing variables apart, or use the medoid",
-        )
+        raise UsageError.of("mixed-missing-values", group=group, column=column + 1)

@@ -140,10 +140,7 @@ def _require_one_side(lowest: NDArray[np.float64], highest: NDArray[np.float64])
     both = (lowest < 0) & (highest > 0)
     if both.any():
         group, column = np.argwhere(both)[0].tolist()
-        raise UsageError(
-            f"column {column + 1} has negative and positive values in group {group}: no geometric mean",
-            hint="group records by the signs of the variables of a product",
-        )
+        raise UsageError.of("mixed-signs", group=group, column=column + 1)
 
 
 def _through_logs(ordered: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:

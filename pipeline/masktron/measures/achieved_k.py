@@ -34,10 +34,10 @@ def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         There is no column, or their lengths differ.
     """
     if not columns:
-        raise UsageError("group sizes were asked for without a variable")
+        raise UsageError.of("bad-value", name="columns", expected="one column or more", given="none")
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
-        raise UsageError(f"columns of different lengths make no records: {sorted(lengths)}")
+        raise UsageError.of("arrays-differ", shapes=tuple(f"a column of {length}" for length in sorted(lengths)))
     codes, _ = alike(map(codes_of, columns), lengths.pop())
     return np.bincount(codes)[codes].astype(np.int64)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_fitting
 from masktron.errors import UsageError
 
 
@@ -48,16 +50,16 @@ class FieldPairs:
         """Records and fields."""
         return self.records, len(self.fields)
 
-    def side(self, side: int, infinite: str) -> Iterator[NDArray[np.float64]]:
+    def side(self, side: int) -> Iterator[NDArray[np.float64]]:
         """Yield the columns of the original, 0, or of the masked file, 1.
 
         Raises
         ------
         UsageError
-            A value of either file is infinite; the text says what it lacks.
+            A value of either file is infinite.
         """
         for pair in self:
-            require_finite(*pair, infinite)
+            require_finite(*pair)
             yield pair[side]
 
     def of(self, fields: Sequence[int]) -> Self:
@@ -82,44 +84,67 @@ class FieldPairs:
         UsageError
             The shapes differ.
         """
-        require_comparable(original, masked)
-        if weights is not None and weights.shape != (len(original),):
-            raise UsageError(f"{len(original)} records do not go with weights of shape {weights.shape}")
+        require_comparable(original, masked, finite=False)
         both = None if weights is None else (weights, weights)
+        if weights is not None:
+            require_fitting(weights.shape == (len(original),), original=original, weights=weights)
         return cls(lambda at: (original[:, at], masked[:, at]), range(original.shape[1]), len(original), both)
 
 
-def require_finite(before: NDArray[np.float64], after: NDArray[np.float64], infinite: str) -> None:
+def require_finite(*arrays: NDArray[np.float64]) -> None:
     """Refuse infinite values where these mean nothing.
-
-    Parameters
-    ----------
-    before, after : ndarray of float64
-    infinite : str
-        What an infinite value lacks, such as "has no mean".
 
     Raises
     ------
     UsageError
     """
-    if np.isinf(before).any() or np.isinf(after).any():
-        raise UsageError(f"an infinite value {infinite}")
+    if any(np.isinf(one).any() for one in arrays):
+        raise UsageError.of("unusable-values", kind="infinite")
 
 
-def require_comparable(original: NDArray[np.float64], masked: NDArray[np.float64], infinite: str = "") -> None:
+def require_comparable(original: NDArray[np.float64], masked: NDArray[np.float64], *, finite: bool = True) -> None:
     """Refuse files that have not the same records and variables, or infinite values where these mean nothing.
 
     Parameters
     ----------
     original, masked : ndarray of float64, shape (n, p)
-    infinite : str
-        What an infinite value lacks, such as "has no mean"; where it is empty, such values are let through.
+    finite : bool
+        Whether infinite values are refused.
 
     Raises
     ------
     UsageError
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if infinite:
-        require_finite(original, masked, infinite)
+    require_fitting(original.shape == masked.shape and original.ndim == 2, original=original, masked=masked)
+    if finite:
+        require_finite(original, masked)
+
+
+def require_classes(groups: NDArray[np.integer], classes: NDArray[np.integer]) -> None:
+    """Refuse groups and classes of different records, and codes below 0, where -1 is no missing class.
+
+    Parameters
+    ----------
+    groups, classes : ndarray of int, shape (n,)
+
+    Raises
+    ------
+    UsageError
+    """
+    require_fitting(groups.shape == classes.shape and groups.ndim == 1, groups=groups, classes=classes)
+    require_bounds(0, groups=groups)
+    require_bounds(-1, classes=classes)
+
+
+def require_bounds(least: float, most: float = math.inf, **arrays: NDArray[Any]) -> None:
+    """Refuse numbers outside bounds, and missing ones, by the names of their arrays.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name, one in arrays.items():
+        wrong = one[~((one >= least) & (one <= most))]
+        if wrong.size:
+            bounds = f"{least} or more" if most == math.inf else f"from {least} to {most}"
+            raise UsageError.of("bad-value", name=f"each number of {name}", expected=bounds, given=wrong[0])

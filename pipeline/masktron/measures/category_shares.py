@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_fitting
 from masktron.kernels.distinct import factorized
 
 _EXACT = 2.0**53
@@ -72,11 +72,8 @@ def category_shares(
     """
     weight = np.ones(len(masked)) if weights is None else weights
     earlier = weight if weights_before is None else weights_before
-    if original.shape != earlier.shape or masked.shape != weight.shape:
-        raise UsageError(
-            f"columns of shapes {original.shape} and {masked.shape} with weights of shape {weight.shape} "
-            "have no categories in common"
-        )
+    fitting = original.shape == earlier.shape and masked.shape == weight.shape
+    require_fitting(fitting, original=original, masked=masked, weights=weight)
     counts = [_counts(original, earlier), _counts(masked, weight)]
     categories = sorted({*counts[0], *counts[1]})
     before, after = ({category: count.get(category, 0.0) for category in categories} for count in counts)

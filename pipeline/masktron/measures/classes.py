@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.kernels.moments import average, pair_moments, relative_changes, standardise_columns
-from masktron.measures.base import FieldPairs
+from masktron.measures.base import FieldPairs, require_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +77,8 @@ def biases(
 def biases_of_fields(pairs: FieldPairs) -> Biases:
     """Compute `biases` from one field after the other; they are the same to the last bit."""
     own, now = pairs.relative_weights(0), pairs.relative_weights(1)
-    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape, weights=own)
-    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins, now)
+    known = standardise_columns(pairs.side(0), pairs.shape, weights=own)
+    released = standardise_columns(pairs.side(1), pairs.shape, known.origins, now)
     upper = np.triu_indices(len(pairs), 1)
     before = pair_moments(known.units, own).correlations[upper]
     after = pair_moments(released.units, now).correlations[upper]
@@ -124,10 +123,7 @@ def class_chi_square(groups: NDArray[np.integer[Any]], classes: NDArray[np.integ
     -----
     Source: class-restricted clustering (2013), section 6.1, equation (13).
     """
-    if groups.shape != classes.shape or groups.ndim != 1:
-        raise UsageError(f"groups of shape {groups.shape} do not go with classes of shape {classes.shape}")
-    if (groups < 0).any() or (classes < -1).any():
-        raise UsageError("a code is below 0", hint="number groups and classes from 0; -1 is a missing class")
+    require_classes(groups, classes)
     held = classes >= 0
     if not held.any():
         return 0.0

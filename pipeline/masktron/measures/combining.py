@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from masktron.errors import UsageError
 
 _LEAST_FREEDOM = 0.01
+_SQUARED = "squared standard errors, none below 0 and not all 0"
 FEW = 5.0
 """Degrees of freedom below which an interval is a third wider than with many releases, or more."""
 ENOUGH = 10.0
@@ -114,25 +115,21 @@ def combine(
     from scipy.stats import t as student  # noqa: PLC0415 -- loads slowly
 
     if full and population:
-        raise UsageError(
-            "full and population are two rules", hint="docs/combined-intervals.md says when to give which"
-        )
+        hint = "docs/combined-intervals.md explains when to give which"
+        raise UsageError.of("given-twice", one="full", other="population", hint=hint)
     _check(estimates, variances, level, ratio)
     m = len(estimates)
     with np.errstate(over="ignore", invalid="ignore"):
         mean, within = float(np.mean(estimates)), float(np.mean(variances))
         between = float(np.var(estimates, ddof=1))
     if not np.isfinite([mean, within, between]).all():
-        raise UsageError("estimates or variances are too large", hint="give them in another unit")
+        raise UsageError.of("values-too-large", what="the estimates or variances")
     if not full and (not between or np.ptp(estimates) <= ROUNDING * np.max(np.abs(estimates))):
-        raise UsageError(
-            f"the estimates of all {m} releases are equal",
-            hint=f"nothing that was replaced counts in them: take any, with its own variance ({within:g} on average)",
-        )
+        raise UsageError.of("estimates-equal", releases=m, variance=within)
     adjusted = False
     if full:
         if not within:
-            raise UsageError("the variances of all releases are 0", hint="give squared standard errors")
+            raise UsageError.of("bad-value", name="variances", expected=_SQUARED, given="0 in all releases")
         variance, freedom = within * (ratio + (1 + ratio) / m), np.inf
     elif population:
         variance = (1 + 1 / m) * between - within
@@ -204,19 +201,15 @@ def negative_chance(releases: ArrayLike, ratio: float = 1.0) -> NDArray[np.float
 
 def _check(estimates: Sequence[float], variances: Sequence[float], level: float, ratio: float) -> None:
     if len(estimates) != len(variances):
-        raise UsageError(
-            f"there are {len(estimates)} estimates and {len(variances)} variances",
-            hint="give one of each per release",
-        )
+        shapes = (f"{len(estimates)} estimates", f"{len(variances)} variances")
+        raise UsageError.of("arrays-differ", shapes=shapes)
     if len(estimates) < 2:
-        raise UsageError(
-            f"{len(estimates)} release says nothing of the variance between releases", hint="combine two or more"
-        )
+        raise UsageError.of("bad-value", name="estimates", expected="of two releases or more", given=len(estimates))
     if not np.isfinite([*estimates, *variances]).all():
-        raise UsageError("an estimate or a variance is missing or infinite", hint="leave the quantity out")
+        raise UsageError.of("unusable-values", kind="missing or infinite")
     if min(variances) < 0:
-        raise UsageError(f"a variance is negative: {min(variances):g}", hint="give squared standard errors")
+        raise UsageError.of("bad-value", name="variances", expected=_SQUARED, given=f"{min(variances):g}")
     if not 0 < level < 1:
-        raise UsageError(f"the level of confidence must be between 0 and 1, not {level!r}", hint="0.95 is usual")
+        raise UsageError.of("bad-value", name="level", expected="between 0 and 1; 0.95 is usual", given=repr(level))
     if not 0 < ratio < np.inf:
-        raise UsageError(f"the ratio of records must be above 0, not {ratio!r}", hint="1 where releases have as many")
+        raise UsageError.of("bad-value", name="ratio", expected="above 0; 1 for as many records", given=repr(ratio))

@@ -78,5 +78,5 @@ def correlation_change_of_fields(pairs: FieldPairs) -> CorrelationChange:
 
 def _correlations(pairs: FieldPairs, side: int) -> NDArray[np.float64]:
     """Return the correlations of one file; its standardised columns are gone before those of the other are made."""
-    columns, weights = pairs.side(side, "has no correlation"), pairs.relative_weights(side)
+    columns, weights = pairs.side(side), pairs.relative_weights(side)
     return pair_moments(standardise_columns(columns, pairs.shape, weights=weights).units, weights).correlations

@@ -9,7 +9,7 @@ from itertools import accumulate, combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_fitting
 from masktron.measures.joint_sums import determined_by_sums
 
 NEAR = 0.1
@@ -142,8 +142,8 @@ def published_sums(
     UsageError
         The shapes differ.
     """
-    if not original.shape == masked.shape == groups.shape or original.ndim != 1:
-        raise UsageError(f"columns of shapes {original.shape}, {masked.shape} and {groups.shape} are not of one file")
+    fitting = original.shape == masked.shape == groups.shape and original.ndim == 1
+    require_fitting(fitting, original=original, masked=masked, groups=groups)
     m = int(groups.max(initial=-1)) + 1
     weight = np.ones(len(original)) if weights is None else weights
     held = ~np.isnan(original)

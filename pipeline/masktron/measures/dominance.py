@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_fitting
 from masktron.errors import UsageError
 from masktron.kernels.distinct import factorized
 from masktron.kernels.sums import scaled
+from masktron.measures.base import require_finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def p_percent(values: NDArray[np.float64], groups: NDArray[np.integer], percent:
     Source: Hundepool et al. (2010), Handbook on Statistical Disclosure Control, section 4.2, p % rule.
     """
     if not 0 < percent <= 100:
-        raise UsageError(f"a p % rule with {percent} per cent", hint="give a number above 0, at most 100")
+        raise UsageError.of("bad-value", name="percent", expected="above 0, at most 100", given=percent)
     totals = sensitive = at_risk = cells = 0
     for table in _totals(values, groups):
         rest = table.beyond(2)
@@ -106,17 +108,11 @@ class _Contributions:
 
 def _totals(values: NDArray[np.float64], groups: NDArray[np.integer]) -> Iterator[_Contributions]:
     """Yield the contributions to the totals of each variable that has values, scaled by a power of two."""
-    if values.ndim != 2 or groups.shape != (len(values),):
-        raise UsageError(f"labels of shape {groups.shape} do not group values of shape {values.shape}")
-    if np.isinf(values).any():
-        raise UsageError("an infinite value has no share of a total")
+    require_fitting(values.ndim == 2 and groups.shape == (len(values),), values=values, groups=groups)
+    require_finite(values)
     negative = (values < 0).any(axis=0)
     if negative.any():
-        raise UsageError(
-            "a negative value bounds nobody's contribution to a total",
-            where=f"column {int(np.argmax(negative)) + 1}",
-            hint="leave the variable out, or measure its magnitudes",
-        )
+        raise UsageError.of("unusable-values", f"column {int(np.argmax(negative)) + 1}", kind="negative")
     label = factorized(groups)[0]
     for column in values.T:
         present = ~np.isnan(column)

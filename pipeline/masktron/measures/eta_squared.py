@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_fitting
 from masktron.kernels.sums import scaled
 
 
@@ -58,8 +58,8 @@ def eta_squared(
     square root is the correlation ratio.
     """
     weights = np.ones(len(values)) if weights is None else weights
-    if not values.shape == codes.shape == weights.shape:
-        raise UsageError(f"{len(values)} values do not go with {len(codes)} categories and {len(weights)} weights")
+    fitting = values.shape == codes.shape == weights.shape
+    require_fitting(fitting, values=values, codes=codes, weights=weights)
     there = ~np.isnan(values) & (codes >= 0)
     held, own, weights = values[there], codes[there], weights[there]
     if not held.size or held.min() == held.max():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.measures.base import require_classes
 
 
 def homogeneity(groups: NDArray[np.integer[Any]], classes: NDArray[np.integer[Any]]) -> float:
@@ -39,10 +39,7 @@ def homogeneity(groups: NDArray[np.integer[Any]], classes: NDArray[np.integer[An
     Source: class-restricted clustering (2013), sections 1 and 7; Machanavajjhala et al. (2006), l-diversity, the
     homogeneity attack.
     """
-    if groups.shape != classes.shape or groups.ndim != 1:
-        raise UsageError(f"groups of shape {groups.shape} do not go with classes of shape {classes.shape}")
-    if (groups < 0).any() or (classes < -1).any():
-        raise UsageError("a code is below 0", hint="number groups and classes from 0; -1 is a missing class")
+    require_classes(groups, classes)
     held = classes >= 0
     _, group = np.unique(groups[held], return_inverse=True)
     known = classes[held]

@@ -47,7 +47,7 @@ def il1s_of_fields(pairs: FieldPairs) -> float:
     """Compute `il1s` field by field; it is the same to the last bit."""
     moved, cells = 0.0, 0
     for before, after in pairs:
-        require_finite(before, after, "has no distance to others")
+        require_finite(before, after)
         both = ~(np.isnan(before) | np.isnan(after))
         known, released = before[both], after[both]
         if not known.size or known.min() == known.max():

@@ -61,7 +61,6 @@ def by_ranks(
     Source: Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, which asks
     for ranks that differ by less than p %, and says neither which file ranks nor what ties are.
     """
-    _require_alike(original, masked)
     return ranks_of_fields(FieldPairs.over(original, masked), percents=percents, ranks_in=ranks_in)
 
 
@@ -116,7 +115,6 @@ def by_deviation(
     deviation of the original the figures of constrained microaggregation (2009, section 5) are met; sdcMicro's dRisk
     takes that of the masked file.
     """
-    _require_alike(original, masked)
     return deviations_of_fields(FieldPairs.over(original, masked), percents=percents, deviation_of=deviation_of)
 
 
@@ -133,14 +131,10 @@ def deviations_of_fields(
     return _mean_over_variables(pairs, shares)
 
 
-def _require_alike(original: NDArray[np.float64], masked: NDArray[np.float64]) -> None:
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no cells in common")
-
-
 def _require_percents(percents: Sequence[int]) -> None:
     if not percents or any(percent != int(percent) or not 1 <= percent <= 100 for percent in percents):
-        raise UsageError(f"half-widths of {list(percents)} per cent", hint="give whole numbers from 1 to 100")
+        expected = "whole numbers from 1 to 100 (per cent)"
+        raise UsageError.of("bad-value", name="percents", expected=expected, given=list(percents))
 
 
 def _mean_over_variables(
@@ -148,7 +142,7 @@ def _mean_over_variables(
 ) -> float:
     shares = []
     for before, after in pairs:
-        require_finite(before, after, "has no interval around it")
+        require_finite(before, after)
         if (value := share(before, after)) is not None:
             shares.append(value)
     return 100.0 * sum(shares) / len(shares) if shares else 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.measures.base import require_finite
 
 _BINS = 24
 _TAIL = 0.01
@@ -63,11 +64,10 @@ def joined_bins(original: NDArray[np.float64], masked: NDArray[np.float64], leas
     et al. (2012), Statistical Disclosure Control, section 4.2.
     """
     if least < 1:
-        raise UsageError(f"bins of at least {least} records were asked for")
+        raise UsageError.of("bad-value", name="least", expected="1 or more", given=least)
     values = [column[~np.isnan(column)] for column in (original, masked)]
     together = np.concatenate(values)
-    if np.isinf(together).any():
-        raise UsageError("an infinite value is in no bin")
+    require_finite(together)
     if min(map(len, values)) < 2 * least:
         return None
     edges, step = _edges(together)

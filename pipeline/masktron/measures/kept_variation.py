@@ -113,7 +113,7 @@ def kept_variation(
     Variances have divisor n. The shares are the dominance rule of magnitude tables (Hundepool et al. 2012, section
     4.2) applied to a sum of squares: a figure that one contributor decides gives this contributor away.
     """
-    require_comparable(original, masked, "has no variance")
+    require_comparable(original, masked)
     return tuple(
         _of_one(before, after, groups, respondents) for before, after in zip(original.T, masked.T, strict=True)
     )
@@ -145,7 +145,7 @@ def intervals_left(original: NDArray[np.float64], masked: NDArray[np.float64], *
     UsageError
         The shapes differ, or a value is infinite.
     """
-    require_comparable(original[:, np.newaxis], masked[:, np.newaxis], "has no variance")
+    require_comparable(original[:, np.newaxis], masked[:, np.newaxis])
     both = ~(np.isnan(original) | np.isnan(masked))
     own, now = original[both], masked[both]
     n = len(own)
@@ -240,7 +240,7 @@ def kept_correlation(
     -----
     The dominance rule as in `kept_variation`, for a sum of products in the place of a sum of squares.
     """
-    require_comparable(original, masked, "has no correlation")
+    require_comparable(original, masked)
     both = ~(np.isnan(original).any(axis=1) | np.isnan(masked).any(axis=1))
     records = int(both.sum())
     labels, counts = zip(*(_numbered(one, both) for one in groups), strict=True)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.kernels import linkage as kernel
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
 from masktron.kernels.sums import scaled
 from masktron.large_arrays import kept, new_array
-from masktron.measures.base import FieldPairs, require_finite
+from masktron.measures.base import FieldPairs, require_comparable, require_finite
 
 TREE_FROM = 20_000
 """Records from which compiled code is worth loading."""
@@ -56,7 +55,7 @@ def linkage(original: NDArray[np.float64], masked: NDArray[np.float64], *, worke
 
     Source: Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata.
     """
-    require_linkable(original, masked)
+    require_comparable(original, masked)
     return linkage_of_fields(FieldPairs.over(original, masked), workers=workers)
 
 
@@ -74,13 +73,6 @@ def credit_of_fields(pairs: FieldPairs, workers: int, depth: int = 1) -> NDArray
     axes = _axes(pairs)
     known, released = (_coordinates(pairs, axes, side) for side in (0, 1))
     return _credit_of_columns(known, released, (pairs.records, _dimensions(axes)), workers, depth)
-
-
-def require_linkable(original: NDArray[np.float64], masked: NDArray[np.float64]) -> None:
-    """Refuse files that cannot be linked, with the errors of `linkage`."""
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be linked")
-    require_finite(original, masked, "has no distance to others")
 
 
 def _many(n: int) -> bool:
@@ -102,7 +94,7 @@ type _Axes = list[tuple[tuple[int, float, float] | None, bool]]
 def _axes(pairs: FieldPairs) -> _Axes:
     axes: _Axes = []
     for before, after in pairs:
-        require_finite(before, after, "has no distance to others")
+        require_finite(before, after)
         axes.append((_unit(before), _tells_apart(np.isnan(before))))
     return axes
 

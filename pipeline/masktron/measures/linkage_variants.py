@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_fitting
 from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
-from masktron.measures.base import FieldPairs
+from masktron.measures.base import FieldPairs, require_comparable, require_finite
 from masktron.measures.linkage import (
     TREE_FROM,
     credit_of_fields,
     linkage_of_fields,
     linkage_points,
-    require_linkable,
 )
 
 
@@ -57,9 +57,9 @@ def by_groups(
     A reading of DBRL in constrained microaggregation (2009, section 5), whose groups are the blocks that are masked
     together.
     """
-    require_linkable(original, masked)
+    require_comparable(original, masked)
     if not groups:
-        raise UsageError("linkage was asked for without a group of variables")
+        raise UsageError.of("bad-value", name="groups", expected="one group of variables or more", given="none")
     for group in groups:
         _require_columns(group, original.shape[1])
     return groups_of_fields(FieldPairs.over(original, masked), groups=groups, workers=workers)
@@ -102,12 +102,10 @@ def by_knowledge(
     6 of 13 variables it is the reading of constrained microaggregation (2009, section 5) that comes closest to the
     figures there.
     """
-    require_linkable(original, masked)
+    require_comparable(original, masked)
     if not 1 <= known <= original.shape[1]:
-        raise UsageError(
-            f"an intruder who knows {known} of {original.shape[1]} variables was asked for",
-            hint="give a number from 1 to the number of variables",
-        )
+        expected = f"from 1 to {original.shape[1]}, the number of variables"
+        raise UsageError.of("bad-value", name="known", expected=expected, given=known)
     return knowledge_of_fields(FieldPairs.over(original, masked), known=known, workers=workers)
 
 
@@ -145,7 +143,7 @@ def second(original: NDArray[np.float64], masked: NDArray[np.float64], *, worker
     -----
     Source: class-restricted clustering (2013), section 6.1; Pagliuca and Seri (1999).
     """
-    require_linkable(original, masked)
+    require_comparable(original, masked)
     if len(original) >= TREE_FROM:
         return second_of_fields(FieldPairs.over(original, masked), workers=workers)
     if not len(original):
@@ -187,11 +185,10 @@ def group_linkage(original: NDArray[np.float64], masked: NDArray[np.float64], ke
     -----
     Source: hybrid microdata through microaggregation (2010), section 5.3.
     """
-    require_linkable(original, masked)
-    if kept.ndim != 2 or len(kept) != len(original) or not kept.shape[1]:
-        raise UsageError(f"variables of shape {kept.shape} do not tell which of {len(original)} records agree")
-    if np.isinf(kept).any():
-        raise UsageError("an infinite value agrees with no other")
+    require_comparable(original, masked)
+    fitting = kept.ndim == 2 and len(kept) == len(original) and kept.shape[1] > 0
+    require_fitting(fitting, kept=kept, original=original)
+    require_finite(kept)
     if not len(original):
         return 0.0
     known, released = linkage_points(original, masked)
@@ -201,9 +198,8 @@ def group_linkage(original: NDArray[np.float64], masked: NDArray[np.float64], ke
 
 def _require_columns(group: Sequence[int], p: int) -> None:
     if not group or len(set(group)) < len(group) or not all(0 <= column < p for column in group):
-        raise UsageError(
-            f"{list(group)} is no group of variables", hint=f"name columns from 0 to {p - 1}, each once, at least one"
-        )
+        expected = f"different columns from 0 to {p - 1}"
+        raise UsageError.of("bad-value", name="each group", expected=expected, given=repr(list(group)))
 
 
 def _mean(shares: Sequence[float]) -> float:

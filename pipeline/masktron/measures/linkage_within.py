@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.measures.base import FieldPairs
-from masktron.measures.linkage import linkage_of_fields, require_linkable
+from masktron.measures.base import FieldPairs, require_comparable
+from masktron.measures.linkage import linkage_of_fields
 
 
 def linkage_within(
@@ -40,7 +40,7 @@ def linkage_within(
     UsageError
         The shapes differ, or a value is infinite.
     """
-    require_linkable(original, masked)
+    require_comparable(original, masked)
     right = 0.0
     for code in np.unique(classes):
         own = np.flatnonzero(classes == code)

@@ -9,7 +9,7 @@ from math import isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_fitting
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def moment_shift(
     -----
     Variances have divisor n: the ratio is the same for n - 1.
     """
-    if not original.shape == drawn.shape == written.shape:
-        raise UsageError(f"arrays of different shapes: {original.shape}, {drawn.shape} and {written.shape}")
+    fitting = original.shape == drawn.shape == written.shape
+    require_fitting(fitting, original=original, drawn=drawn, written=written)
     missing = np.isnan(original) | np.isnan(drawn) | np.isnan(written)
     means_drawn, variances_drawn = _by_variable(original, drawn, missing)
     means_written, variances_written = _by_variable(original, written, missing)

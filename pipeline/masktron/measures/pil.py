@@ -110,8 +110,8 @@ def pil(
 def pil_of_fields(pairs: FieldPairs) -> Pil:
     """Compute `pil` from one field after the other; it is the same to the last bit."""
     weights = pairs.relative_weights(0), pairs.relative_weights(1)
-    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape, weights=weights[0])
-    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins, weights[1])
+    known = standardise_columns(pairs.side(0), pairs.shape, weights=weights[0])
+    released = standardise_columns(pairs.side(1), pairs.shape, known.origins, weights[1])
     varies = known.deviations > 0
     unit = np.where(varies, known.deviations, np.where(known.origins != 0, np.abs(known.origins), 1.0))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -138,7 +138,7 @@ def pmse(
     cent of N (1.07 with cubes), and its halves 1.09 times the second with p at 8 per cent (1.13).
     """
     if terms not in ("squares", "cubic"):
-        raise UsageError(f"terms {terms!r} are unknown", hint='they are "squares" or "cubic"')
+        raise UsageError.of("bad-value", name="terms", expected="squares or cubic", given=repr(terms))
     original, masked = _compared(original, masked, sample, seed)
     n, p = original.shape
     rows = _variables(np.concatenate([original, masked]))
@@ -200,7 +200,7 @@ def pmse_cart(
         The shapes differ, a value is infinite, the sample or the number of permutations is below 1.
     """
     if permutations < 1:
-        raise UsageError(f"{permutations} permutations have no mean", hint="give 1 or more")
+        raise UsageError.of("bad-value", name="permutations", expected="1 or more", given=permutations)
     original, masked = _compared(original, masked, sample, seed)
     n, p = original.shape
     if not n or not p:
@@ -215,11 +215,11 @@ def pmse_cart(
 def _compared(
     original: NDArray[np.float64], masked: NDArray[np.float64], sample: int | None, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    require_comparable(original, masked, "has no place among others")
+    require_comparable(original, masked)
     if sample is None:
         return original, masked
     if sample < 1:
-        raise UsageError(f"a sample of {sample} records says nothing", hint="give 1 or more, or None for all")
+        raise UsageError.of("bad-value", name="sample", expected="1 or more, or None for all records", given=sample)
     if len(original) <= sample:
         return original, masked
     chosen = np.sort(np.random.default_rng(seed).choice(len(original), sample, replace=False))

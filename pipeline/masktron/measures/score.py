@@ -13,6 +13,7 @@ from masktron.errors import UsageError
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage as over_all_variables
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
+from masktron.problems.problem import Known
 
 LinkageName = Literal["all", "second", "groups", "knowledge"]
 """All variables; the own original nearest or second nearest; by groups of variables; by what an intruder knows."""
@@ -85,11 +86,11 @@ def linkage_by_name(
             return second(original, masked, workers=workers)
         case "groups":
             if groups is None:
-                raise UsageError("linkage by groups was asked for without a group of variables")
+                raise UsageError.of("bad-value", name="groups", expected="groups of variables", given="None")
             return by_groups(original, masked, groups, workers=workers)
         case "knowledge":
             if known is None:
-                raise UsageError("linkage by knowledge was asked for without a number of variables")
+                raise UsageError.of("bad-value", name="known", expected="a number of variables", given="None")
             return by_knowledge(original, masked, known, workers=workers)
 
 
@@ -194,10 +195,10 @@ def score(loss: float, risk: float) -> float:
     """
     for name, value in (("loss", loss), ("risk", risk)):
         if not 0 <= value <= 100:
-            raise UsageError(f"a {name} of {value} is no per cent", hint="give a number from 0 to 100")
+            raise UsageError.of("bad-value", name=name, expected="from 0 to 100 (per cent)", given=value)
     return (loss + risk) / 2.0
 
 
 def _require_name(what: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
-        raise UsageError(f"{what} has no variant {name!r}", hint=f"one of {', '.join(names)}")
+        raise UsageError.of("unknown-name", kind=f"variant of {what}", name=name, known=Known(name, tuple(names)))

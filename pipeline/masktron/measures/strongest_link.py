@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
-from masktron.errors import UsageError
+from masktron.arrays import require_fitting
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.standardise import Standard
 from masktron.large_arrays import new_array
@@ -134,13 +134,13 @@ def strongest_linkage(
     likelihood is that of Fellegi and Sunter (1969), with variables independent, and with the frequencies of
     categories. The assignment is that of Kuhn (1955), as SciPy solves it.
     """
-    require_comparable(original, masked, "has no distance")
+    require_comparable(original, masked)
     n = len(original)
-    if known is not None and known.shape != (n,):
-        raise UsageError(f"what is known of {known.shape} records does not go with {n}")
+    if known is not None:
+        require_fitting(known.shape == (n,), original=original, known=known)
     classes = np.zeros(n, dtype=np.intp) if known is None else np.unique(known, return_inverse=True)[1]
-    if any(codes.shape != (n,) for pair in categories for codes in pair):
-        raise UsageError(f"categories do not go with {n} records")
+    for codes in (codes for pair in categories for codes in pair):
+        require_fitting(codes.shape == (n,), original=original, categories=codes)
     if not original.shape[1]:
         original = masked = np.zeros((n, 1))
     # a seed of its own: an assignment that is one of several must not come from the order of the records

@@ -130,9 +130,11 @@ def variations(
 
 def _variations(pairs: FieldPairs, samples: int, share: float, seed: int) -> Variations:
     if samples < 1 or not 0.0 < share <= 1.0 or seed < 0:
-        raise UsageError(f"{samples} samples of a share of {share} with seed {seed} cannot be drawn")
-    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape)
-    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins)
+        given = f"{samples}, {share} and {seed}"
+        expected = "1 or more, above 0 to 1, and 0 or more"
+        raise UsageError.of("bad-value", name="samples, share and seed", expected=expected, given=given)
+    known = standardise_columns(pairs.side(0), pairs.shape)
+    released = standardise_columns(pairs.side(1), pairs.shape, known.origins)
     unit = np.where(known.deviations > 0, known.deviations, 1.0)
     size = np.abs(known.origins) / unit + np.nan_to_num(known.deviations) / unit
     p = len(pairs)

@@ -68,19 +68,17 @@ def true_cells(
     -----
     Medoid, median and mode publish true values by definition; means and synthesis should not, beyond chance.
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no cells in common")
     return true_cells_of_fields(FieldPairs.over(original, masked), groups)
 
 
 def true_cells_of_fields(pairs: FieldPairs, groups: NDArray[np.integer] | None = None) -> TrueCells:
     """Count as `true_cells`, field by field."""
     if groups is not None and groups.shape != (pairs.records,):
-        raise UsageError(f"labels of shape {groups.shape} do not group {pairs.records} records")
+        raise UsageError.of("arrays-differ", shapes=(f"groups of {groups.shape}", f"files of {pairs.shape}"))
     label = None if groups is None else factorized(groups)[0].astype(np.int64)
     counts = np.zeros(5, dtype=np.int64)
     for before, after in pairs:
-        require_finite(before, after, "is nobody's true value")
+        require_finite(before, after)
         counts += _count(before, after, label)
     cells, own, group, file, sole = counts.tolist()
     share = 100.0 / cells if cells else 0.0

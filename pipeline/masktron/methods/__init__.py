@@ -7,7 +7,7 @@ each. What methods compute is in `masktron.partitions` and `masktron.synthesis`.
 
 from __future__ import annotations
 
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.methods.base import Method
 from masktron.methods.camp_crest import CampCrestMethod
 from masktron.methods.cart import CartMethod
@@ -23,6 +23,7 @@ from masktron.methods.partitionings import PARTITIONINGS
 from masktron.methods.rank_swapping import RankSwappingMethod
 from masktron.methods.sequential import SequentialMethod
 from masktron.methods.shuffling import ShufflingMethod
+from masktron.problems.problem import Known
 
 ALL: tuple[type[Method], ...] = (
     *PARTITIONINGS,
@@ -54,5 +55,4 @@ def method_named(name: str) -> type[Method]:
     for method in ALL:
         if method.name == name:
             return method
-    hint = did_you_mean(name, [method.name for method in ALL])
-    raise UsageError(f"there is no method {name!r}", hint=f"`masktron methods` explains all; {hint}")
+    raise UsageError.of("unknown-method", method=name, known=Known(name, tuple(method.name for method in ALL)))

@@ -24,7 +24,6 @@ from masktron.methods.parameters import (
     KEEP,
     STRATA,
     Parametrised,
-    columns_at,
     kept_columns,
     parameter,
 )
@@ -177,10 +176,7 @@ class Method(Parametrised, ABC):
         UsageError
         """
         if self.needs_class and not given:
-            raise UsageError(
-                f"{self.name} needs the class of each record",
-                hint="name its field: --param class=FIELD; in Python, give y to fit or fit_transform",
-            )
+            raise UsageError.of("class-missing", method=self.name)
 
     def least(self, variables: int) -> int:
         """Return the fewest records, with that many variables, that it can mask together."""
@@ -249,13 +245,9 @@ class Method(Parametrised, ABC):
         self.require_class(given=classes is not None)
         kinds = None if nominal is None else Kinds.of_codes(nominal)
         context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken, k=k)
-        parting = columns_at(self.strata, values.shape[1], STRATA)
+        parting = kept_columns(self.strata, values.shape[1], self.parameters[STRATA])
         if not parting.any():
             return self._given(values, generator, context)
-        if parting.all():
-            raise UsageError(
-                "all variables part the records, so there is nothing to mask", hint=self.parameters[STRATA].help
-            )
         strata = rows_of(np.unique(values[:, parting], axis=0, return_inverse=True)[1].ravel())
         drawn = in_parts(
             strata,
@@ -427,10 +419,7 @@ def require_records(n: int, least: int, name: str) -> None:
     InfeasibleError
     """
     if n < least:
-        raise InfeasibleError(
-            f"{name} needs {least} records, and there are n_samples = {n}",
-            hint="mask more records together, or ask for a smaller k or fewer variables",
-        )
+        raise InfeasibleError.of("too-few-records", what=name, least=least, records=n)
 
 
 def group_means(values: Floats, labels: Labels) -> Floats:

@@ -8,7 +8,6 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.errors import UsageError
 from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
@@ -88,10 +87,7 @@ class CartMethod(GroupedMethod, ConditionedMethod):
         require_records(n, self.least(p), self.name)
         order = [] if self.order is None else list(self.order)
         if len(set(order)) < len(order) or not set(order) <= set(range(p)):
-            raise UsageError(
-                f"order must name different ones of the {p} variables, not {order}",
-                hint=self.parameters["order"].help,
-            )
+            raise self.parameters["order"].error(order, f"different ones of the {p} variables")
         made = draw_trees(
             values,
             generator,

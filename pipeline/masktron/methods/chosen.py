@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.methods import method_named
 from masktron.methods.base import Method
 from masktron.methods.parameters import Parameter
+from masktron.problems.problem import Known, Setting
 
 CLASS = ("class", "classes")
 """Names under which the fields with the class of each record are given."""
@@ -18,8 +19,8 @@ CLASS_FIELDS = Parameter(
 )
 """What methods that need a class ask for besides their own parameters."""
 ELSEWHERE = {
-    "k": "the smallest group is set by -k, or k in masktron.toml and in Python",
-    "random_state": "the random numbers of a run are set by --secret or --seed",
+    "k": (Setting("-k"),),
+    "random_state": (Setting("--secret", ("FILE",)), Setting("--seed", ("NUMBER",))),
 }
 """What is no parameter here, since it stands for a whole run."""
 
@@ -82,7 +83,7 @@ def _value(parameter: Parameter, value: object) -> Any:
     if parameter.kind == "integer" and isinstance(value, float):
         value = int(value)
     if parameter.kind == "fields" and not _names(value):
-        raise UsageError(f"{parameter.name} must be {parameter.admits}, not {value!r}", hint=parameter.help)
+        raise parameter.error(value)
     return value
 
 
@@ -100,13 +101,11 @@ def _class_fields(method: Method, given: Mapping[str, object]) -> tuple[str, ...
     if not named or not method.needs_class:
         return ()
     if len(named) > 1:
-        raise UsageError("class and classes are both given", hint="name all class fields in one: class=A,B")
+        raise CLASS_FIELDS.error({key: given[key] for key in named}, "given once")
     value = given[named[0]]
     fields = tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
     if not fields or not _names(fields):
-        raise UsageError(
-            f"{named[0]} must name one field or more, each once, not {value!r}", hint="for example: class=REGION,SEX"
-        )
+        raise CLASS_FIELDS.error(value, "names of fields, each once, as class=REGION,SEX")
     assert isinstance(fields, list | tuple)  # noqa: S101 -- names are
     return tuple(fields)
 
@@ -115,13 +114,9 @@ def _require_known(method: Method, others: list[str]) -> None:
     """Refuse parameters that the method does not have."""
     for key in others:
         if key in ELSEWHERE:
-            raise UsageError(f"{key} is not given as a parameter of {method.name}", hint=ELSEWHERE[key])
-        if key in CLASS:
-            raise UsageError(f"{method.name} has no use for a class", hint="leave it out; see `masktron methods`")
+            setting = ELSEWHERE[key]
+            raise UsageError.of("parameter-elsewhere", parameter=key, method=method.name, setting=setting)
         known = [name for name in method.parameters if name not in ELSEWHERE]
         if method.needs_class:
             known.append(CLASS[0])
-        raise UsageError(
-            f"{method.name} has no parameter {key!r}",
-            hint=did_you_mean(key, known) if known else f"{method.name} has no parameters besides those of the run",
-        )
+        raise UsageError.of("unknown-parameter", method=method.name, parameter=key, known=Known(key, tuple(known)))

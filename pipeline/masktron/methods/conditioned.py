@@ -87,10 +87,7 @@ class ConditionedMethod(RandomMethod):
         named = {*(() if self.conditions is None else self.conditions), *self.strata}
         kept = kept_columns(named, values.shape[1], self.parameters[CONDITIONS])
         if not self.categories and (wrong := np.flatnonzero(nominal & ~kept)).size:
-            raise UsageError(
-                f"{self.name} draws numbers, and column {wrong[0]} holds categories",
-                hint="name it among the conditions, or take a method that draws categories",
-            )
+            raise UsageError.of("categories-not-drawn", method=self.name, column=int(wrong[0]))
         conditions = Conditions(values[:, kept], nominal[kept], max(context.k, LEAST_LEVEL))
         own = replace(
             context,
@@ -163,7 +160,7 @@ class ConditionedMethod(RandomMethod):
             if one.kind != "fields" or one.name in ConditionedMethod.parameters or named is None:
                 continue
             if both := [at for at in named if at in columns and kept[at]]:
-                raise UsageError(f"{one.name} names column {both[0]}, which is a condition", hint=one.help)
+                raise one.error(both[0], "columns that are no conditions")
             setattr(inner, one.name, tuple(places[at] if at in columns else at for at in named))
         return inner
 

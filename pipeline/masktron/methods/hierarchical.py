@@ -10,7 +10,6 @@ import numpy as np
 
 from masktron.arrays import Floats
 from masktron.counts import counted
-from masktron.errors import UsageError
 from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MarkedReplaced, MethodContract
 from masktron.methods.parameters import parameter
@@ -101,19 +100,12 @@ class HierarchicalMethod(RandomMethod):
         """Refuse parameters that are wrong, or do not go together."""
         super().check()
         if self.release > self.releases:
-            raise UsageError(
-                f"release must be from 1 to {self.releases}, not {self.release}",
-                hint="releases says how many files there are; release says which of them this one is",
-            )
+            raise self.parameters["release"].error(self.release, f"from 1 to {self.releases}, the number of releases")
         if self.thresholds is not None and self.side == "both":
-            raise UsageError(
-                "side must be upper or lower where thresholds are given", hint="one number is no pair of bounds"
-            )
+            raise self.parameters["side"].error(self.side, "upper or lower where thresholds are given")
         if self.distinct > self.cluster:
-            raise UsageError(
-                f"a cluster of {self.cluster} records cannot have {self.distinct} different values",
-                hint="lower distinct, or raise cluster",
-            )
+            expected = f"at most {self.cluster}, the records of a cluster"
+            raise self.parameters["distinct"].error(self.distinct, expected)
         return self
 
     def least(self, variables: int) -> int:
@@ -155,15 +147,10 @@ class HierarchicalMethod(RandomMethod):
         require_records(n, self.least(p), self.name)
         variables = list(range(p)) if self.variables is None else list(self.variables)
         if len(set(variables)) < len(variables) or not set(variables) <= set(range(p)):
-            raise UsageError(
-                f"variables must be different ones of the {p}, not {variables}",
-                hint=self.parameters["variables"].help,
-            )
+            raise self.parameters["variables"].error(variables, f"different ones of the {p}")
         if self.thresholds is not None and len(self.thresholds) != len(variables):
-            raise UsageError(
-                f"there are {len(self.thresholds)} thresholds for {len(variables)} variables",
-                hint=self.parameters["thresholds"].help,
-            )
+            expected = f"one number for each of {len(variables)} variables"
+            raise self.parameters["thresholds"].error(self.thresholds, expected)
         return mark(
             values,
             variables,

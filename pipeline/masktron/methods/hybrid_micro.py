@@ -97,4 +97,5 @@ class HybridMicroMethod(GroupedMethod, ConditionedMethod):
         try:
             return Drawn(draw_normal(values, labels, generator, exact=self.exact), labels, notes)
         except InfeasibleError as refused:
-            raise InfeasibleError(refused.what, where=self.name, hint=refused.hint) from refused
+            refused.where = self.name
+            raise

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal, Self, override
 import numpy as np
 
 from masktron.arrays import Floats, Labels
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn, Partitioning, RecordContext, require_records
-from masktron.methods.parameters import parameter, require_positions
+from masktron.methods.parameters import columns_at, parameter, require_positions
 from masktron.partitions.column_kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.generic import (
@@ -82,7 +82,7 @@ class MdavGenericMethod(Partitioning):
         require_positions(self.nominal)
         require_positions(self.ordinal, "ordinal")
         if both := sorted(set(self.nominal).intersection(self.ordinal)):
-            raise UsageError(f"columns {', '.join(map(str, both))} are nominal and ordinal", hint="keep one of them")
+            raise self.parameters["ordinal"].error(both, "columns that are not nominal")
         return self
 
     @override
@@ -101,11 +101,7 @@ class MdavGenericMethod(Partitioning):
             case "consensus":
                 return partition_consensus(points, kinds, k)
             case "per_type" if len(varying := varying_kinds(points, kinds)) > 1:
-                raise InfeasibleError(
-                    f"{self.name} with mixed = per_type has no single partition of variables of the kinds "
-                    f"{', '.join(varying)}, and these are masked together",
-                    hint="choose mixed = together, imposed or consensus, or mask the variables of each kind apart",
-                )
+                raise InfeasibleError.of("kinds-masked-together", method=self.name, kinds=tuple(varying))
             case _:
                 return partition_generic(points, kinds, k)
 
@@ -124,16 +120,10 @@ class MdavGenericMethod(Partitioning):
 
     def _kinds(self, declared: Kinds) -> list[str]:
         """Return the kind of each column."""
-        found, p = list(declared.kinds), declared.columns
-        if beyond := sorted(column for column in (*self.nominal, *self.ordinal) if column >= p):
-            raise UsageError(
-                f"there is no column {beyond[0]} among {p}", where=self.name, hint="columns are counted from 0"
-            )
-        for column in self.nominal:
-            found[column] = NOMINAL
-        for column in self.ordinal:
-            found[column] = ORDINAL
-        return found
+        nominal = columns_at(self.nominal, declared.columns, NOMINAL)
+        ordinal = columns_at(self.ordinal, declared.columns, ORDINAL)
+        kinds = zip(declared.kinds, nominal, ordinal, strict=True)
+        return [NOMINAL if first else ORDINAL if second else kind for kind, first, second in kinds]
 
 
 def _encoded(values: Floats, kind_of: Sequence[str]) -> tuple[Floats, Kinds]:

@@ -16,6 +16,7 @@ from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.methods.partitionings import PARTITIONINGS
 from masktron.partitions.mdav import standardise
+from masktron.problems.problem import Known
 from masktron.synthesis.freedom import lacking, needed, require_change, require_freedom
 from masktron.synthesis.grouped import Draw, joined, synthesise
 from masktron.synthesis.imputation import imputed, normal
@@ -160,5 +161,5 @@ class MicrohybridMethod(GroupedMethod, KeepingMethod, ConditionedMethod):
 
 def _partitioning(name: str) -> type[Partitioning]:
     if name not in PARTITIONS:
-        raise UsageError(f"{name} forms no groups that records share", hint=f"one of {', '.join(PARTITIONS)}")
+        raise UsageError.of("unknown-name", kind="partition", name=name, known=Known(name, tuple(PARTITIONS)))
     return PARTITIONS[name]

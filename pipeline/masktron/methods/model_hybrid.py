@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
@@ -90,9 +90,7 @@ class ModelHybridMethod(GroupedMethod, ConditionedMethod):
         """Refuse parameters that are wrong, and more components at least than at most."""
         super().check()
         if self.fewest > self.most:
-            raise UsageError(
-                f"fewest is {self.fewest} and most is {self.most}", hint="give fewest and most in this order"
-            )
+            raise self.parameters["fewest"].error(self.fewest, f"at most {self.most}, the value of most")
         return self
 
     def least(self, variables: int) -> int:
@@ -114,5 +112,6 @@ class ModelHybridMethod(GroupedMethod, ConditionedMethod):
         try:
             made = draw_clusters(values, nominal, self.search(), generator, exact=self.exact)
         except InfeasibleError as refused:
-            raise InfeasibleError(refused.what, where=self.name, hint=refused.hint) from refused
+            refused.where = self.name
+            raise
         return Drawn(made.values, made.labels, made.notes)

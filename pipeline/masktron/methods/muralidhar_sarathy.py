@@ -8,7 +8,7 @@ from typing import ClassVar, Self, override
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError
 from masktron.kernels.linear_algebra import eigen_decomposition, product
 from masktron.methods.base import Drawn, KeepingMethod, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
@@ -72,7 +72,7 @@ class MuralidharSarathyMethod(KeepingMethod, RandomMethod):
         """Refuse an alpha of 1 as well: it returns the originals."""
         super().check()
         if (self._shares() >= 1.0).any():
-            raise UsageError("alpha of 1 returns the original", hint="give less than 1; 0.9 is usual")
+            raise self.parameters["alpha"].error(self.alpha, "below 1, which returns the original; 0.9 is usual")
         return self
 
     def least(self, variables: int) -> int:
@@ -108,11 +108,7 @@ class MuralidharSarathyMethod(KeepingMethod, RandomMethod):
         unit = np.where(deviations > 0, deviations, 1.0)
         smallest = eigen_decomposition(missing / unit[:, None] / unit)[0][-1]
         if smallest < NEGATIVE:
-            raise InfeasibleError(
-                f"{self.name} has no noise for this alpha: Sigma_ee is not positive semidefinite, its smallest "
-                f"eigenvalue is {smallest:.3g} in units of its variances",
-                hint="give one alpha for all variables, or shares that are nearer to each other",
-            )
+            raise InfeasibleError.of("no-noise-for-alpha", eigenvalue=smallest)
         return square_root(missing)
 
     def _shares(self) -> Floats:
@@ -121,7 +117,6 @@ class MuralidharSarathyMethod(KeepingMethod, RandomMethod):
     def _alpha(self, masked: int) -> Floats:
         shares = self._shares()
         if len(shares) not in {1, masked}:
-            raise UsageError(
-                f"alpha has {len(shares)} shares for {masked} masked variables", hint="give one, or one for each"
-            )
+            expected = f"one share, or one for each of {masked} masked variables"
+            raise self.parameters["alpha"].error(self.alpha, expected)
         return np.broadcast_to(shares, masked)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from masktron.declared import alternatives
 from masktron.errors import UsageError
 from masktron.partitions.column_kinds import Kinds
+from masktron.problems.problem import Setting
 
 type ParameterKind = Literal["integer", "number", "numbers", "choice", "flag", "fields"]
 
@@ -91,7 +92,7 @@ class Parameter:
                 case "choice":
                     return text
         except (ValueError, KeyError):
-            raise self._wrong(text) from None
+            raise self.error(text) from None
 
     def check(self, value: Any) -> None:
         """Refuse a value that the parameter cannot have.
@@ -117,7 +118,7 @@ class Parameter:
             case "fields":
                 fine = isinstance(value, Iterable) and not isinstance(value, str)
         if not fine:
-            raise self._wrong(value)
+            raise self.error(value)
 
     @property
     def admits(self) -> str:
@@ -146,8 +147,10 @@ class Parameter:
     def _within(self, value: float) -> bool:
         return self.least <= value <= self.most and value > self.above
 
-    def _wrong(self, value: object) -> UsageError:
-        return UsageError(f"{self.name} must be {self.admits}, not {value!r}", hint=self.help)
+    def error(self, value: object, expected: str = "") -> UsageError:
+        """Return the error of a value that it cannot be: what `admits` says, or what else is expected."""
+        expected, given = expected or self.admits, repr(value)
+        return UsageError.of("bad-parameter", name=self.name, expected=expected, given=given, help=self.help)
 
 
 def _is_number(value: object) -> bool:
@@ -261,7 +264,7 @@ def columns_at(positions: Iterable[int], variables: int, name: str) -> NDArray[n
     found = np.zeros(variables, dtype=np.bool_)
     for position in positions:
         if not _is_number(position) or position not in range(variables):
-            raise UsageError(f"{name} names column {position!r} of {variables}", hint="positions count from 0")
+            raise UsageError.of("no-such-column", parameter=name, column=repr(position), columns=variables)
         found[int(position)] = True
     return found
 
@@ -276,7 +279,7 @@ def kept_columns(positions: Iterable[int], variables: int, named_by: Parameter) 
     """
     kept = columns_at(positions, variables, named_by.name)
     if kept.all():
-        raise UsageError("all variables are kept, so there is nothing to mask", hint=named_by.help)
+        raise UsageError.of("nothing-to-mask", parameter=named_by.name, help=named_by.help)
     return kept
 
 
@@ -288,10 +291,8 @@ def require_positions(columns: Sequence[int], name: str = "nominal") -> None:
     UsageError
     """
     if not all(isinstance(column, int | np.integer) and column >= 0 for column in columns):
-        raise UsageError(
-            f"{name} must be positions of columns from 0, not {tuple(columns)!r}",
-            hint=f"fields of a file are declared with --{name} FIELD, for every method",
-        )
+        setting = Setting(f"--{name}", ("FIELD",))
+        raise UsageError.of("not-column-positions", parameter=name, given=repr(tuple(columns)), setting=setting)
 
 
 def nominal_columns(columns: Sequence[int], declared: Kinds) -> NDArray[np.bool_]:
@@ -302,8 +303,4 @@ def nominal_columns(columns: Sequence[int], declared: Kinds) -> NDArray[np.bool_
     UsageError
         There is no such column.
     """
-    nominal = declared.of("nominal")
-    if beyond := sorted(column for column in columns if column >= len(nominal)):
-        raise UsageError(f"there is no column {beyond[0]} among {len(nominal)}", hint="columns are counted from 0")
-    nominal[list(columns)] = True
-    return nominal
+    return declared.of("nominal") | columns_at(columns, declared.columns, "nominal")

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
-from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ValuesExchanged
 from masktron.synthesis.exchanging import BrokenRules, exchanged
 from masktron.synthesis.free_columns import FreeColumns
+from masktron.synthesis.freedom import refuse_original
 from masktron.synthesis.shuffling import explained, shuffled
 
 LEAST_RECORDS = 5
@@ -121,8 +121,4 @@ class ShufflingMethod(ConditionedMethod):
             told[column] = not FreeColumns.of(with_it, beside).free[-1]
         told[free] |= explained(values[:, free], given)
         if told.any():
-            raise InfeasibleError(
-                f"{self.name} would return the original of variable {int(np.flatnonzero(told)[0]) + 1}: in these "
-                f"{len(values)} records the conditions give its values, or their order",
-                hint="name fewer conditions, mask more records together, or keep this one as it is as well",
-            )
+            refuse_original(self.name, int(np.flatnonzero(told)[0]), len(values), "conditions")

@@ -113,8 +113,6 @@ def combined(classes: Labels, shares: Floats | None) -> tuple[Labels, Floats]:
         or (classes.min(axis=0) < 0).any()
         or (classes.max(axis=0) >= shares.shape).any()
     ):
-        raise UsageError(
-            f"shares of shape {shares.shape} are not those of {classes.shape[1]} class attributes with these codes",
-            hint="give an axis for each class attribute, as long as it has classes",
-        )
+        expected = f"as long in each of {classes.shape[1]} axes as a class attribute has classes"
+        raise UsageError.of("bad-value", name="shares", expected=expected, given=repr(shares.shape))
     return np.ravel_multi_index(tuple(classes.T), shares.shape).astype(np.intp), shares.ravel()

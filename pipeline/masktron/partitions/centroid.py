@@ -64,11 +64,10 @@ def agglomerate(
     More than 2,000 points are cut at medians first; what lacks something in its block is then joined across blocks.
     """
     different = len(np.unique(codes))
-    if len(points) < records or different < distinct:
-        raise InfeasibleError(
-            f"{len(points)} records with {different} values form no cluster of {records} with {distinct}",
-            hint="lower what a cluster needs, or mask more records together",
-        )
+    if len(points) < records:
+        raise InfeasibleError.of("too-few-records", what="a cluster", least=records, records=len(points))
+    if different < distinct:
+        raise InfeasibleError.of("too-few-values", least=distinct, values=different)
     labels, start = np.empty(len(points), dtype=np.intp), 0
     for block in kd_cut(points, max(TOGETHER, 2 * records), records):
         own = points[block], codes[block]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.problems.problem import Known
 
 NUMBER: Final = "number"
 ORDINAL: Final = "ordinal"
@@ -42,11 +43,10 @@ class Kinds:
     def __post_init__(self) -> None:
         for kind, width in zip(self.kinds, self.widths, strict=True):
             if kind not in KINDS:
-                raise UsageError(f"there is no kind {kind!r} of variables", hint=f"one of {', '.join(KINDS)}")
+                raise UsageError.of("unknown-name", kind="kind of variables", name=kind, known=Known(kind, KINDS))
             if width < 0 or (kind != NOMINAL and width != 1):
-                raise UsageError(
-                    f"a variable of the kind {kind} has {width} columns", hint="numbers and ranks have 1"
-                )
+                name = f"the columns of a variable of the kind {kind}"
+                raise UsageError.of("bad-value", name=name, expected="1", given=width)
 
     @classmethod
     def numbers(cls, d: int) -> Kinds:
@@ -102,4 +102,5 @@ class Kinds:
         UsageError
         """
         if points.shape[1] != self.columns:
-            raise UsageError(f"points of {points.shape[1]} columns do not go with kinds of {self.columns}")
+            shapes = (f"points of {points.shape[1]} columns", f"kinds of {self.columns}")
+            raise UsageError.of("arrays-differ", shapes=shapes)

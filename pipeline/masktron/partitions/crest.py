@@ -9,6 +9,7 @@ from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
 from masktron.kernels.crest import cut, grow
 from masktron.partitions.mdav import require_groups
+from masktron.problems.problem import Field
 
 _MOST_CELLS = 50_000_000
 """Bound on records times classes: 400 MB of counts."""
@@ -67,10 +68,8 @@ def crest(
     require_groups(points, k)
     codes, overall = _codes_and_shares(classes, shares, len(points))
     if len(points) * len(overall) > _MOST_CELLS:
-        raise UsageError(
-            f"{len(overall)} classes are too many to be mixed in groups of {len(points)} records",
-            hint="name a class attribute with fewer values, or recode it",
-        )
+        categories, n = len(overall), len(points)
+        raise UsageError.of("too-many-categories", categories=categories, records=n, field=Field("FIELD"))
     scaled = _unit_range(points)
     near = max(k, 2) if neighbours is None else min(neighbours, len(points) + 2)
     tree = grow(scaled, codes, overall, float(alpha), near, 1.0 / max(scaled.shape[1], 1))
@@ -102,18 +101,17 @@ def class_counts(labels: Labels, codes: Labels) -> NDArray[np.intp]:
 
 def _codes_and_shares(classes: Labels, shares: Floats | None, n: int) -> tuple[Labels, Floats]:
     if len(classes) != n:
-        raise UsageError(f"{len(classes)} classes do not go with {n} records")
+        raise UsageError.of("arrays-differ", shapes=(f"{len(classes)} classes", f"{n} records"))
     if shares is None:
         codes = compound(classes)
         return codes, np.bincount(codes) / n
     columns = classes.reshape(n, -1)
     if shares.ndim != columns.shape[1] or (columns < 0).any() or (columns >= shares.shape).any():
-        raise UsageError(
-            f"shares of shape {shares.shape} do not go with {columns.shape[1]} class attributes",
-            hint="code the combinations of several attributes as one, or give shares with an axis for each",
-        )
+        expected = f"as long in each of {columns.shape[1]} axes as a class attribute has classes"
+        raise UsageError.of("bad-value", name="shares", expected=expected, given=repr(shares.shape))
     if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
-        raise UsageError("shares of classes are negative, missing or all 0", hint="count the classes of the file")
+        given = "negative, missing or all 0"
+        raise UsageError.of("bad-value", name="shares", expected="the share of each class in the file", given=given)
     codes = np.asarray(np.ravel_multi_index(tuple(columns.T), shares.shape), dtype=np.intp)
     # combinations that the file does not have are no class
     held = np.union1d(codes, np.flatnonzero(shares))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.partitions.mdav import standardise
+from masktron.problems.problem import Field, Place
 
 _MOST_CELLS = 50_000_000
 """Bound on records times categories: 400 MB of coordinates."""
@@ -69,13 +70,9 @@ def encode_nominal(values: NDArray[Any], name: str = "") -> NDArray[np.float64]:
     """
     _require_present(values)
     categories, code = np.unique(values, return_inverse=True)
-    count = len(values)
-    if count * len(categories) > _MOST_CELLS:
-        raise UsageError(
-            f"{len(categories)} different values in {count} records are too many categories to group by",
-            where=f"field {name!r}" if name else "",
-            hint="declare the field an identifier, or recode it to fewer categories",
-        )
+    count, many = len(values), len(categories)
+    if count * many > _MOST_CELLS:
+        raise UsageError.of("too-many-categories", categories=many, records=count, field=Field(name or "FIELD"))
     if len(categories) < 2:
         return np.zeros((count, 0))
     points = np.zeros((count, len(categories)))
@@ -91,8 +88,4 @@ def _require_present(values: NDArray[Any]) -> None:
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=np.bool_)
     if missing.any():
-        raise UsageError(
-            "a missing value has no distance to others",
-            where=f"record {int(np.flatnonzero(missing)[0]) + 1}",
-            hint="group records with the same missing variables apart",
-        )
+        raise UsageError.of("missing-values", Place(record=int(np.flatnonzero(missing)[0]) + 1))

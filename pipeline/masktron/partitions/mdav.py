@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import cell_place
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.standardise import standardised
@@ -39,7 +40,8 @@ def standardise(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def require_finite(values: NDArray[np.float64]) -> None:
     """Refuse what `standardise` refuses."""
-    _require(~np.isinf(values), "an infinite value cannot be standardised", "correct or exclude the record")
+    if (wrong := np.argwhere(np.isinf(values))).size:
+        raise UsageError.of("unusable-values", cell_place(*wrong[0]), kind="infinite")
 
 
 def partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
@@ -71,20 +73,10 @@ def partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
 def require_groups(points: NDArray[np.float64], k: int) -> None:
     """Refuse what cannot be partitioned in groups of at least k, with the errors of `partition`."""
     if k < 1:
-        raise UsageError(f"a group of {k} records is asked for", hint="give k of at least 1")
+        raise UsageError.of("bad-value", name="k", expected="at least 1", given=k)
     if k > len(points):
-        raise InfeasibleError(
-            f"{len(points)} records cannot form a group of {k}",
-            hint="lower k, or pool these records with others",
-        )
-    hint = "group records with the same missing variables apart"
-    _require(np.isfinite(points), "a missing or infinite coordinate has no distance to others", hint)
+        raise InfeasibleError.of("too-few-records", what=f"a group of {k}", least=k, records=len(points))
+    if (wrong := np.argwhere(~np.isfinite(points))).size:
+        raise UsageError.of("missing-values", cell_place(*wrong[0]))
     if points.size and np.abs(points).max() > _LARGEST:
-        raise UsageError("coordinates are too large for squared distances", hint="standardise them first")
-
-
-def _require(fine: NDArray[np.bool_], what: str, hint: str) -> None:
-    if fine.all():
-        return
-    record, column = np.argwhere(~fine)[0].tolist()
-    raise UsageError(what, where=f"record {record + 1}, column {column + 1}", hint=hint)
+        raise UsageError.of("values-too-large", what="the coordinates")

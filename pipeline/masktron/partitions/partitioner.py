@@ -94,10 +94,8 @@ class Partitioner:
         """
         require_groups(points, k)
         if self.most is not None and self.most < 3 * k:
-            raise UsageError(
-                f"blocks of at most {self.most} records are too small for groups of {k}",
-                hint=f"give at least 3k, which is {3 * k}; some ten thousand are usual",
-            )
+            expected = f"at least 3k, which is {3 * k}; some ten thousand are usual"
+            raise UsageError.of("bad-value", name="most", expected=expected, given=self.most)
         if self.most is None or len(points) <= self.most or _varying(points).sum() <= 1:
             return partition_whole(points, k, of=self.of)
         return self._cut(points, k, self.most)

@@ -58,10 +58,8 @@ def close_partition(
     """
     require_groups(points, k)
     if codes.min() < 0 or codes.max() >= len(shares):
-        raise UsageError(
-            f"the class {int(codes.max())} has no share among {len(shares)}",
-            hint="give the share of every class, in the order of the codes",
-        )
+        expected = f"the share of each class from 0 to {codes.max()}"
+        raise UsageError.of("bad-value", name="shares", expected=expected, given=f"{len(shares)} shares")
     tree = tree_of(points)
     counts = np.zeros((len(points), len(shares)), dtype=np.int64)
     counts[np.arange(len(points)), codes[tree.record]] = 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,11 +48,8 @@ def require_freedom(regression: Regression, name: str, *, strict: bool = False) 
     least = needed(regression.rank, strict=strict)[0]
     _, n, columns = regression.basis.shape
     if freedom < least:
-        raise InfeasibleError(
-            f"{name} needs {least} degrees of freedom for {rank} linearly independent variables, and {n} records "
-            f"leave {freedom} beside {columns - 1} kept variables",
-            hint=f"mask at least {n + least - freedom} records together, or fewer variables, or keep fewer",
-        )
+        what = f"{name}, for {rank} linearly independent variables beside {columns - 1} kept ones,"
+        raise InfeasibleError.of("too-few-records", what=what, least=int(n + least - freedom), records=n)
 
 
 def require_change(regression: Regression, name: str) -> None:
@@ -62,8 +61,16 @@ def require_change(regression: Regression, name: str) -> None:
     """
     unchanged = np.flatnonzero(regression.unchanged[0])
     if unchanged.size:
-        raise InfeasibleError(
-            f"{name} would return the original of masked variable {unchanged[0] + 1}: in these "
-            f"{regression.basis.shape[1]} records it is an exact linear function of the kept variables",
-            hint="keep fewer variables, mask more records together, or keep this one as it is as well",
-        )
+        refuse_original(name, int(unchanged[0]), regression.basis.shape[1], "kept variables")
+
+
+def refuse_original(method: str, variable: int, records: int, others: str) -> NoReturn:
+    """Refuse to return a variable, counted from 0, as it is, where others determine it.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    raise InfeasibleError.of(
+        "would-return-original", method=method, variable=variable + 1, records=records, others=others
+    )

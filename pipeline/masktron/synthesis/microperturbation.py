@@ -71,12 +71,8 @@ def microperturb(
         noise += drawn if as_printed else drawn - _means(drawn, labels)
     with np.errstate(over="ignore"):  # told below
         perturbed = origins + np.ldexp(middle + noise / len(partitions), powers)
-    if not np.isfinite(perturbed).all():
-        raise InfeasibleError(
-            "noise leads beyond the largest numbers that a double can hold",
-            where=f"column {int(np.argwhere(~np.isfinite(perturbed))[0, 1]) + 1}",
-            hint="mask the variable in another unit",
-        )
+    if (wrong := np.argwhere(~np.isfinite(perturbed))).size:
+        raise InfeasibleError.of("values-too-large", f"column {wrong[0, 1] + 1}", what="values with noise")
     return perturbed
 
 
@@ -126,7 +122,6 @@ def _means(values: Floats, labels: Labels) -> Floats:
 
 def _require_company(labels: Labels) -> None:
     if int(labels.max()) + 1 == len(labels):
-        raise InfeasibleError(
-            "no group has two records, so that noise within groups has no variance to go by",
-            hint="ask for groups of at least 2",
+        raise InfeasibleError.of(
+            "bad-value", name="the largest group", expected="2 records or more", given="1 record"
         )

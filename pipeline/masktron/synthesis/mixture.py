@@ -239,9 +239,8 @@ def _distinct(families: tuple[CovarianceFamily, ...], dimensions: int) -> tuple[
 
 def _require_convergence(unfinished: int, search: MixtureSearch) -> None:
     if unfinished:
-        raise InfeasibleError(
-            f"no mixture of {search.fewest} to {search.most} components converged within {search.iterations} steps",
-            hint="allow more iterations, or fewer components",
+        raise InfeasibleError.of(
+            "mixture-not-converged", fewest=search.fewest, most=search.most, iterations=search.iterations
         )
 
 

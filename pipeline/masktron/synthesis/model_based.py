@@ -144,10 +144,8 @@ def least_cluster(numbers: Floats, k: int) -> int:
     """
     least = max(k, rank(numbers) + SPARE)
     if len(numbers) < least:
-        raise InfeasibleError(
-            f"{len(numbers)} records that differ in {least - SPARE} directions cannot be drawn anew, {least} could",
-            hint="mask more records together, or fewer variables",
-        )
+        what = f"drawing records that differ in {rank(numbers)} directions"
+        raise InfeasibleError.of("too-few-records", what=what, least=least, records=len(numbers))
     return least
 
 

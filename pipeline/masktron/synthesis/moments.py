@@ -49,10 +49,8 @@ def square_root(covariance: Floats) -> Floats:
     correlation = covariance / unit[:, None] / unit
     eigenvalues, vectors = eigen_decomposition((correlation + correlation.T) / 2)
     if eigenvalues.size and eigenvalues[-1] < NEGATIVE:
-        raise UsageError(
-            f"a covariance matrix has the eigenvalue {eigenvalues[-1]:.3g} in units of the variances",
-            hint="give one that is positive semidefinite",
-        )
+        given = f"a matrix with the eigenvalue {eigenvalues[-1]:.3g} in units of the variances"
+        raise UsageError.of("bad-value", name="covariance", expected="positive semidefinite", given=given)
     large = eigenvalues > CUT * len(eigenvalues)
     root = deviations[:, None] * vectors[:, large] * np.sqrt(eigenvalues[large])
     return np.asarray(root)
@@ -82,7 +80,9 @@ def orthonormal(draws: Floats, against: Floats) -> Floats:
 
 def _require_symmetric(covariance: Floats) -> None:
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or not np.isfinite(covariance).all():
-        raise UsageError(f"an array of shape {covariance.shape} is no covariance matrix, or it is not finite")
+        given = f"an array of shape {covariance.shape}"
+        raise UsageError.of("bad-value", name="covariance", expected="a finite square matrix", given=given)
     size = np.abs(covariance).max(initial=0.0)
     if np.abs(covariance - covariance.T).max(initial=0.0) > 1e-9 * size:
-        raise UsageError("a covariance matrix has to be symmetric", hint="give (C + C') / 2")
+        given = "another one: give (C + C') / 2"
+        raise UsageError.of("bad-value", name="covariance", expected="a symmetric matrix", given=given)

@@ -158,6 +158,4 @@ def _standardised(values: Floats) -> _Standardised:
 
 def _require_squares(values: Floats) -> None:
     if values.size and np.abs(values).max() > LARGEST:
-        raise UsageError(
-            "values are too large for squares", hint=f"give them in a unit that keeps them below {LARGEST:g}"
-        )
+        raise UsageError.of("values-too-large", what=f"values above {LARGEST:g}")

@@ -13,6 +13,7 @@ from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.conditions import MOST, RECORDS, Conditions, indicators, levels_of
+from masktron.synthesis.freedom import refuse_original
 from masktron.synthesis.linear_relations import TOLD, basis
 from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.trees import pooled
@@ -84,10 +85,7 @@ def draw_regressions(
             drawn[:, j] = _category(values[:, j], chain, generator, bayesian=bayesian)
         else:
             if chain.told_by(given.shape[1]):
-                raise InfeasibleError(
-                    f"sequential would return the original of variable {j + 1}: conditions give it exactly",
-                    hint="name fewer conditions, or keep this variable as it is as well",
-                )
+                refuse_original("sequential", j, n, "conditions")
             drawn[:, j] = chain.drawn(generator, bayesian=bayesian)
         chain.take(factors.columns(j, drawn[:, j]))
     return drawn
@@ -141,10 +139,8 @@ class _Chain:
         if held.free[j]:
             freedom = n - 1 - len(before)
             if freedom < LEAST_FREEDOM:
-                raise InfeasibleError(
-                    f"a regression on {len(before)} variables keeps {freedom} of n_samples = {n} degrees of freedom",
-                    hint=f"mask at least {len(before) + 1 + LEAST_FREEDOM} records together, or fewer variables",
-                )
+                what, least = f"a regression on {len(before)} variables", len(before) + 1 + LEAST_FREEDOM
+                raise InfeasibleError.of("too-few-records", what=what, least=least, records=n)
             rss = held.loads[j, j] ** 2
             if bayesian:
                 spread = np.sqrt(rss / generator.chisquare(freedom))

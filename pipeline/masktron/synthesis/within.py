@@ -136,10 +136,8 @@ def _draw_stacked(values: Floats, generator: np.random.Generator, *, exact: bool
     means, scales, singular, turned = _decomposed(values)
     directions = int((singular > 0).sum(axis=1).max(initial=0))
     if size < directions + SPARE and directions:
-        raise InfeasibleError(
-            f"a group of {size} records that differ in {directions} directions cannot be drawn anew",
-            hint=f"form groups of at least {directions + SPARE} records, or mask fewer variables together",
-        )
+        what = f"drawing a group of records that differ in {directions} directions"
+        raise InfeasibleError.of("too-few-records", what=what, least=directions + SPARE, records=size)
     noise = generator.standard_normal((len(values), size, directions))
     if exact:
         noise -= noise.mean(axis=1, keepdims=True)

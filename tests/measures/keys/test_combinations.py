@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 from key_files import Keys, small_files
-from masktron.errors import UsageError
 from masktron.measures.keys import combinations, key_frequencies
 
 
@@ -81,23 +80,6 @@ def test_a_missing_value_is_a_value_of_its_own_where_combinations_are_numbered()
     assert len(set(numbers.tolist())) == 3
     assert numbers[0] == numbers[3]
     assert 0 <= numbers.min() <= numbers.max() < bound
-
-
-@pytest.mark.parametrize(
-    ("keys", "weights", "alpha", "says"),
-    [
-        ([], None, 1.0, "no quasi-identifier"),
-        ([np.array([0, 1]), np.array([0])], None, 1.0, "same records"),
-        ([np.array([0, -2])], None, 1.0, "below -1"),
-        ([np.array([0, 1])], np.array([1.0, 0.0]), 1.0, "above 0"),
-        ([np.array([0, 1])], np.array([1.0, np.nan]), 1.0, "above 0"),
-        ([np.array([0, 1])], np.array([1.0]), 1.0, "above 0"),
-        ([np.array([0, 1])], None, 1.5, "alpha"),
-    ],
-)
-def test_what_is_no_file_is_refused(keys: Keys, weights: NDArray[np.float64] | None, alpha: float, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        key_frequencies(keys, weights, alpha=alpha)
 
 
 def test_no_record_has_no_frequency() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from key_files import Keys, small_files
-from masktron.errors import UsageError
 from masktron.measures.keys import suda
 
 
@@ -85,8 +84,4 @@ def test_what_is_told_and_refused() -> None:
     suda([np.array([0, 1])] * 4, 2, told=lambda done, of: told.append((done, of)))
     assert told[0] == (0, 10)
     assert told[-1] == (10, 10)
-    with pytest.raises(UsageError, match="at least 1 value"):
-        suda([np.array([0])], 0)
-    with pytest.raises(UsageError, match="fraction"):
-        suda([np.array([0])], fraction=2)
     assert np.isnan(suda([np.empty(0, dtype=np.int32)]).share)

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_fitting
 from masktron.errors import UsageError
 from masktron.kernels.distinct import HASHED_FROM, factorized
+from masktron.measures.base import require_bounds
+from masktron.problems.problem import Value
 
 _ROOM = 4
 """Numbers for each record that are counted in an array; more are put together by what they are first."""
@@ -257,10 +260,12 @@ def missing_patterns(keys: Sequence[NDArray[np.integer[Any]]], n: int) -> Iterat
 
 def _require(keys: Sequence[NDArray[np.integer[Any]]], weights: NDArray[np.float64] | None, alpha: float) -> int:
     n = require_codes(keys)
-    if weights is not None and (weights.shape != (n,) or not (weights > 0).all() or np.isinf(weights).any()):
-        raise UsageError("a weight of a record is missing or not above 0, or weights do not go with the keys")
+    if weights is not None:
+        require_fitting(weights.shape == (n,), keys=keys[0], weights=weights)
+        if (wrong := weights[~((weights > 0) & (weights < np.inf))]).size:
+            raise UsageError.of("bad-value", name="each weight", expected="above 0", given=Value(wrong[0]))
     if not 0 <= alpha <= 1:
-        raise UsageError(f"alpha must be from 0 to 1, not {alpha!r}")
+        raise UsageError.of("bad-value", name="alpha", expected="from 0 to 1", given=repr(alpha))
     return n
 
 
@@ -274,10 +279,9 @@ def require_codes(*groups: Sequence[NDArray[np.integer[Any]]]) -> int:
     """
     columns = [column for group in groups for column in group]
     if not columns or not all(groups):
-        raise UsageError("there is no quasi-identifier", hint="name the fields that an intruder may know")
+        raise UsageError.of("bad-value", name="keys", expected="one column or more", given="none")
     n = len(columns[0])
-    if any(column.shape != (n,) for column in columns):
-        raise UsageError("the columns do not have the same records")
-    if any((column < -1).any() for column in columns):
-        raise UsageError("a code is below -1", hint="number values from 0; -1 is a missing one")
+    for column in columns:
+        require_fitting(column.shape == (n,), keys=columns[0], column=column)
+        require_bounds(-1, keys=column)
     return n

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import hyp2f1
 
-from masktron.errors import UsageError
+from masktron.arrays import require_fitting
+from masktron.measures.base import require_bounds
 from masktron.measures.keys.combinations import KeyFrequencies
 
 _SERIES_FROM = 50
@@ -169,10 +170,9 @@ def household_risk(risks: NDArray[np.float64], households: NDArray[np.integer[An
     Source: Templ, Kowarik and Meindl (2015), sdcMicro, section on household risk; Hundepool et al. (2012),
     Statistical disclosure control, section 3.6.
     """
-    if risks.shape != households.shape or risks.ndim != 1:
-        raise UsageError(f"risks of shape {risks.shape} do not go with households of shape {households.shape}")
-    if not ((risks >= 0) & (risks <= 1)).all() or (households < -1).any():
-        raise UsageError("a risk is outside 0 to 1, or the number of a household is below -1")
+    require_fitting(risks.shape == households.shape and risks.ndim == 1, risks=risks, households=households)
+    require_bounds(0, 1, risks=risks)
+    require_bounds(-1, households=households)
     known = households >= 0
     with np.errstate(divide="ignore"):
         spared = np.log1p(-risks)
@@ -207,8 +207,7 @@ def global_risk(risks: NDArray[np.float64]) -> ReidentificationRisk:
 
     Source: Templ, Kowarik and Meindl (2015), sdcMicro, section on global risk.
     """
-    if not ((risks >= 0) & (risks <= 1)).all():
-        raise UsageError("a risk is outside 0 to 1")
+    require_bounds(0, 1, risks=risks)
     if not len(risks):
         return ReidentificationRisk(0.0, math.nan, math.nan)
     expected = float(risks.sum())

@@ -42,7 +42,8 @@ def key_loss(original: Sequence[NDArray[np.integer[Any]]], written: Sequence[NDA
     non-uniform entropy, which this is where classes list their values.
     """
     if len(original) != len(written):
-        raise UsageError(f"there are {len(original)} keys before and {len(written)} after")
+        shapes = (f"{len(original)} keys before", f"{len(written)} keys after")
+        raise UsageError.of("arrays-differ", shapes=shapes)
     lost = most = 0.0
     for before, after in zip(original, written, strict=True):
         there = before >= 0

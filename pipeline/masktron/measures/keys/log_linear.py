@@ -147,10 +147,7 @@ def _fitted(
     cells, total = math.prod(shape), float(weights.sum())
     complete = np.logical_and.reduce([key >= 0 for key in keys])
     if pairs and cells > MOST_CELLS:
-        raise UsageError(
-            f"the table of these keys has {cells:,} cells, too many for interactions of two",
-            hint=f"at most {MOST_CELLS:,}; recode keys, or give no pairs",
-        )
+        raise UsageError.of("too-many-cells", cells=cells, most=MOST_CELLS)
     if pairs != () and cells <= MOST_CELLS and complete.any() and len(keys) > 1 and sizes.sum() < total:
         at = np.ravel_multi_index([key[complete] for key in keys], shape)
         table, counts = (

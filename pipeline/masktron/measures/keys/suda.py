@@ -104,9 +104,9 @@ def suda(
     """
     n = require_codes(keys)
     if largest < 1:
-        raise UsageError(f"a minimal sample unique has at least 1 value, not {largest!r}")
+        raise UsageError.of("bad-value", name="largest", expected="1 or more", given=repr(largest))
     if not 0 < fraction <= 1:
-        raise UsageError(f"the sampling fraction must be above 0 and at most 1, not {fraction!r}")
+        raise UsageError.of("bad-value", name="fraction", expected="above 0, at most 1", given=repr(fraction))
     fields, largest = len(keys), min(largest, len(keys))
     found = _Found(keys, n)
     total = sum(math.comb(fields, size) for size in range(1, largest + 1))

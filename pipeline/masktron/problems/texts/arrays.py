@@ -1,0 +1,92 @@
+"""Functions of arrays, methods and their parameters, and settings of how fields are treated."""
+
+TEXTS = {
+    "arrays-differ": ("{shapes:and} do not fit together", "give arrays of the same records in the same order"),
+    "unusable-values": (
+        "{kind} values cannot be used here",
+        "make them missing, or leave out the variable or the records",
+    ),
+    "values-too-large": ("{what} are too large to compute with", "give them in a larger unit, such as thousands"),
+    "estimates-equal": (
+        "the estimates of all {releases} releases are equal",
+        "replaced values do not affect them: take any one with its own variance ({variance:g} on average)",
+    ),
+    "too-many-cells": (
+        "the table of these keys has {cells:,} cells, and interactions of two are fitted to at most {most:,}",
+        "recode the keys, or give no pairs",
+    ),
+    "too-many-categories": (
+        "{categories:,} different values are too many to group {records:record} by",
+        "recode the field to fewer values, or declare it an identifier: [[--role {field}=identifier]]",
+    ),
+    "bad-parameter": ("{name} must be {expected}, not {given}", "{help}"),
+    "unknown-method": ("there is no method {method!r}", "{known}; `masktron methods` explains all of them"),
+    "unknown-parameter": (
+        "{method} has no parameter {parameter!r}",
+        "{known}; `masktron methods {method}` explains all of them",
+    ),
+    "parameter-elsewhere": ("{parameter} is a setting of the run, not a parameter of {method}", "give {setting:or}"),
+    "class-missing": (
+        "{method} needs the class of each record",
+        "name its field: [[--param class=FIELD]]; in Python, give y to fit or fit_transform",
+    ),
+    "y-missing": (
+        "{method} requires y to be passed, but the target y is None",
+        "give the class of each record as y, to fit and fit_transform",
+    ),
+    "no-such-column": (
+        "{parameter} names column {column}, and there are only {columns:column}",
+        "count columns from 0",
+    ),
+    "not-column-positions": (
+        "{parameter} must be positions of columns from 0, not {given}",
+        "for fields of a file, give {setting}",
+    ),
+    "nothing-to-mask": ("{parameter} names all variables, so none is left to mask", "{help}"),
+    "categories-not-drawn": (
+        "{method} draws numbers, and column {column} holds categories",
+        "name the column among the conditions, or choose a method that draws categories",
+    ),
+    "too-few-records": (
+        "{what} needs at least {least:record}, and there {records:is|are} {records} (n_samples = {records})",
+        "mask more records together, lower k, or mask fewer variables",
+    ),
+    "too-few-values": (
+        "a cluster needs at least {least} different values, and there {values:is|are} {values}",
+        "lower the number of different values ([[--param distinct=2]]), or mask more records together",
+    ),
+    "would-return-original": (
+        "{method} would return the original of variable {variable}: the {others} determine it in {records:record}",
+        "name fewer {others}, mask more records together, or keep this variable as it is",
+    ),
+    "no-noise-for-alpha": (
+        "no noise has the covariances that this alpha asks for: their smallest eigenvalue is {eigenvalue:.3g}",
+        "give one alpha for all variables, or shares that are closer to each other",
+    ),
+    "kinds-masked-together": (
+        "{method} with mixed = per_type cannot group records by variables of the kinds {kinds:and} together",
+        "choose [[--param mixed=together]], imposed or consensus, or mask the variables of each kind apart",
+    ),
+    "mixture-not-converged": (
+        "no mixture of {fewest} to {most} components converged within {iterations:step}",
+        "allow more iterations ([[--param iterations=NUMBER]]), or fewer components",
+    ),
+    "missing-values": (
+        "a missing or infinite value has no distance to others",
+        "group records with the same missing variables apart",
+    ),
+    "mixed-missing-values": (
+        "group {group} has missing and present values in column {column}",
+        "group records with the same missing variables apart, or use [[--aggregator medoid]]",
+    ),
+    "mixed-signs": (
+        "group {group} has negative and positive values in column {column}, so it has no geometric mean",
+        "group records by the signs of the variables of a product",
+    ),
+    "group-without-weight": (
+        "all weights of group {group} ({records:record}) are zero, so it has no prototype",
+        "leave out records without weight, or mask without weights",
+    ),
+    "setting-without-use": ("{setting} has no effect: only a level that {case} takes it", "leave it out"),
+    "level-without-table": ("{setting} names no level with a table of its own", "{known}"),
+}
