@@ -43,6 +43,7 @@ from masktron.likely_roles import (
     likely_role,
     traits_of,
 )
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
@@ -145,22 +146,31 @@ class Suspects:
             said.append(f"for codes, whose values are released: {_each('--nominal', telling)}")
         return "; ".join(said)
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Sentence, ...]:
         """Say which likely codes are taken for quantities, and which categories nearly name each record."""
-        told = tuple(one.note for one in self.named)
+        told: tuple[Sentence, ...] = tuple(one.note for one in self.named)
         told += tuple(
-            f"{name} is masked as categories and has {count:,} different values in {held:,} records: the masked file "
-            f"shows values of the original that may name respondents; leave it out with --role {name}=identifier"
+            Note(
+                "{field} is masked as categories and has {count:,} different values in {held:,} records: the masked "
+                "file shows values of the original that may name respondents; leave it out with "
+                "[[--role {field}=identifier]]",
+                field=Field(name),
+                count=count,
+                held=held,
+            )
             for name, count, held in self.nominal
         )
         if not self.quantities:
             return told
-        names = ", ".join(f"{name} ({count} different values)" for name, count in self.quantities)
-        return (
-            f"these look like codes, and are masked as numbers since rules treat them as quantities: {names}; "
-            "declare codes with --nominal or --ordinal, quantities with --numeric",
-            *told,
+        counts = [
+            Note("{field} ({count} different values)", field=Field(name), count=n) for name, n in self.quantities
+        ]
+        codes = Note(
+            "these look like codes, and are masked as numbers since rules treat them as quantities: {counts}; declare "
+            "codes with [[--nominal]] or [[--ordinal]], quantities with [[--numeric]]",
+            counts=counts,
         )
+        return codes, *told
 
 
 def _each(option: str, names: Iterable[str]) -> str:
@@ -418,7 +428,7 @@ def apart(counts: Mapping[str, int], records: int) -> tuple[str, ...]:
 
 def likely_missing(
     records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit], variables: Iterable[Variable]
-) -> tuple[str, ...]:
+) -> tuple[Sentence, ...]:
     """Name the numbers of masked fields that may be codes for missing values, and that nobody declared.
 
     These are numbers that a rule admits beside a range or a relation that does not (``rent <= 9000 or rent = 9998``),
@@ -477,7 +487,7 @@ def code_at_fault(values: Iterable[str]) -> tuple[str, int]:
     return found, counts[found] if counts[found] >= max(_OFTEN, counts.total() / 2) else 0
 
 
-def set_aside(records: Records, config: Config) -> tuple[Records, Config, tuple[str, ...]]:
+def set_aside(records: Records, config: Config) -> tuple[Records, Config, tuple[Sentence, ...]]:
     """Declare the usual codes that stand apart to mean 'missing'; with a note for each field.
 
     Parameters
@@ -498,14 +508,21 @@ def set_aside(records: Records, config: Config) -> tuple[Records, Config, tuple[
             numbers=np.where(coded, np.nan, column.numbers),
         )
         missing[name] = missing.get(name, frozenset()).union(codes)
-        option = f"--missing={shlex.quote(name)}={','.join(codes)}"
-        notes.append(f"{name}: {', '.join(codes)} stands apart and was taken for 'missing'; {option} says that it is")
+        notes.append(
+            Note(
+                "{field}: {codes} stands apart and was taken for 'missing'; [[--missing {field}={listed}]] says that "
+                "it is",
+                field=Field(name),
+                codes=codes,
+                listed=",".join(codes),
+            )
+        )
     return replace(records, columns=columns), config.updated(missing=missing), tuple(notes)
 
 
 def _likely_missing(
     fact: FieldFacts, edits: Iterable[Edit], labelled: frozenset[Fraction], usual: frozenset[Fraction]
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     known = fact.code_numbers | {Fraction(0)}
     by_rule = {edit.check.id: found for edit in edits if (found := _apart(edit, fact.name) - known)}
     codes = [_written(code) for code in sorted(labelled.union(usual, *by_rule.values()) - known)]
@@ -516,10 +533,13 @@ def _likely_missing(
     reasons += [f"{'have labels' if several else 'has a label'}, as other values do not"] if labelled - known else []
     if usual - known:
         reasons += [f"{'stand' if several else 'stands'} apart from the other values in many records"]
-    yield (
-        f"{fact.name} is masked as a number, and {', '.join(codes)} {' and '.join(reasons)}: where "
-        f"{'they mean' if several else 'it means'} 'missing', say --missing {fact.name}={','.join(codes)}; else "
-        f"{'they are' if several else 'it is'} taken for {'amounts' if several else 'an amount'}"
+    yield Note(
+        "{field} is masked as a number, and {codes} {reasons:and}: if {codes:it means|they mean} 'missing', give "
+        "[[--missing {field}={listed}]]; else {codes:it is taken for an amount|they are taken for amounts}",
+        field=Field(fact.name),
+        codes=codes,
+        reasons=reasons,
+        listed=",".join(codes),
     )
 
 

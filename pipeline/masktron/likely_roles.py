@@ -16,6 +16,7 @@ from itertools import accumulate
 import numpy as np
 
 from masktron.config import Role
+from masktron.problems.problem import Field, Note
 from masktron.sources.records import Column, Status
 
 MOST_CODES = 15
@@ -99,11 +100,14 @@ class LikelyRole:
         return f"--role {shlex.quote(f'{self.name}={self.role}')}"
 
     @property
-    def note(self) -> str:
+    def note(self) -> Note:
         """Say it to whoever masks the file."""
-        return (
-            f"{self.name} is masked as an amount, and {self.why}: {self.option} says so; if it is an amount, "
-            f"--numeric {shlex.quote(self.name)}"
+        return Note(
+            "{field} is masked as an amount, and {why}: [[--role {field}={role}]] says so; if it is an amount, "
+            "[[--numeric {field}]]",
+            field=Field(self.name),
+            why=self.why,
+            role=self.role,
         )
 
 

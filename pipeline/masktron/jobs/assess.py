@@ -27,7 +27,7 @@ from masktron.jobs.wide_job import roles_by_name, weights_by_level
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.page_files import write_pages
@@ -42,10 +42,10 @@ from masktron.write.nested_release import NestedRelease
 LOOKED_AT = 500_000_000
 """Records times sets of keys that minimal sample uniques are looked for in where nobody asks for them by name."""
 _WANTED = {
-    "manifest": "the manifest (--manifest)",
-    "class": "a field that is the class (--class)",
-    "earlier": "an earlier release (--against)",
-    "keys": "a quasi-identifier (--quasi-identifier FIELD, or --role FIELD=quasi-identifier)",
+    "manifest": Note("the manifest ([[--manifest FILE]])"),
+    "class": Note("a field that is the class ([[--class FIELD]])"),
+    "earlier": Note("an earlier release ([[--against]])"),
+    "keys": Note("a quasi-identifier ([[--quasi-identifier FIELD]], or [[--role FIELD=quasi-identifier]])"),
 }
 
 
@@ -213,10 +213,14 @@ def _promised(described: DescribedRelease | None) -> list[str]:
     ]
 
 
-def _without_keys(names: Sequence[str]) -> list[str]:
+def _without_keys(names: Sequence[str]) -> list[Sentence]:
     """Say which figures are not there, since nobody says what others know."""
     of_keys = [name for name in names if "keys" in figure_of(name).needs]
-    return [f"needs {_WANTED['keys']}: {', '.join(of_keys)}"] if of_keys else []
+    return [_lacking("keys", of_keys)] if of_keys else []
+
+
+def _lacking(need: str, names: Sequence[str]) -> Note:
+    return Note("needs {wanted}: {names}", wanted=_WANTED[need], names=tuple(names))
 
 
 def _sampled(names: Sequence[str], records: int) -> list[str]:
@@ -234,14 +238,18 @@ def _chosen(
     class_field: str | None,
     *,
     earlier: bool,
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[str], list[Sentence]]:
     """Return the figures to compute, and which ones cannot be had for want of what."""
     # of keys nothing is known before the files are read
     here = {"manifest": described is not None, "class": class_field is not None, "earlier": earlier, "keys": True}
     if measures is None:
         lacking = {figure.name: wants for figure in FIGURES if (wants := _wants(figure, here))}
-        notes = [
-            f"needs {wants}: {', '.join(name for name, own in lacking.items() if own == wants)}"
+        notes: list[Sentence] = [
+            Note(
+                "needs {wanted:and}: {names}",
+                wanted=[_WANTED[need] for need in wants],
+                names=[name for name, own in lacking.items() if own == wants],
+            )
             for wants in dict.fromkeys(lacking.values())
         ]
         return [name for name in NAMES if name not in lacking], notes
@@ -249,10 +257,10 @@ def _chosen(
         if name not in NAMES:
             raise UsageError(f"unknown measure {name!r}", hint=did_you_mean(name, NAMES))
         if wants := _wants(figure_of(name), here):
-            raise UsageError(f"{name} needs {wants}", hint="or ask for other measures")
+            raise UsageError.of("figure-needs", figure=name, wanted=[_WANTED[need] for need in wants])
     return [name for name in NAMES if name in measures], []
 
 
-def _wants(figure: Figure, here: Mapping[str, bool]) -> str:
-    """Say what a figure needs and nobody gave; empty where it has all."""
-    return " and ".join(_WANTED[need] for need in figure.needs if not here[need])
+def _wants(figure: Figure, here: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return what a figure needs and nobody gave."""
+    return tuple(need for need in figure.needs if not here[need])

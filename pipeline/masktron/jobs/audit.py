@@ -21,7 +21,7 @@ from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.jobs.wide_job import job_on
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
 from masktron.sources.records import Records
@@ -260,14 +260,14 @@ class Audit:
 
     def groups(self, data: Records | None) -> int | None:
         """Check that groups hold at least k records and identifiers are gone; here without a manifest."""
-        self.not_checked.append("group sizes and removed identifiers: need the manifest (--manifest)")
+        self.not_checked.append(Note("group sizes and removed identifiers: need the manifest ([[--manifest FILE]])"))
         return None
 
     # the original
 
     def against_original(self, data: Records | None, config: Config, stated: Stated) -> None:
         """Check that records and fields are those of the original; here without one."""
-        self.not_checked.append("records and fields: need the original (--original)")
+        self.not_checked.append(Note("records and fields: need the original ([[--original FILE]])"))
         if self.described and self.described.declared.drawn:
             self.not_checked.append(f"what {self.described.declared.method} promises: needs the original")
         for one in () if self.described is None else perturbed_in(self.described.treatments):

@@ -32,6 +32,7 @@ from masktron.jobs.recoded import as_treated
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, told_as
 from masktron.report.protection import EVIDENCE
 from masktron.results import KeyRisk
@@ -233,7 +234,7 @@ class FullAudit(Audit):
         """Without a manifest, compare fields that settings declare as unmasked, where records can be paired."""
         kept = [name for name in data.columns if name in source.columns and roles.get(name) in UNMASKED]
         if not kept:
-            self.not_checked.append(f"{_CELLS}: need the manifest (--manifest)")
+            self.not_checked.append(Note("{cells}: need the manifest ([[--manifest FILE]])", cells=_CELLS))
         elif len(data) != len(source):
             self.not_checked.append(f"{_CELLS}: the numbers of records differ")
         else:
@@ -370,8 +371,12 @@ class FullAudit(Audit):
             names = [name for name in names if name not in of_keys]
         if wanting := unpaired(names, files):
             self.problems.append(
-                f"the limits {', '.join(wanting)} cannot be checked: {UNPAIRED}; give the manifest (--manifest), or "
-                "--same-order"
+                Note(
+                    "the limits {wanting} cannot be checked: {why}; give the manifest ([[--manifest FILE]]), or "
+                    "[[--same-order]]",
+                    wanting=wanting,
+                    why=UNPAIRED,
+                )
             )
             names = [name for name in names if name not in wanting]
         # by the rulebook, and not by what the manifest says of it
@@ -409,11 +414,15 @@ class FullAudit(Audit):
             for name, bound in limits.items()
         )
 
-    def _lacks(self, figure: Figure) -> str:
+    def _lacks(self, figure: Figure) -> Sentence:
         """What a figure needs and nobody gave; empty where it has all."""
         if self.original is None:
-            return "the original (--original)"
-        return "the manifest (--manifest)" if "manifest" in figure.needs and self.described is None else ""
+            return Note("the original ([[--original FILE]])")
+        return (
+            Note("the manifest ([[--manifest FILE]])")
+            if "manifest" in figure.needs and self.described is None
+            else ""
+        )
 
 
 def _deviation(shape: Shape) -> str:

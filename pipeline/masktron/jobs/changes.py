@@ -16,6 +16,7 @@ from masktron.jobs.fields_by_level import HeldField, levels_of_file
 from masktron.jobs.job import Job
 from masktron.jobs.registered import has_entry
 from masktron.jobs.repeatable import declared_codes, field_traits, rule_digests, tables_of_levels
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.results import ChangeResult
 from masktron.roles import ranks
 from masktron.sources.opening import format_of
@@ -104,11 +105,15 @@ def changes_of(former: FormerRun, file: ComparedFile, said: SaidNow) -> tuple[Ch
     )
 
 
-type _Change = tuple[str, str, str, bool]
+type _Change = tuple[str, str, Sentence, bool]
 
 
-def _change(kind: str, place: str, what: str) -> _Change:
+def _change(kind: str, place: str, what: Sentence) -> _Change:
     return kind, place, what, KINDS[kind]
+
+
+def _with(what: str, hint: Note) -> Note:
+    return Note("{what}; {hint}", what=what, hint=hint)
 
 
 def _of_layout(former: FormerRun, file: ComparedFile) -> Iterator[_Change]:
@@ -142,10 +147,8 @@ def _of_tables(former: FormerRun, file: ComparedFile, named: Collection[str]) ->
     for name in same if len(same) < len(now) else ():
         others = ", ".join(other for other in now if other not in same)
         what = f"it is the table of the last run, and that of {others} is another one"
-        hint = (
-            "" if name == top else f": --table {name}=FILE names the one that belongs to it, or this one if it does"
-        )
-        yield "table", name, f"{what}{hint}", name != top and name not in named
+        hint = Note("[[--table {name}=FILE]] names the one that belongs to it, or this one if it does", name=name)
+        yield "table", name, what if name == top else _with(what, hint), name != top and name not in named
 
 
 def _of_fields(former: FormerRun, file: ComparedFile, said: Collection[str]) -> Iterator[_Change]:
@@ -160,7 +163,11 @@ def _of_fields(former: FormerRun, file: ComparedFile, said: Collection[str]) -> 
             yield from _of_settings(name, before, config, codes(name), name in said)
             yield from _of_field(name, before, field, config)
         elif config.roles.get(name) is None and config.kind_of(name) is None:
-            yield _change("new-field", name, f"nobody said what it is: --role {name}=untouched, for example")
+            yield _change(
+                "new-field",
+                name,
+                Note("nobody said what it is: [[--role {field}=untouched]], for example", field=Field(name)),
+            )
 
 
 def _of_field(name: str, before: FormerField, field: HeldField, config: Config) -> Iterator[_Change]:
@@ -168,18 +175,18 @@ def _of_field(name: str, before: FormerField, field: HeldField, config: Config) 
     traits = field_traits(column)
     masked = before.role in (Role.CONFIDENTIAL, Role.WEIGHT)
     counted = masked and before.kind == Kind.NUMBER
-    if_code = f"--missing {name}=CODE, if that is a code for missing values"
+    if_code = Note("[[--missing {field}=CODE]], if that is a code for missing values", field=Field(name))
     if traits["type"] != before.type:
         what = f"it held {before.type}, and holds {traits['type']}"
         yield "type", name, what, masked and (counted or before.type == "nothing") and traits["type"] != "nothing"
     elif counted and (texts := column.present & ~column.is_number).any():
-        yield _change("missing-code", name, f"a text among numbers {_where(texts, field)}; {if_code}")
+        yield _change("missing-code", name, _with(f"a text among numbers {_where(texts, field)}", if_code))
     if traits["gaps"] and not before.gaps and traits["type"] != "nothing":
         lacking = _where(~column.present, field)
         yield _change("missing-values", name, f"no value {lacking}, and none lacked one before")
     if traits["negative"] and not before.negative and before.type == "numbers":
         below = _where(column.values < 0, field)
-        yield _change("negative", name, f"a negative number {below}, and there was none before; {if_code}")
+        yield _change("negative", name, _with(f"a negative number {below}, and there was none before", if_code))
     if before.categories is not None:
         yield from _of_categories(name, before.categories, field, config)
 
@@ -205,8 +212,8 @@ def _of_categories(name: str, before: Collection[str], field: HeldField, config:
     if order:
         lacking = column.present & np.isnan(ranks(column, order))
         if lacking.any():
-            what = f"a value that its order lacks {_where(lacking, field)}: --ordinal {name}=LOW,MID,HIGH"
-            yield _change("order", name, what)
+            what = f"a value that its order lacks {_where(lacking, field)}"
+            yield _change("order", name, _with(what, Note("[[--ordinal {field}=LOW,MID,HIGH]]", field=Field(name))))
     others = {*column.texts()}.difference(before)
     new = column.where(np.array([text in others for text in column.lexicon.objects()], dtype=np.bool_))
     new &= column.present

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from masktron.evaluation.tiers import MEMORY, PRACTICAL, Tier
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Check, Rule
 from masktron.sources.records import Column, Layout
@@ -173,7 +172,7 @@ def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult])
     return reasons
 
 
-def code_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
+def code_notes(job: Job, evaluation: Evaluation) -> tuple[Sentence, ...]:
     """Say of rules that mostly fail at a usual code for missing values that it looks like one, and what to do.
 
     Findings say what their records hold; where they do not, flat records are read again.
@@ -188,7 +187,7 @@ def code_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
         return ()
     names = {name for edit in edits for name in edit.variables if job.source.layout.field(name) is not None}
     columns = {} if shown else job.source.records(only=names).columns
-    notes = []
+    notes: list[Sentence] = []
     for edit in edits:
         findings = found[edit.check.index]
         first = "first " if len(findings) < evaluation.failed[edit.check.index] else ""
@@ -196,9 +195,17 @@ def code_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
             code, many = code_at_fault(_held(findings, name, columns.get(name)))
             if many:
                 notes.append(
-                    f"{edit.check.id}: {name} is {code} in {many:,} of the {first}{len(findings):,} records that "
-                    f"fail; {code} looks like a code for missing values. If it is, allow it in the rule "
-                    f"(number({name}) = {code} or ...) and declare it to mask: --missing={shlex.quote(name)}={code}"
+                    Note(
+                        "{rule}: {field} is {code} in {many:,} of the {first}{of:,} records that fail; {code} looks like "
+                        "a code for missing values. If it is, allow it in the rule (number({field}) = {code} or ...) and "
+                        "declare it to mask: [[--missing {field}={code}]]",
+                        rule=edit.check.id,
+                        field=Field(name),
+                        code=code,
+                        many=many,
+                        first=first,
+                        of=len(findings),
+                    )
                 )
     return tuple(notes)
 

@@ -23,7 +23,7 @@ from masktron.jobs.wide_job import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence, fields
 from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
@@ -311,7 +311,7 @@ def _as_described(released: Records, source: Records, described: DescribedReleas
             hint="give the files and the manifest of one run of mask",
         )
     solved = dict.fromkeys(name for name, *_ in described.solved)
-    notes = [
+    notes: list[Sentence] = [
         f"{', '.join(solved)}: left out of block_k, as other fields give it in each record; masktron check, which "
         "has the rulebook, counts it where they do not"
     ]
@@ -349,9 +349,12 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     kept = [name for name in common if name not in names]
     gone = [name for name in source.columns if name not in released.columns]
     new = [name for name in released.columns if name not in source.columns]
-    notes = [
-        f"compared without a manifest: {', '.join(names)}; a field that was not masked is left out with "
-        "--role FIELD=untouched",
+    notes: list[Sentence] = [
+        Note(
+            "compared without a manifest: {names}; leave out a field that was not masked with "
+            "[[--role FIELD=untouched]]",
+            names=fields(names),
+        ),
         *([f"not compared, since the settings keep them from masking: {', '.join(kept)}"] if kept else []),
         *([f"not compared, since only the original has them: {', '.join(gone)}"] if gone else []),
         *([f"not compared, since only the masked file has them: {', '.join(new)}"] if new else []),

@@ -24,7 +24,7 @@ from masktron.measures.assessed import Assessed
 from masktron.measures.unchanged import same_cells, unchanged
 from masktron.measures.weighted_totals import WeightedTotal
 from masktron.methods.contracts import MarkedReplaced
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.sources.records import Column
@@ -199,8 +199,11 @@ def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:
                     there,
                     f"suppression leaves out {100 * gone / there:.0f} % of the values of {name}, and those that stay "
                     "are no random sample",
-                    f"write it in coarser classes (--recode {name}=..., a higher level of a hierarchy, or masktron "
-                    f"recode), or let other keys be left out in its place: importance of {name} above 1 under [keys]",
+                    Note(
+                        "write it in coarser classes ([[--recode {field}=...]]; `masktron recode` finds them), or let "
+                        "other keys be left out instead: importance of {field} above 1 under [keys]",
+                        field=Field(name),
+                    ),
                 )
 
 
@@ -266,7 +269,7 @@ def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column
         f"{' and '.join(parts)}{why}",
         "the method draws which values are missing; others keep that (masktron methods)"
         if drawn
-        else "--keep-missing refuses that, and a smaller k can avoid it",
+        else Note("[[--keep-missing]] refuses that, and a smaller k can avoid it"),
     )
 
 
@@ -304,9 +307,11 @@ def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[Conce
             records,
             f"{'the weight ' if weight else ''}{fact.name} {how} and tells {many} from all others: "
             "whoever has it in another file finds the respondent",
-            f"round it before masking, or remove it where nobody needs it: --role {fact.name}=identifier"
-            if weight
-            else f"remove it where nobody needs it: --role {fact.name}=identifier",
+            Note(
+                "{round}remove it where nobody needs it: [[--role {field}=identifier]]",
+                round="round it before masking, or " if weight else "",
+                field=Field(fact.name),
+            ),
         )
 
 
@@ -336,15 +341,19 @@ def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> It
             records,
             f"{counted(rare, 'record')} came out as {'it' if rare == 1 else 'they'} went in, in all masked fields, "
             f"and fewer than {run.config.k} records of the original are like {'it' if rare == 1 else 'them'}",
-            f"a larger k{_or_less_unchanged(run, names, written)} may prevent it",
+            _less_unchanged(run, names, written),
         )
 
 
-def _or_less_unchanged(run: Prepared, names: Sequence[str], written: Mapping[str, Column]) -> str:
+def _less_unchanged(run: Prepared, names: Sequence[str], written: Mapping[str, Column]) -> Sentence:
     """Name another method, and a limit that these values do not meet, where there is a whole number for it."""
     shares = [unchanged(run.kept.columns[name], written[name]) for name in names]
     limit = int(np.nanmean(shares)) // 2
-    return f", another method or a limit, such as --limit unchanged={limit}," if limit else " or another method"
+    if not limit:
+        return "a larger k or another method may prevent it"
+    return Note(
+        "a larger k, another method or a limit, such as [[--limit unchanged={limit}]], may prevent it", limit=limit
+    )
 
 
 def _within_units(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
@@ -424,5 +433,5 @@ def groups_within_units(
             alone + left,
             len(units),
             f"of {counted(len(units), member)}, {'; '.join(told)}",
-            f"protect {unit} (without --protect), or a larger k",
+            Note("protect {unit} (without [[--protect]]), or take a larger k", unit=unit),
         )

@@ -12,6 +12,7 @@ from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.counts import counted
 from masktron.errors import UsageError, ViolationError
 from masktron.files import refuse_outputs
+from masktron.problems.problem import Sentence
 from masktron.progress import Progress, no_progress
 from masktron.results import ConvertResult
 from masktron.sources.known_formats import XML, format_of_name, require_written, table_format
@@ -84,7 +85,8 @@ def run_convert(
     progress(f"reading {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress, whole=True, memory=_ALL)
     table = table_of_source(source)
-    losses, notes = [*form_of_source(source)], tuple(notes_of_source(source))
+    losses: list[Sentence] = [*form_of_source(source)]
+    notes = tuple(notes_of_source(source))
     if not table.variables:
         raise UsageError("the records have no fields", where=str(data), hint="there is nothing to convert")
     table = renamed_columns(table, rename, str(data))

@@ -28,7 +28,7 @@ from masktron.likely_roles import (
     has_zero_before,
     likely_role,
 )
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     DescribedProblem,
@@ -481,7 +481,11 @@ def _apart(name: str, summary: FieldSummary) -> Iterator[DescribedProblem]:
     if codes := apart(summary.counts, summary.numbers):
         met = ", ".join(f"{code} in {counted(summary.counts[code], 'record')}" for code in codes)
         what = f"{name!r} has {met}, apart from its other values: it may mean 'missing'"
-        hint = f"--missing={name}={','.join(codes)} if so; else it is taken for a value like any other"
+        hint = Note(
+            "[[--missing {field}={codes}]] if so; else it is taken for a value like any other",
+            field=Field(name),
+            codes=",".join(codes),
+        )
         yield DescribedProblem(what, name, 0, 0, hint)
 
 
@@ -511,7 +515,11 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str
     if summary.texts:
         return _text_taken(name, summary, role, kind, line, one)
     if kind is None and (why := summary.code_reason(name)):
-        hint = f"--nominal {name}, --ordinal {name} or --numeric {name}; no need where a rule reckons with it"
+        hint = Note(
+            "[[--nominal {field}]], [[--ordinal {field}]] or [[--numeric {field}]]; no need where a rule uses it as a "
+            "quantity",
+            field=Field(name),
+        )
         what = f"{name!r} looks like a field of codes, and is asked about unless a rule treats it as a quantity"
         return None, role or Role.CONFIDENTIAL, why, DescribedProblem(what, name, 0, 0, hint)
     return Kind.NUMBER, role or Role.CONFIDENTIAL, says or ("declared" if kind else "all values are numbers"), None
@@ -522,16 +530,19 @@ def _text_taken(
 ) -> _Taken:
     if summary.numbers > summary.texts or kind is Kind.NUMBER:
         what = f"the numeric field {name!r} holds a text in {one % (summary.first_text + 1)}"
-        hint = (
-            f"correct it, or declare it as a missing code (--missing {name}=CODE), or the field as --nominal {name}"
+        hint = Note(
+            "correct it, or declare it as a missing code ([[--missing {field}=CODE]]), or the field as "
+            "[[--nominal {field}]]",
+            field=Field(name),
         )
         problem = DescribedProblem(what, name, summary.first_text + 1, line, hint)
         return None, role, f"most values are numbers, and {summary.texts} are texts", problem
     if role is Role.CONFIDENTIAL:
         return Kind.NOMINAL, role, "a text that is declared as confidential", None
-    hint = (
-        f"--role {name}=identifier, record-id, quasi-identifier, untouched or confidential; or --nominal {name}, "
-        f"--ordinal {name}"
+    hint = Note(
+        "[[--role {field}=identifier]], record-id, quasi-identifier, untouched or confidential; or "
+        "[[--nominal {field}]], [[--ordinal {field}]]",
+        field=Field(name),
     )
     what = f"the text field {name!r} has no role; it may name a respondent"
     return None, None, "a text without a role", DescribedProblem(what, name, 0, 0, hint)

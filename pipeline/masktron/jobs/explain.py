@@ -41,7 +41,7 @@ from masktron.preflight.conclusions import Coverage, Preflight, Tie
 from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     ExplainResult,
@@ -122,7 +122,8 @@ def run_explain(
     asked = {rule.id for rule in rules_found if not rule.untested}
     hard = [name for name in hard if name in asked]  # what reads a field that is not there breaks for that alone
     if hard and config.invalid == "stop":
-        notes.append(f"these data break {', '.join(hard)}: mask needs --invalid exclude or --allow RULE-ID for that")
+        needs = "these data break {rules}: mask needs [[--invalid exclude]] or [[--allow RULE-ID]] for that"
+        notes.append(Note(needs, rules=hard))
     progress("comparing the rules with each other", 0)
     covered = () if records is None else _coverage(job, records, evaluation)
     tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
@@ -169,7 +170,7 @@ class _Facts:
         if self.plan is None:
             return None
         if index in self.plan.released:
-            return "soft and broken by these data, so not kept" if index in self.soft else "let go with --allow"
+            return "soft and broken by these data, so not kept" if index in self.soft else "let go"
         return dict((*self.plan.not_applicable, *self.plan.over_file)).get(index, "reads no masked field")
 
 
@@ -189,11 +190,11 @@ def _planned(
     released: frozenset[int],
     method: Method,
     rules: Sequence[RuleResult],
-) -> tuple[tuple[FieldFacts, ...], Plan | None, tuple[str, ...], str | None]:
+) -> tuple[tuple[FieldFacts, ...], Plan | None, tuple[Sentence, ...], Sentence | None]:
     """Plan as `mask` would, and say what the fields are and what the method does; where it would stop, say why."""
     facts: tuple[FieldFacts, ...] = ()
     plan: Plan | None = None
-    codes: tuple[str, ...] = ()
+    codes: tuple[Sentence, ...] = ()
     if job.source.tree is not None:
         unit = job.source.tree.top.name
         return (

@@ -16,6 +16,7 @@ from masktron.jobs.recoded import as_treated
 from masktron.kernels.distinct import codes_of
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.keys.read_off import WORK, ReadOff, Telling, read_off
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.results import ConcernResult
 from masktron.sources.records import Column, Records, Status
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
@@ -191,15 +192,17 @@ def read_off_concerns(keys: KeyFile | None) -> Iterator[ConcernResult]:
         )
 
 
-def _hint(name: str, telling: str, *, masked: bool) -> str:
+def _hint(name: str, telling: str, *, masked: bool) -> Sentence:
     """Say what to do about a field that tells a key."""
     if telling == _FILE_ORDER:
-        return "write the records in random order (--shuffle)"
+        return Note("write the records in random order ([[--shuffle]])")
     # mask recodes no masked field
     recoded = name if masked else telling
-    return (
-        f"write {recoded} in coarser classes (--recode {recoded}=...), "
-        f"or leave out {telling} (--role {telling}=identifier)"
+    return Note(
+        "write {recoded} in coarser classes ([[--recode {recoded}=...]]), or leave out {telling} "
+        "([[--role {telling}=identifier]])",
+        recoded=Field(recoded),
+        telling=Field(telling),
     )
 
 

@@ -34,6 +34,7 @@ from masktron.jobs.randomness import rules_in_one_form
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.memory import memory_of_run
+from masktron.problems.problem import Note
 from masktron.progress import Progress
 from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath
@@ -90,9 +91,12 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
         if most is not None and len(original.kept) > most:
             notes = (
                 *notes,
-                f"masked in units of {most:,} records, for want of memory: with another amount of it these records "
-                "are released with other values, and who has both files may compute some values of respondents; "
-                f"to repeat this one, give its secret and --unit-records {most}",
+                Note(
+                    "masked in units of {most:,} records, since memory was short: with another amount of it these "
+                    "records are released with other values, and somebody with both files may compute some values of "
+                    "respondents; to repeat this run, give its secret and [[--unit-records {most}]]",
+                    most=most,
+                ),
             )
     if config.unit_records is not None and len(original.kept) <= config.unit_records:
         config = replace(config, unit_records=None)

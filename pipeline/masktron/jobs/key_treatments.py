@@ -28,7 +28,7 @@ from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence, Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
@@ -191,33 +191,33 @@ def _risk(keys: KeyFile | None) -> KeyRisk | None:
     return KeyRisk.of(keys)
 
 
-def _left_out(opened: Opened, config: Config) -> Iterator[str]:
+def _left_out(opened: Opened, config: Config) -> Iterator[Sentence]:
     """Say how many records are not looked at, and what lets `mask` leave them out, too."""
     if not (records := len(opened.records) - len(opened.kept)):
         return
-    settings = {"--invalid exclude": config.invalid, "--rare-units exclude": config.rare_units}
+    settings = {"--invalid": config.invalid, "--rare-units": config.rare_units}
     if opened.nested is None:
         said = f"{counted(records, 'record that breaks a rule is', 'records that break a rule are')} left out"
-        del settings["--rare-units exclude"]
+        del settings["--rare-units"]
     else:
         said = f"{counted(records, 'record is', 'records are')} left out that break a rule or are rare"
-    needs = " and ".join(option for option, own in settings.items() if own != "exclude")
-    yield f"{said} here: mask needs {needs} for that" if needs else said
+    needs = tuple(Setting(option, ("exclude",)) for option, own in settings.items() if own != "exclude")
+    yield Note("{said} here: mask needs {needs:and} for that", said=said, needs=needs) if needs else said
 
 
-def _unweighted(names: KnownKeys) -> Iterator[str]:
+def _unweighted(names: KnownKeys) -> Iterator[Sentence]:
     """Say what figures of the population are without a weight, where there are keys."""
     if names.names and names.weight is None:
-        yield (
-            "no weight is named, so the file is taken for the population: who is alone in it counts as alone in the "
-            "population; if it is a sample, name its weight: --role FIELD=weight"
+        yield Note(
+            "no weight is named, so the file is taken for the population: a record that is alone in it counts as "
+            "alone in the population; if it is a sample, name its weight: [[--role FIELD=weight]]"
         )
 
 
 def _lacking(keys: KeyFile | None) -> list[str]:
     if keys is None or keys.looked_at <= UNIQUES_UNASKED:
         return []
-    return ["takes long with so many records and keys: suda_share; masktron assess --measures suda_share has it"]
+    return ["takes long with so many records and keys: suda_share; `masktron assess --measures suda_share` has it"]
 
 
 def _values(name: str, column: Column, tried: _Tried) -> KeyValues:

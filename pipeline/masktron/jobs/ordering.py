@@ -11,6 +11,7 @@ import numpy as np
 from masktron.config import Config, Role
 from masktron.constraints import CrossRecordEdit
 from masktron.jobs.job import Job
+from masktron.problems.problem import Note, Sentence
 from masktron.roles import FieldFacts
 from masktron.rulebook.record_order import AXES, in_order_by, reads_order
 from masktron.sources.records import Column, Records
@@ -32,7 +33,7 @@ class Ordering:
     """Whether the records are written in random order, and a sentence that says so."""
 
     random: bool
-    says: str
+    says: Sentence
     original: bool = False
     """Whether the order is that of the original, and no written field tells as much."""
 
@@ -64,8 +65,12 @@ def ordering_of(
     if why := next(_asking(job, records, binding), ""):
         return Ordering(
             False,
-            f"the records stand in the order of the original, since {why}: {TELLS} (--shuffle writes a random order, "
-            "and the file only if its rules hold there)",
+            Note(
+                "the records stand in the order of the original, since {why}: {tells} ([[--shuffle]] writes a random "
+                "order, and the file only if its rules hold there)",
+                why=why,
+                tells=TELLS,
+            ),
             original=True,
         )
     return Ordering(

@@ -17,6 +17,7 @@ from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.problems.problem import Sentence
+from masktron.problems.wording import sentence
 from masktron.progress import Progress
 from masktron.results import Untested, ValidateResult, shown
 
@@ -154,7 +155,10 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
         f"{records} of {evaluation.records} original records break an edit: {broken}",
         where=str(job.source.path),
         hint="; ".join(
-            (*codes, "correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID")
+            (
+                *map(sentence, codes),
+                "correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
+            )
         ),
         result=result,
         facts=[RefusalFacts("original", rules=names, records=records)],

@@ -17,6 +17,7 @@ from masktron.jobs.job import Job
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import Chosen
 from masktron.methods.parameters import Parameter
+from masktron.problems.problem import Note, Sentence
 from masktron.release_secret import is_secret, new_secret, secret_of_seed
 from masktron.roles import FieldFacts
 from masktron.sources.records import Coded, Column, Records
@@ -39,7 +40,7 @@ class Randomness:
 
     secret: bytes | None = field(repr=False)
     streams: Streams | None = field(repr=False)
-    says: tuple[str, ...]
+    says: tuple[Sentence, ...]
 
 
 def draws(method: Method) -> bool:
@@ -200,14 +201,15 @@ def _secret_of(config: Config) -> bytes:
     return config.secret or (new_secret() if config.seed is None else secret_of_seed(config.seed))
 
 
-def _said(config: Config, *, needed: bool) -> Iterator[str]:
+def _said(config: Config, *, needed: bool) -> Iterator[Sentence]:
     given = "secret" if config.secret is not None else "seed" if config.seed is not None else ""
     if given and not needed:
         yield f"nothing is random in this run: the {given} was not used"
     elif given == "seed":
-        yield (
-            "the seed is a secret, as the manifest is: whoever has it, this program and the settings undoes what its "
-            "random numbers protect. It stands in the history of the shell; without --seed, nobody has to keep it"
+        yield Note(
+            "the seed is a secret, as the manifest is: with it, this program and the settings, anybody can undo what "
+            "its random numbers protect. It stands in the history of the shell; without [[--seed]], nobody has to "
+            "keep it"
         )
     elif given == "secret":
         yield (

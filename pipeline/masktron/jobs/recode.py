@@ -25,7 +25,7 @@ from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.individual_risk import population_uniques
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.progress import Progress, no_progress
 from masktron.recodings import Recoding
 from masktron.results import KeyFigures, RecodedRule, RecodeResult, RecodingChoice, shown
@@ -310,7 +310,7 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
         diversity={**diversity, **(wishes.diversity or {})},
         mean_risk=min(risks) if risks else None,
     )
-    notes = (
+    notes: list[Sentence] = (
         [f"{', '.join(masked)}: known to others and masked, so that k among recoded keys does not count it"]
         if masked
         else []
@@ -318,9 +318,12 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     notes += [f"{', '.join(others)}: written as it is, and not among the keys"] if others else []
     notes += (
         [
-            f"{known.weight}: a weight is no key here; for mask --key-k it is one where it is recoded, and never "
-            "left out; a limit of mask, such as key_k, counts it as one where it is written, recoded or not, and "
-            "where it differs it tells records apart"
+            Note(
+                "{weight}: a weight is no key here; for mask [[--key-k]] it is one where it is recoded, and never "
+                "left out; a limit of mask, such as key_k, counts it as one where it is written, recoded or not, and "
+                "where it differs it tells records apart",
+                weight=Field(known.weight),
+            )
         ]
         if known.weight
         else []
@@ -328,8 +331,11 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     gaps = [name for name in names if (columns[name].numbered(held=True) < 0).any()]
     notes += (
         [
-            f"{', '.join(gaps)}: a missing value is a value of its own here, and as it is written for mask --key-k; "
-            "a limit of mask, such as key_k, takes it for any value, and so counts more records alike"
+            Note(
+                "{gaps}: a missing value is a value of its own here, and as it is written for mask [[--key-k]]; a limit "
+                "of mask, such as key_k, takes it for any value, and so counts more records alike",
+                gaps=fields(gaps),
+            )
         ]
         if gaps
         else []
@@ -448,7 +454,9 @@ def _figures(groups: KeyGroups) -> KeyFigures:
     )
 
 
-def _told(asked: _Question, node: RecodedNode, listed: Sequence[RecodedNode], found: RecodingSearch) -> list[str]:
+def _told(
+    asked: _Question, node: RecodedNode, listed: Sequence[RecodedNode], found: RecodingSearch
+) -> list[Sentence]:
     notes = []
     if emptied := asked.emptied(node):
         notes.append(_said_of_emptied(asked, emptied, listed))
@@ -464,7 +472,7 @@ def _told(asked: _Question, node: RecodedNode, listed: Sequence[RecodedNode], fo
     return notes
 
 
-def _said_of_emptied(asked: _Question, emptied: Sequence[str], listed: Sequence[RecodedNode]) -> str:
+def _said_of_emptied(asked: _Question, emptied: Sequence[str], listed: Sequence[RecodedNode]) -> Sentence:
     """Say of which fields the recommended recoding leaves nothing, and what leaves something."""
     other = next((one for one in listed if not asked.emptied(one)), None)
     levels = "" if other is None else ", ".join(f"{name} {level}" for name, level in asked.levels(other).items())
@@ -473,10 +481,13 @@ def _said_of_emptied(asked: _Question, emptied: Sequence[str], listed: Sequence[
         if other is None
         else f"The levels {levels} lose {other.loss:.4f} and leave something of every field"
     )
-    return (
-        f"nothing is left of {', '.join(emptied)} by the recommended recoding: all records have one value of it. "
-        f"{instead}; --importance {emptied[0]}=3 weighs a field more, and more records left to suppression "
-        "(--suppressed) may keep more of it"
+    return Note(
+        "nothing is left of {emptied} by the recommended recoding: all records have one value of it. {instead}; "
+        "[[--importance {first}=3]] weighs a field more, and more records left to suppression ([[--suppressed]]) may "
+        "keep more of it",
+        emptied=fields(emptied),
+        instead=instead,
+        first=Field(emptied[0]),
     )
 
 

@@ -20,6 +20,7 @@ from masktron.config import Config
 from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.written import WrittenFile
+from masktron.problems.problem import Note, Sentence
 from masktron.setting_values import Register
 from masktron.sources.record_hashes import HashSample, RecordHashes
 from masktron.versions import versions
@@ -208,12 +209,13 @@ class Registration:
             "for each earlier release, which says what they tell together",
         )
 
-    def _notes(self, alike: Sequence[Alike], others: Sequence[Alike]) -> Iterator[str]:
+    def _notes(self, alike: Sequence[Alike], others: Sequence[Alike]) -> Iterator[Sentence]:
         yield f"this release is entry {self._id} of the register {self._register.path.as_posix()}"
         if others:
-            yield (
-                f"released again: {others[-1]}{_more(others)}; masktron assess with --against for each "
-                "earlier release says how many values they give away together"
+            yield Note(
+                "released again: {before}; masktron assess with [[--against]] for each earlier release says how many "
+                "values they give away together",
+                before=f"{others[-1]}{_more(others)}",
             )
         elif alike:
             yield "this repeats an earlier release to the byte, which tells nothing new"

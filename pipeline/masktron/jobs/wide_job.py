@@ -14,7 +14,7 @@ from masktron.config import Config, Role
 from masktron.errors import UsageError, did_you_mean
 from masktron.jobs.job import Job
 from masktron.jobs.member_ordering import ordered_members
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Rulebook
 from masktron.setting_values import ALL_FIELDS
@@ -441,14 +441,17 @@ def _refuse_settings(config: Config, source: Source) -> None:
         )
 
 
-def grouping_notes(config: Config, source: WideSource) -> tuple[str, ...]:
+def grouping_notes(config: Config, source: WideSource) -> tuple[Sentence, ...]:
     """Say how groups of units are formed, where settings have it otherwise."""
     if source.record_level != TOP or config.grouping == "all":
         return ()
     top = source.levels.top.name
     return (
-        f"groups of {top} are formed over all masked fields together, as --grouping all does: whoever recognises one "
-        f"member of a {top} knows the others",
+        Note(
+            "groups of {top} are formed over all masked fields together, as with [[--grouping all]]: anybody who "
+            "recognises one member of a {top} knows the others",
+            top=top,
+        ),
     )
 
 

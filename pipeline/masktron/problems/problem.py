@@ -167,7 +167,7 @@ class Problem:
         self.further: tuple[Problem, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (self.code, self.place, dict(self.references), self.further)
+        return _remade, (type(self), self.code, self.place, dict(self.references), self.further)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and self.__reduce__() == other.__reduce__()
@@ -181,7 +181,7 @@ class Problem:
 
     def naming(self, **references: object) -> Problem:
         """Return it with more references, or others."""
-        return _remade(self.code, self.place, {**self.references, **references}, self.further)
+        return _remade(type(self), self.code, self.place, {**self.references, **references}, self.further)
 
     def parts(self) -> Iterator[object]:
         """All that it names, one by one, those of problems within it too."""
@@ -219,11 +219,11 @@ class Problem:
 
     def at(self, place: Place | str | PathLike[str]) -> Problem:
         """Return it at another place."""
-        return _remade(self.code, place, dict(self.references), self.further)
+        return _remade(type(self), self.code, place, dict(self.references), self.further)
 
     def then(self, *further: Problem) -> Problem:
         """Return it with more that can be done."""
-        return _remade(self.code, self.place, dict(self.references), (*self.further, *further))
+        return _remade(type(self), self.code, self.place, dict(self.references), (*self.further, *further))
 
     def renamed(self, names: Names, source: Callable[[str], str] = str) -> Problem:
         """Return it with other names of fields and rules, and of files where `source` has others."""
@@ -234,11 +234,31 @@ class Problem:
             rule=self.place.rule and names(self.place.rule),
         )
         references = {name: _renamed(value, names, source) for name, value in self.references.items()}
-        return _remade(self.code, place, references, tuple(one.renamed(names, source) for one in self.further))
+        return _remade(
+            type(self), self.code, place, references, tuple(one.renamed(names, source) for one in self.further)
+        )
+
+
+class Note(Problem):
+    """What a result says of itself: its template stands where it arises, since no program asks for its code.
+
+    Parameters
+    ----------
+    template : str
+        As those of `masktron.problems.texts`.
+    **references
+        As of `Problem`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, template: str, /, **references: object) -> None:
+        super().__init__(template)
+        self.references = references
 
 
 type Sentence = Problem | str
-"""What a result says of itself: as data where it names fields, rules or settings."""
+"""What a result says of itself: as data where it names fields or options, which readers have other words for."""
 
 
 def fields(names: Iterable[str]) -> tuple[Field, ...]:
@@ -251,8 +271,11 @@ def rules(ids: Iterable[str]) -> tuple[Rule, ...]:
     return tuple(map(Rule, ids))
 
 
-def _remade(code: str, place: Any, references: dict[str, Any], further: tuple[Problem, ...]) -> Problem:
-    problem = Problem(code, place)
+def _remade(
+    kind: type[Problem], code: str, place: Any, references: dict[str, Any], further: tuple[Problem, ...]
+) -> Problem:
+    problem = kind(code)
+    problem.place = place if isinstance(place, Place) else Place(str(place))
     problem.references, problem.further = references, further
     return problem
 

@@ -24,7 +24,7 @@ from string import Formatter
 from typing import Any
 
 from masktron.counts import counted
-from masktron.problems.problem import Field, FormatOption, Known, Problem, Rule, Setting, Value
+from masktron.problems.problem import Field, FormatOption, Known, Note, Problem, Rule, Setting, Value
 from masktron.problems.spelling import keyword_argument
 from masktron.shell_words import shell_word
 
@@ -88,7 +88,7 @@ def worded(problem: Problem, reader: Reader | None = None, *, release_safe: bool
     """
     reader = reader or _READER.get()
     words = _Words(problem.references, reader, release_safe)
-    what, hint = texts()[problem.code]
+    what, hint = (problem.code, "") if isinstance(problem, Note) else texts()[problem.code]
     inner = [one for one in problem.references.values() if isinstance(one, Problem)]
     others = [worded(one, reader, release_safe=release_safe) for one in [*inner, *problem.further]]
     hints = [words.of(hint), *(one.hint for one in others)]

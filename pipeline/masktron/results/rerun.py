@@ -33,7 +33,7 @@ class ChangeResult(Serialised):
 
     kind: str
     place: str
-    what: str
+    what: Sentence
     refuses: bool
 
 

@@ -87,5 +87,6 @@ TEXTS = {
         "candidate {candidate} has no figures, so its settings are not written: {reasons}",
         "name another one with [[--candidate N]]",
     ),
+    "figure-needs": ("{figure} needs {wanted:and}", "or ask for other measures"),
     "does-not-work": ("masktron does not work here: {reason}", "{hint}"),
 }

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
@@ -407,12 +408,14 @@ def _tells_kind(variable: Variable) -> bool:
     return variable.kind is (Kind.ORDINAL if ordered else Kind.NOMINAL)
 
 
-def _metadata_notes(schema: pa.Schema) -> Iterator[str]:
+def _metadata_notes(schema: pa.Schema) -> Iterator[Sentence]:
     """Say what of the metadata of a file tells more than its columns do."""
     if indexes := [name for name in schema.names if name in _pandas_indexes(schema)]:
-        yield (
-            f"{', '.join(indexes)} is the index of a data frame, stored as a column: untouched it leads every record "
-            f"back to its original; leave it out with --role {indexes[0]}=identifier, unless it says nothing"
+        yield Note(
+            "{indexes} is the index of a data frame, stored as a column: untouched it leads every record back to its "
+            "original; leave it out with [[--role {first}=identifier]], unless it says nothing",
+            indexes=fields(indexes),
+            first=Field(indexes[0]),
         )
     if others := _own_metadata(schema):
         yield f"what the file says of itself under {', '.join(others)} is copied as it is"

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import UsageError, did_you_mean
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence, fields
 from masktron.sources.names import column_name
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of
@@ -171,7 +171,7 @@ def _scaled(column: pa.ChunkedArray, digits: int, codes: Collection[str]) -> pa.
     return pa.decimal128(_ROOMY if precision <= _ROOMY else 38, scale)
 
 
-def numbers_as_texts(table: Table, digits: int | None) -> list[str]:
+def numbers_as_texts(table: Table, digits: int | None) -> list[Sentence]:
     """Say which columns look like numbers with fractions, and are stored as texts.
 
     Parameters
@@ -190,11 +190,13 @@ def numbers_as_texts(table: Table, digits: int | None) -> list[str]:
     ]
     if not found:
         return []
-    what = "holds numbers: it is" if len(found) == 1 else "hold numbers: they are"
     return [
-        f"that {', '.join(found)} {what} stored as texts, as numbers would not come back as they are written, such "
-        "as zeros at the end or exponents; whole numbers among fractions that are codes for missing values are no "
-        "obstacle where a description declares them: --metadata FILE"
+        Note(
+            "that {found} {found:holds numbers: it is|hold numbers: they are} stored as texts, as numbers would not come "
+            "back as they are written, such as zeros at the end or exponents; whole numbers among fractions that are "
+            "codes for missing values are no obstacle where a description declares them: [[--metadata FILE]]",
+            found=fields(found),
+        )
     ]
 
 

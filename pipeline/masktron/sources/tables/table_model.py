@@ -45,7 +45,7 @@ class Table:
     title: str = ""
     carried: Any = None
     notes: tuple[Sentence, ...] = ()
-    of_release: tuple[str, ...] = ()
+    of_release: tuple[Sentence, ...] = ()
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from masktron.problems.problem import FormatOption, Note, Sentence
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
 _TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
@@ -19,7 +20,7 @@ _GROUPING = {".": "point", ",": "comma", " ": "space"}
 _NUMBER = r"^[+-]?[0-9]*[.,]?[0-9]+$"
 
 
-def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> Iterator[str]:
+def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> Iterator[Sentence]:
     """Say which columns hold texts that often mean 'missing', and numbers with a comma, beside how to say so."""
     tokens = pa.array([token for token in _TOKENS if token not in dialect.null], type=pa.string())
     commas = dialect.decimal == "." and not dialect.grouping
@@ -27,22 +28,29 @@ def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> It
         there = pc.is_in(table[name], value_set=tokens)
         if pc.any(there).as_py() and _any(table[name].slice(0, _LOOKED_AT), _NUMBER):
             found = pc.unique(table[name].filter(there)).to_pylist()
-            yield (
-                f"column {column!r} has {' and '.join(map(repr, found))} beside numbers: a text like any other; "
-                f"if it means that there is no value, say --format-option null={','.join(found)}"
+            yield Note(
+                "column {column!r} has {found:and} beside numbers: a text like any other; if it means that there is no "
+                "value, give [[--format-option null={listed}]]",
+                column=column,
+                found=[*map(repr, found)],
+                listed=",".join(found),
             )
         looked_at = table[name].slice(0, _LOOKED_AT)
         if commas and _any(looked_at, _COMMA):
-            yield (
-                f"column {column!r} has numbers with a comma: texts; if it is their decimal point, say "
-                "--format-option decimal=comma, if it stands between groups of digits, grouping=comma"
+            yield Note(
+                "column {column!r} has numbers with a comma: texts; if it is their decimal point, give "
+                "[[--format-option decimal=comma]], if it stands between groups of digits, "
+                "[[--format-option grouping=comma]]",
+                column=column,
             )
         elif not dialect.grouping and (
             marks := [mark for mark in _GROUPING if _any(looked_at, _grouped(mark, dialect))]
         ):
-            yield (
-                f"column {column!r} has numbers with groups of digits: texts; say --format-option "
-                f"grouping={' or grouping='.join(_GROUPING[mark] for mark in marks)}, and they are numbers"
+            options = [FormatOption("grouping", _GROUPING[mark]) for mark in marks]
+            yield Note(
+                "column {column!r} has numbers with groups of digits: texts; to read them as numbers, give {options:or}",
+                column=column,
+                options=options,
             )
 
 
