@@ -16,6 +16,8 @@ from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.key_treatments import run_keys
 from masktron.likely_roles import NumberTraits, code_reason, likely_role
+from masktron.problems.problem import Sentence
+from masktron.problems.wording import sentence
 
 RULES = ("Wage + Rent = Income", "wt > 0")
 
@@ -57,9 +59,10 @@ SAID = {
 OPTIONS = {"person": "identifier", "hh_no": "identifier", "wt": "weight"}
 
 
-def asked_about(notes: tuple[str, ...]) -> dict[str, str]:
+def asked_about(notes: tuple[Sentence, ...]) -> dict[str, str]:
+    told = map(sentence, notes)
     return {
-        note.partition(" is masked as an amount, and ")[0]: note for note in notes if "masked as an amount" in note
+        note.partition(" is masked as an amount, and ")[0]: note for note in told if "masked as an amount" in note
     }
 
 
@@ -77,7 +80,11 @@ def test_mask_keys_and_describe_ask_about_them(pair: tuple[Path, Path], tmp_path
     check(asked_about(masktron.mask(data, rules, tmp_path / "out.csv", k=3, roles=roles).notes))
     keys = run_keys(data, rules, config=Config(roles={"REGION": Role.QUASI_IDENTIFIER}))
     assert {*asked_about(keys.notes)} == {*SAID}
-    assert [note for note in keys.notes if note.startswith("no weight is named, so the file is taken for the popul")]
+    assert [
+        note
+        for note in map(sentence, keys.notes)
+        if note.startswith("no weight is named, so the file is taken for the popul")
+    ]
     check(asked_about(masktron.describe(data).notes))
     said = {**roles, **OPTIONS}
     told = run_keys(data, rules, config=Config(roles={name: Role(role) for name, role in said.items()})).notes
@@ -125,8 +132,8 @@ def test_what_numbers_seem_to_be(name: str, changed: dict[str, Any], role: Role 
 def test_how_to_declare_households_is_told_of_files_without_levels() -> None:
     runs = NumberTraits(records=100, distinct=60, runs=60, whole=True, rising=False, span=9000.0)
     flat, nested = likely_role("x", runs), likely_role("x", runs, nested=True)
-    assert flat is not None and "[levels]" in flat.note
-    assert nested is not None and "[levels]" not in nested.note
+    assert flat is not None and "[levels]" in flat.why
+    assert nested is not None and "[levels]" not in nested.why
     assert flat.role is nested.role is Role.IDENTIFIER
 
 

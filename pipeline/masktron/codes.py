@@ -166,8 +166,8 @@ class Suspects:
             Note("{field} ({count} different values)", field=Field(name), count=n) for name, n in self.quantities
         ]
         codes = Note(
-            "these look like codes, and are masked as numbers since rules treat them as quantities: {counts}; declare "
-            "codes with [[--nominal]] or [[--ordinal]], quantities with [[--numeric]]",
+            "these look like codes, and are masked as numbers since rules treat them as quantities: {counts}; "
+            "declare codes with [[--nominal]] or [[--ordinal]], quantities with [[--numeric]]",
             counts=counts,
         )
         return codes, *told

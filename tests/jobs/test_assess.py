@@ -43,9 +43,10 @@ from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
 from masktron.sources.records import Column, Field
 from paths import SCHEMAS
+from refusals import refused
 
 SCHEMA = SCHEMAS / "assess.schema.json"
-WITHOUT_CLASS = "needs a field that is the class (class_field=): homogeneous_groups, class_imbalance"
+WITHOUT_CLASS = 'needs a field that is the class (class_field="FIELD"): homogeneous_groups, class_imbalance'
 WITHOUT_EARLIER = "needs an earlier release (against=): differencing"
 WITHOUT_MANIFEST = [figure.name for figure in FIGURES if not figure.needs]
 OF_KEYS = {figure.name for figure in FIGURES if figure.needs == ("keys",)}
@@ -511,7 +512,7 @@ def test_chosen_measures(survey: Survey, run: Runner) -> None:
     wrong = run(*arguments, "--measures", "lnkage")
     assert (wrong.code, "did you mean linkage" in wrong.err) == (2, True)
     lacking = run(*arguments, "--measures", "block_k")
-    assert (lacking.code, "block_k needs the manifest (--manifest)" in lacking.err) == (2, True)
+    assert (lacking.code, "[figure-needs]" in lacking.err) == (2, True)
 
 
 def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, run: Runner) -> None:
@@ -679,7 +680,7 @@ def test_an_unknown_limit_is_refused_with_the_nearest_name(survey: Survey, run: 
         assert (outcome.code, "did you mean linkage" in outcome.err) == (2, True)
     with pytest.raises(UsageError, match="did you mean block_k"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"blok_k": 1})
-    with pytest.raises(UsageError, match="a number >= 0"):
+    with refused(UsageError, "bad-setting", setting="limits.linkage"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"linkage": -1})
 
 
@@ -689,14 +690,14 @@ def test_check_says_which_limits_it_could_not_check(survey: Survey, tmp_path: Pa
     bare = ("check", survey.out, "-r", survey.rules, "--config", settings)
     outcome = run(*bare)
     assert outcome.code == 0
-    assert "not checked: the limit linkage: needs the original (--original)" in outcome.out
+    assert "not checked: the limit linkage: needs the original (--original FILE)" in outcome.out
     asked = run(*bare, "--limit", "linkage=5")
     assert (asked.code, "the limit linkage needs the original" in asked.err) == (2, True)
     named = run(*bare, "--original", survey.data, "--limit", "block_k=5", "--limit", "linkage=100")
     assert (named.code, "the limit block_k needs the manifest" in named.err) == (2, True)
     half = run(*bare, "--original", survey.data)
     assert half.code == 1
-    assert "not checked: the limit block_k: needs the manifest (--manifest)" in half.out
+    assert "not checked: the limit block_k: needs the manifest (--manifest FILE)" in half.out
     assert "problem: linkage is " in half.out
 
 

@@ -335,7 +335,7 @@ def test_limits_of_the_manifest_hold_as_well(case: Masked) -> None:
         case.out, case.rules, original=case.data, manifest=case.manifest, limits={"linkage": 100}
     ).complies
     alone = case.check(original=False)
-    assert "the limit linkage: needs the original (original=)" in alone.not_checked
+    assert 'the limit linkage: needs the original (original="FILE")' in alone.not_checked
 
 
 @pytest.mark.parametrize("limits", [{"linkage": "low"}, {"no_figure": 3}, [3]])

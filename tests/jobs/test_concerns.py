@@ -105,7 +105,7 @@ def test_records_that_came_out_as_they_went_in(tmp_path: Path) -> None:
     result = masktron.mask(write_data(tmp_path / "d.xml", rows), rules, tmp_path / "o.xml", **settings)
     told = [(one.kind, one.records, one.of) for one in result.concerns]
     assert told == [("unchanged-records", 60, 60)] and "fewer than 4 records" in result.concerns[0].says
-    assert "a limit, such as --limit unchanged=50," in result.concerns[0].hint  # of 100 %
+    assert 'a limit, such as limits={"unchanged": 50},' in result.concerns[0].hint  # of 100 %
     rows = [{"A": at % 5, "B": at % 5} for at in range(60)]
     alike = masktron.mask(write_data(tmp_path / "d.xml", rows), rules, tmp_path / "o.xml", **settings)
     assert alike.concerns == ()  # 12 of the original are like each of them

@@ -19,6 +19,7 @@ from examples import parts
 from masktron.config import ReadOptions
 from masktron.errors import UsageError, ViolationError
 from masktron.jobs.convert import run_convert
+from masktron.problems.wording import sentence
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.table_model import Table
@@ -142,7 +143,7 @@ def test_amounts_are_numbers_where_that_is_exact_and_else_it_is_said(
     data, out = tmp_path / "d.csv", tmp_path / f"o{suffix}"
     data.write_text(AMOUNTS)
     done = run_convert(data, out, reading=ReadOptions(options={"decimal": "comma"}))
-    told = "\n".join(done.losses)
+    told = "\n".join(map(sentence, done.losses))
     assert ("in what are columns of numbers there" in told) == bool(zeros)
     assert f"columns of numbers there: {zeros}" in told or not zeros
     stored = "hold numbers: they are" if "," in texts else "holds numbers: it is"
@@ -159,7 +160,7 @@ def test_codes_with_a_point_stay_texts_and_that_is_said(tmp_path: Path) -> None:
     data.write_text("nace,price\n10.10,9.50\n47.20,10.50\n")
     done = run_convert(data, tmp_path / "o.parquet")
     assert lexemes(tmp_path / "o.parquet") == {"nace": ["10.10", "47.20"], "price": ["9.5", "10.5"]}
-    assert any("that nace holds numbers: it is stored as texts" in loss for loss in done.losses)
+    assert any("that nace holds numbers: it is stored as texts" in sentence(loss) for loss in done.losses)
 
 
 def test_amounts_have_the_type_and_the_format_of_amounts(tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_the_dialect_of_a_file_is_not_taken_over_and_that_is_said(tmp_path: Path
     data.write_bytes(b"\xef\xbb\xbfA;B\r\n1,5;x\r\n-;y\r\n")
     options = {"decimal": "comma", "grouping": "point", "null": "-"}
     done = run_convert(data, tmp_path / "o.parquet", reading=ReadOptions(options=options))
-    assert done.losses[-1] == (
+    assert sentence(done.losses[-1]) == (
         "the dialect of the file: semicolon between cells, the byte order mark, lines that end with CRLF, "
         "the texts for no value, the decimal comma, groups of digits"
     )
@@ -205,7 +206,7 @@ def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["x=y"], "there is no column 'x' to rename"),
         (["TO=b"], "two columns would be named 'b'"),
         (["TO=c", "b=c"], "two columns would be named 'c'"),
-        (["TO=c", "TO=d"], "gives 'TO' twice"),
+        (["TO=c", "TO=d"], "[option-given-twice]"),
         (["annual income=c", "annual_x0020_income=d"], "renamed twice"),
         (["TO"], "'TO' is not of the form OLD=NEW"),
     ):
@@ -251,8 +252,8 @@ def test_declared_codes_are_no_amounts(suffix: str, tmp_path: Path) -> None:
     assert lexemes(out)["b"] == (["-9", "10.50", "100.25"] if texts else ["-9", "10.5", "100.25"])
     assert lexemes(out)["c"] == ["-9", "1.50", "2"]
     said = "that b, c hold numbers: they are" if texts else "that c holds numbers: it is"
-    assert f"{said} stored as texts" in " ".join(done.losses)
-    assert "declares them: --metadata FILE" in " ".join(done.losses)
+    assert f"{said} stored as texts" in " ".join(map(sentence, done.losses))
+    assert "declares them: --metadata FILE" in " ".join(map(sentence, done.losses))
 
 
 def test_a_code_that_is_too_long_for_an_amount_leaves_texts(tmp_path: Path) -> None:
@@ -276,7 +277,7 @@ def test_notes_stand_as_notes_and_those_on_masked_files_do_not(tmp_path: Path, r
     # names of columns may have the words of a note
     (tmp_path / "w.csv").write_text("categories --role ,what is released\n1,NA\n2,7\n")
     done = run_convert(tmp_path / "w.csv", tmp_path / "w.parquet")
-    assert [note.partition(" has ")[0] for note in done.notes] == ["column 'what is released'"]
+    assert [note.partition(" has ")[0] for note in map(sentence, done.notes)] == ["column 'what is released'"]
     (tmp_path / "d.csv").write_text("A,B\n1,NA\n2,7\n")
     shown = run("convert", tmp_path / "d.csv", "--out", tmp_path / "d.xlsx", "--json", tmp_path / "n.json")
     assert "note: column 'B' has 'NA' beside numbers" in " ".join(shown.out.split())

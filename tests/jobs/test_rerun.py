@@ -23,6 +23,7 @@ from masktron.jobs.rerun import ChangedInputError
 from masktron.setting_values import Register
 from masktron.versions import EFFECTS
 from masktron.write.register_file import opened_register
+from refusals import refused
 from schema_files import conforms
 
 type Row = dict[str, object]
@@ -384,7 +385,7 @@ def test_what_cannot_be_repeated_is_named(months: Months, out: Path) -> None:
         months.rerun(months.data, out, accept=["new"])
     with pytest.raises(UsageError, match="'version' stands in the way of no run"):
         months.rerun(months.data, out, accept=["version"])
-    with pytest.raises(UsageError, match="rerun takes no setting 'k'"):
+    with refused(UsageError, "setting-not-taken", setting="k", command="rerun"):
         months.rerun(months.data, out, k=3)
     with pytest.raises(UsageError, match="would overwrite the manifest of the last run"):
         masktron.rerun(months.manifest, months.data, months.manifest)

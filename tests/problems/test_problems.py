@@ -18,6 +18,7 @@ from masktron.problems.problem import (
     Field,
     FormatOption,
     Known,
+    Note,
     Place,
     Problem,
     Rule,
@@ -215,8 +216,13 @@ def test_what_a_problem_is_about() -> None:
 def test_problems_are_read_from_plain_data() -> None:
     place = Place("x.csv", 3, record=2, field=Field("AGE", "AGE of the first P"))
     named = {"field": fields("AB"), "value": 5, "setting": SettingName("recode", ("AGE",)), "rule": Rule("r")}
-    more = {"option": Setting("--role", ("AGE=key",)), "helps": (FormatOption("decimal", "comma"),), "nothing": None}
+    more = {
+        "option": Setting("--role", ("AGE=key",)),
+        "helps": (FormatOption("decimal", "comma"),),
+        "nothing": None,
+    }
     inner = Problem("c-d", known=Known("X", ("x", "y")), value=Value("17"))
+    more = {**more, "note": Note("about {field}", field=Field("B"))}
     one = Problem("a-b", place, **named, **more, inner=inner).then(inner)
     assert Problem.from_dict(json.loads(json.dumps(one.as_dict()))) == one
 

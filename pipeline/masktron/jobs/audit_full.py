@@ -343,7 +343,9 @@ class FullAudit(Audit):
         """Compute figures with a limit, and those that the verdict rests on; say which are not within a limit."""
         names = [figure.name for figure in FIGURES if figure.name in limits]
         lacking = [name for name in names if self._lacks(figure_of(name))]
-        self.not_checked += [f"the limit {name}: needs {self._lacks(figure_of(name))}" for name in lacking]
+        self.not_checked += [
+            Note("the limit {name}: needs {lacks}", name=name, lacks=self._lacks(figure_of(name))) for name in lacking
+        ]
         names = [name for name in names if name not in lacking]
         evidence = self._evidence(records)
         if not (names or evidence) or self.original is None:

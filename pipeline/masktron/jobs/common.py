@@ -196,9 +196,9 @@ def code_notes(job: Job, evaluation: Evaluation) -> tuple[Sentence, ...]:
             if many:
                 notes.append(
                     Note(
-                        "{rule}: {field} is {code} in {many:,} of the {first}{of:,} records that fail; {code} looks like "
-                        "a code for missing values. If it is, allow it in the rule (number({field}) = {code} or ...) and "
-                        "declare it to mask: [[--missing {field}={code}]]",
+                        "{rule}: {field} is {code} in {many:,} of the {first}{of:,} records that fail; {code} "
+                        "looks like a code for missing values. If it is, allow it in the rule "
+                        "(number({field}) = {code} or ...) and declare it to mask: [[--missing {field}={code}]]",
                         rule=edit.check.id,
                         field=Field(name),
                         code=code,

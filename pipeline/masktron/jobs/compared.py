@@ -149,7 +149,7 @@ def compare(
         ),
         relations=() if described is None else described.relations,
     )
-    read = (f"{one.says}; {one.hint}" for one in read_off_concerns(told_keys))
+    read = (Note("{says}; {hint}", says=one.says, hint=one.hint) for one in read_off_concerns(told_keys))
     paired_how = [pairing.note] if pairing.note else []
     return assessed, (*told, *paired_how, *fields.notes, *read, *read_off_notes(told_keys))
 

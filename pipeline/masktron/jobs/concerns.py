@@ -200,8 +200,8 @@ def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:
                     f"suppression leaves out {100 * gone / there:.0f} % of the values of {name}, and those that stay "
                     "are no random sample",
                     Note(
-                        "write it in coarser classes ([[--recode {field}=...]]; `masktron recode` finds them), or let "
-                        "other keys be left out instead: importance of {field} above 1 under [keys]",
+                        "write it in coarser classes ([[--recode {field}=...]]; `masktron recode` finds "
+                        "them), or let other keys be left out instead: importance of {field} above 1 under [keys]",
                         field=Field(name),
                     ),
                 )

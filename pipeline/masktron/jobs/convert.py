@@ -113,8 +113,7 @@ def run_convert(
                 table, told = with_scales(table, made.exact_digits)
                 losses += told
                 typed = with_types(table)
-                losses += made.losses(table)
-                losses += numbers_as_texts(typed, made.exact_digits)
+                losses += [*made.losses(table), *numbers_as_texts(typed, made.exact_digits)]
                 made.create(opened, typed, writing.options)
         progress("comparing both files", 0)
         if len(table) or target != XML:  # without records, a document has no fields

@@ -516,8 +516,8 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str
         return _text_taken(name, summary, role, kind, line, one)
     if kind is None and (why := summary.code_reason(name)):
         hint = Note(
-            "[[--nominal {field}]], [[--ordinal {field}]] or [[--numeric {field}]]; no need where a rule uses it as a "
-            "quantity",
+            "[[--nominal {field}]], [[--ordinal {field}]] or [[--numeric {field}]]; no need where a rule uses "
+            "it as a quantity",
             field=Field(name),
         )
         what = f"{name!r} looks like a field of codes, and is asked about unless a rule treats it as a quantity"

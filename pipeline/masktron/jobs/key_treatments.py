@@ -118,14 +118,14 @@ class _Tried:
     given_away: tuple[str, ...] = ()
 
     @property
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[Sentence]:
         """What it costs to suppress keys; another run draws others."""
         for one in () if self.done is None else suppressed_in(self.done.treatments):
             yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
         yield from () if self.done is None else swap_notes(self.done.treatments)
         emptied = () if self.done is None else emptied_keys(self.done.treatments)
         for concern in (*emptied, *read_off_concerns(self.keys)):
-            yield f"{concern.says}; {concern.hint}"
+            yield Note("{says}; {hint}", says=concern.says, hint=concern.hint)
         for drawn in () if self.done is None else perturbed_in(self.done.treatments):
             yield f"{', '.join(drawn.fields)}: these are draws of a trial, and another run may draw others"
         yield from self.given_away

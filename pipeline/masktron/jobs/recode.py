@@ -332,8 +332,9 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     notes += (
         [
             Note(
-                "{gaps}: a missing value is a value of its own here, and as it is written for mask [[--key-k]]; a limit "
-                "of mask, such as key_k, takes it for any value, and so counts more records alike",
+                "{gaps}: a missing value is a value of its own here, and as it is written for mask "
+                "[[--key-k]]; a limit of mask, such as key_k, takes it for any value, and so counts more "
+                "records alike",
                 gaps=fields(gaps),
             )
         ]

@@ -203,7 +203,8 @@ class Problem:
 
     def as_dict(self, *, release_safe: bool = False) -> dict[str, Any]:
         """Return it as plain data, values of the data only where it is not released; `from_dict` reads it."""
-        told = {"code": self.code, "references": _plain(self.references, release_safe)}
+        name = "note" if isinstance(self, Note) else "code"
+        told = {name: self.code, "references": _plain(self.references, release_safe)}
         place = {one.name: getattr(self.place, one.name) for one in fields_of(self.place)}
         known = {name: part for name, part in place.items() if part}
         more = {"place": known, "further": self.further}
@@ -215,7 +216,8 @@ class Problem:
         place, references = (
             {name: _read(one) for name, one in told.get(part, {}).items()} for part in ("place", "references")
         )
-        return _remade(told["code"], Place(**place), references, _read(told.get("further", [])))
+        kind, code = (Note, told["note"]) if "note" in told else (Problem, told["code"])
+        return _remade(kind, code, Place(**place), references, _read(told.get("further", [])))
 
     def at(self, place: Place | str | PathLike[str]) -> Problem:
         """Return it at another place."""
@@ -328,7 +330,7 @@ def _read(value: Any) -> Any:
         return tuple(map(_read, value))
     if not isinstance(value, Mapping):
         return value
-    if "code" in value:
+    if "code" in value or "note" in value:
         return Problem.from_dict(value)
     key = next(key for key in _KINDS if key in value)
     return _KINDS[key](value[key], **{name: _read(one) for name, one in value.items() if name != key})

@@ -22,6 +22,7 @@ from cli_runner import Runner, numbers, write_file, write_rules
 from examples import spread
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
+from masktron.problems.wording import sentence
 from masktron.sources.opening import open_source
 from masktron.sources.tables.separated.csv_format import CsvFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -405,7 +406,7 @@ def test_what_may_be_meant_otherwise_is_noted(
     content: bytes, options: dict[str, str], says: list[str], tmp_path: Path
 ) -> None:
     path = write_file(tmp_path / "t.csv", content)
-    notes = "\n".join(CSV.read(path, options).notes)
+    notes = "\n".join(map(sentence, CSV.read(path, options).notes))
     assert all(words in notes for words in says)
     assert bool(notes) == bool(says)
 

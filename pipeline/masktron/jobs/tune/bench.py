@@ -43,7 +43,7 @@ from masktron.measures.figures import OF_KEYS_ALONE, measure
 from masktron.measures.keys.key_file import KeyFile
 from masktron.methods.chosen import chosen
 from masktron.plan import Partition
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, no_progress
 from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
@@ -87,7 +87,7 @@ class TuneOutcome:
     seconds: float = 0.0
     ended: bool = False
     protection: Mapping[str, float] = field(default_factory=dict)
-    given_away: tuple[str, ...] = ()
+    given_away: tuple[Sentence, ...] = ()
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     concerns: tuple[Sentence, ...] = ()
 
@@ -124,7 +124,9 @@ class _Tried:
         done = opened.treated
         self.protection = {} if done is None else protection_of(done.treatments)
         self._keys = read_off_before_masking(_keys_of(opened), opened)
-        read = (f"{one.says}; {one.hint}" for one in read_off_concerns(self._keys))
+        read: Iterable[Sentence] = (
+            Note("{says}; {hint}", says=one.says, hint=one.hint) for one in read_off_concerns(self._keys)
+        )
         self.given_away = () if done is None else (*given_away_notes(done, opened.kept), *read)
 
     def opened(self, sample: NDArray[np.intp] | None) -> Opened:

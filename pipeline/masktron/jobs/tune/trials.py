@@ -95,7 +95,7 @@ def original_notes(original: Opened) -> Iterator[Sentence]:
 
 def measured_notes(
     tried: Sequence[TriedCandidate], candidates: Sequence[TuneCandidate], asked: TuneSettings, records: TuneRecords
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     """Say how candidates were compared, and what their draws leave open."""
     yield from asked.wider
     if records.sample is not None:

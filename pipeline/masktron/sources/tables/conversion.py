@@ -192,9 +192,10 @@ def numbers_as_texts(table: Table, digits: int | None) -> list[Sentence]:
         return []
     return [
         Note(
-            "that {found} {found:holds numbers: it is|hold numbers: they are} stored as texts, as numbers would not come "
-            "back as they are written, such as zeros at the end or exponents; whole numbers among fractions that are "
-            "codes for missing values are no obstacle where a description declares them: [[--metadata FILE]]",
+            "that {found} {found:holds numbers: it is|hold numbers: they are} stored as texts, as numbers "
+            "would not come back as they are written, such as zeros at the end or exponents; whole numbers "
+            "among fractions that are codes for missing values are no obstacle where a description declares "
+            "them: [[--metadata FILE]]",
             found=fields(found),
         )
     ]

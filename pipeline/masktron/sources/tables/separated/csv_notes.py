@@ -29,8 +29,8 @@ def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> It
         if pc.any(there).as_py() and _any(table[name].slice(0, _LOOKED_AT), _NUMBER):
             found = pc.unique(table[name].filter(there)).to_pylist()
             yield Note(
-                "column {column!r} has {found:and} beside numbers: a text like any other; if it means that there is no "
-                "value, give [[--format-option null={listed}]]",
+                "column {column!r} has {found:and} beside numbers: a text like any other; if it means that "
+                "there is no value, give [[--format-option null={listed}]]",
                 column=column,
                 found=[*map(repr, found)],
                 listed=",".join(found),
@@ -48,7 +48,8 @@ def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> It
         ):
             options = [FormatOption("grouping", _GROUPING[mark]) for mark in marks]
             yield Note(
-                "column {column!r} has numbers with groups of digits: texts; to read them as numbers, give {options:or}",
+                "column {column!r} has numbers with groups of digits: texts; to read them as numbers, give "
+                "{options:or}",
                 column=column,
                 options=options,
             )
