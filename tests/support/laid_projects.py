@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from made_up_map import made_up_map
+from masktron.errors import InfeasibleError, UsageError
+from masktron.problems.problem import Field, Problem, SettingName
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of
 from masktron.report.pictures.picture_files import svg_file
@@ -62,7 +64,8 @@ def failed_project(store: ProjectStore) -> Project:
     outside = {**_verdict(), "problems": [f"{LONG} is not as the manifest says"], "rules": []}
     laid_run(project, "check", ["check", InRunOf(mask, "masked.xml")], {"check.json": outside}, code=1)
     where = f"/srv/surveys/{LONG.lower()}/rules.sch:31"
-    error = {"what": f"k must be at least 2, and {LONG} a number", "where": where, "hint": "allow-unfired or take 3"}
+    named = {"setting": SettingName("recode", (LONG,)), "field": Field(LONG), "said": "is masked", "done": "recoded"}
+    problem = Problem("treated-field-not-written", where).naming(**named)
     words: Mapping[str, list[Any]] = {
         "describe": ["describe", data],
         "rules": ["explain", RULES, "--data", data, *SETTINGS],
@@ -75,11 +78,10 @@ def failed_project(store: ProjectStore) -> Project:
         "convert": ["convert", InRunOf(mask, "masked.xml"), "--out", InRun("masked.csv")],
     }
     for step, arguments in words.items():
-        laid_run(project, step, arguments, code=2, error=error)
+        laid_run(project, step, arguments, code=2, error=UsageError(problem))
     broken = validated([{"id": "income-sum", "failed": 60, "text": "Income", "passes": False}], [])
-    infeasible = {**error, "kind": "InfeasibleError"}
     told: Mapping[str, Any] = {"mask.json": broken}
-    laid_run(project, "mask", ["mask", data, RULES, *SETTINGS], told, code=4, error=infeasible)
+    laid_run(project, "mask", ["mask", data, RULES, *SETTINGS], told, code=4, error=InfeasibleError(problem))
     return project
 
 

@@ -10,13 +10,12 @@ from masktron.web.browser_words import in_browser
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("--limit linkage=20 makes it a condition.", "“Records that an intruder finds again, at most”"),
-        ("a larger k or a limit, such as --limit unchanged=20, may", "a limit of unchanged (in masktron.toml), may"),
-        ("remove it: --role A_x0020_B=identifier", "“names somebody” of A B on the page Roles"),
-        (
-            "--grouping all, or a method that draws values (masktron methods), can",
-            "“Whole records” on the page Mask, or",
-        ),
+        ("--limit linkage=20 makes it a condition.", "finds again, at most (per cent): 20” on the page Mask makes"),
+        ("a limit, such as --limit unchanged=20, may", "such as “Limits: unchanged = 20” in masktron.toml, may"),
+        ("remove it: --role A_x0020_B=identifier", "remove it: “names somebody” for A B on the page Roles"),
+        ("--grouping all, or a method (masktron methods), can", "“Grouping: all” on the page Mask, or a method, can"),
+        ("read with --format-option decimal=comma.", "read with “Decimal sign: comma”."),
+        ("take --keep-missing, or go on", "take “Keep missing” on the page Mask, or go on"),
     ],
 )
 def test_options_become_fields(said: str, told: str) -> None:

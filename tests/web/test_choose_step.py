@@ -236,7 +236,7 @@ def test_words_of_the_command_name_fields(client: TestClient, project: Project) 
         project, "choose", WORDS, {"tune.json": {**MAP.as_dict(), "why": why, "notes": ["x; run again, it goes on"]}}
     )
     page = client.get(path(project)).text
-    assert "--limit" not in page and "set the limit “Disclosure risk, at most” below, for example 20" in page
+    assert "--limit" not in page and "“Disclosure risk, at most (per cent): 20” on the page Mask" in page
     assert "run again" not in page
 
 

@@ -208,10 +208,10 @@ def test_what_was_typed_comes_back_with_the_problem_at_its_field(
     project, where = own
     fields = {"id": "low", "context": "Record[<>]", "test": "A", "message": "m"}
     answer = typed(client, where, "1", "save", **fields)
-    assert answer.status_code == 422 and 'id="id-error"' in answer.text
+    assert (answer.status_code, codes_at(answer)) == (422, {"id": "name-taken"})
     assert 'value="Record[&lt;&gt;]"' in answer.text
     answer = typed(client, where, "1", "check", **{**fields, "id": "x", "message": "{"})
-    assert answer.status_code == 422 and 'id="message-error"' in answer.text
+    assert (answer.status_code, codes_at(answer)) == (422, {"message": "message-braces"})
     assert project.rulebook == OWN and runs_of(project) == []
 
 

@@ -225,7 +225,7 @@ def _require(rules: RulesInText, wanted: Mapping[str, str], entry: RuleEntry | N
         raise _locked(entry, "given another message", entry.message_locked)
     name = wanted.get("id", "")
     if name in rules.ids and name:
-        raise UsageError.of("name-taken", kind="id", name=name, first="in this rulebook")
+        raise UsageError.of("name-taken", kind=Setting("id"), name=name, first="in this rulebook")
     _require_name(name)
 
 

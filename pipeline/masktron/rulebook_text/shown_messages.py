@@ -73,10 +73,10 @@ def message_markup(text: str, like: XmlText) -> str:
         if one[0] in ("{{", "}}"):
             pieces.append(one[0][0])
         elif one[0] in ("{", "}"):
-            raise UsageError.of("message-braces", found=f"a {one[0]} alone")
+            raise UsageError.of("message-braces", part=Setting("message"), found=f"a {one[0]} alone")
         elif one[1] is not None:
             if not one[1].strip():
-                raise UsageError.of("message-braces", found="braces with nothing between")
+                raise UsageError.of("message-braces", part=Setting("message"), found="braces with nothing between")
             pieces.append(f"<{name} select={quoted(one[1].strip(), 'message')}/>")
         else:
             pieces.append(escaped(one[0], "message"))

@@ -14,7 +14,7 @@ A page is a `web_page.WebPage` in a line of `pages.all_pages.PAGES`:
 - its ``show(visit, project)`` returns what its template gets; the template extends ``project.html`` and has its
   forms from ``forms.html``, so that each has its token and shows errors at the field that caused them;
 - its ``actions`` are what its forms may ask for, by name: each gets the form and returns where to go next, or raises
-  a `MasktronError`, which is then shown at the field that it names;
+  a `MasktronError`, which is then shown at the input that its problem is about;
 - ``visit.start(project, kind, arguments)`` starts a run of a kind (`runs.run_kinds`) and returns it at once;
   ``visit.path_of_run(run)`` is its page;
 - ``project.settings`` reads and writes ``masktron.toml``, ``project.write`` all that has a history and can be undone;

@@ -25,9 +25,10 @@ def in_form(setting: Setting) -> str:
         Its option, with values as the command line takes them.
     """
     name = setting_of(setting.option)
-    if name not in declared_in(Config):
+    if (known := declared_in(Config).get(name)) is None:
         return " ".join([setting.option, *setting.values])
-    pairs = [one.rpartition("=")[::2] for one in setting.values]
+    parted = str.rpartition if known.right else str.partition
+    pairs = [parted(one, "=")[::2] if "=" in one else ("", one) for one in setting.values]
     if name == "quasi_identifiers":
         name, pairs = "roles", [(field, Role.QUASI_IDENTIFIER.value) for _, field in pairs]
     fields = ", ".join(column_name(field) for field, _ in pairs)
@@ -44,6 +45,6 @@ def in_form(setting: Setting) -> str:
 
 
 def _page_of(name: str) -> str:
-    name = name.partition(".")[0]
-    on_mask = name in ("limits", "allow_unfired") or name in further_settings(())
-    return "Mask" if on_mask else _PAGES.get(declared_in(Config)[name].topic, "")
+    if name.startswith("limits.") or name == "allow_unfired" or name in further_settings(("limits",)):
+        return "Mask"
+    return _PAGES.get(declared_in(Config)[name].topic, "")

@@ -55,7 +55,7 @@ TEXTS = {
     ),
     "rule-locked": ("{rule} cannot be {done} here: {reason}", "change the file in a text editor"),
     "message-braces": (
-        "the message has {found}",
+        "the {part} has {found}",
         "{{Income}} shows the value of the record; double a brace that is meant: {{{{",
     ),
     "not-in-place": (

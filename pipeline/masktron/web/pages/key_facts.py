@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from masktron.report.key_lines import estimate_lines
-from masktron.web.browser_words import in_browser
 from masktron.web.pages.step_runs import is_current, needed_data, needed_rules, result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run
@@ -166,7 +165,7 @@ def tried(result: Mapping[str, Any]) -> dict[str, Any]:
             for one in result["fields"]
         ],
         "fates": fates_told(result["fates"]),
-        "obstacle": None if result["obstacle"] is None else in_browser(result["obstacle"]),
+        "obstacle": result["obstacle"],
         "notes": result["notes"],
     }
 
