@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,6 +110,22 @@ def sent(client: TestClient, path: str, action: str, page: str | None = None, **
     """Send a form of a page as a browser does."""
     token = csrf_of(client, path if page is None else page)
     return client.post(path, data={"csrf": token, "action": action, **fields})
+
+
+def forms_of(page: str) -> tuple[Callable[..., str], Callable[..., Any]]:
+    """Return the path of a page of a project, and what sends its forms; ``__`` in names of inputs is a point."""
+
+    def path(project: Project, more: str = "") -> str:
+        return f"/projects/{project.identity}/{page}{more}"
+
+    def posted(
+        client: TestClient, project: Project, action: str, fields: Mapping[str, Any] = {}, more: str = "", **also: Any
+    ) -> Any:
+        named = {name.replace("__", "."): value for name, value in {**fields, **also}.items()}
+        form = {"csrf": csrf_of(client, path(project)), "action": action, **named}
+        return client.post(path(project, more), data=form)
+
+    return path, posted
 
 
 def codes_at(answer: Any) -> dict[str, str]:

@@ -21,7 +21,7 @@ from masktron.web.pages.choose_step import BUDGETS
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import InRun, latest_run, prepared_run
 from masktron.web.store.projects import Project
-from web_client import codes_at, codes_of, csrf_of
+from web_client import codes_at, codes_of, forms_of
 from web_runs import laid_run, state_of
 
 FORM = {"budget": "10m", "k": "3, 5, 10, 20", "limits.linkage": ""}
@@ -51,12 +51,7 @@ MAP = TuneResult(
 )
 
 
-def path(project: Project) -> str:
-    return f"/projects/{project.identity}/choose"
-
-
-def posted(client: TestClient, project: Project, action: str, fields: dict[str, Any]) -> Any:
-    return client.post(path(project), data={"csrf": csrf_of(client, path(project)), "action": action, **fields})
+path, posted = forms_of("choose")
 
 
 def tried(project: Project) -> None:

@@ -234,10 +234,7 @@ def test_the_session_that_was_used_longest_ago_makes_way(tmp_path: Path, monkeyp
 PROXY = {"behind_proxy": True, "proxy_header": "X-User: ann", "proxy_account": "0"}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"behind_proxy": False}, {"proxy_header": None}, {"proxy_account": None}],
-)
+@pytest.mark.parametrize("changes", [{"behind_proxy": False}, {"proxy_header": None}, {"proxy_account": None}])
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
     with refused(UsageError, "proxy-options-incomplete"):
         require_safe(ServerOptions(tmp_path, **{**PROXY, **changes}))
@@ -245,12 +242,7 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path, changes: di
 
 @pytest.mark.parametrize(
     ("option", "given"),
-    [
-        ("proxy_header", "X-User"),
-        ("proxy_header", "X-User:"),
-        ("proxy_account", "no-such-account"),
-        ("jobs", 0),
-    ],
+    [("proxy_header", "X-User"), ("proxy_header", "X-User:"), ("proxy_account", "no-such-account"), ("jobs", 0)],
 )
 def test_options_of_the_server_are_checked(tmp_path: Path, option: str, given: Any) -> None:
     with refused(UsageError, "bad-value", name=f"--{option.replace('_', '-')}", given=repr(given)):

@@ -116,20 +116,14 @@ def test_comments_of_settings_stay(project: Project) -> None:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"k": 1}, "bad-setting"),
-        ({"kay": 1}, "unknown-setting"),
-        ({"roles": {"A": "kye"}}, "unknown-role"),
-        ({"secret": "0" * 64}, "not-in-projects"),
-        ({"seed": 1}, "not-in-projects"),
-        ({"documents": {"x": "/etc/passwd"}}, "file-outside-project"),
-        ({"documents": {"x": "files/../../../x"}}, "file-outside-project"),
-        ({"metadata": "../other/files/m.xml"}, "file-outside-project"),
-        ({"metadata": "..\\x"}, "file-outside-project"),
+        ({"k": 1}, "bad-setting"), ({"kay": 1}, "unknown-setting"), ({"roles": {"A": "kye"}}, "unknown-role"),
+        *(({name: value}, "not-in-projects") for name, value in (("secret", "0" * 64), ("seed", 1))),
         ({"executor": "dask", "scheduler": "tcp://attacker:8786"}, "not-in-projects"),
-        ({"register": "/srv/register"}, "file-outside-project"),
-        ({"register": {"path": "r", "salt": "../s"}}, "file-outside-project"),
+        *(({"documents": {"x": path}}, "file-outside-project") for path in ("/etc/passwd", "files/../../../x")),
+        *(({"metadata": path}, "file-outside-project") for path in ("../other/files/m.xml", "..\\x")),
+        *(({"register": one}, "file-outside-project") for one in ("/srv/register", {"path": "r", "salt": "../s"})),
     ],
-)
+)  # fmt: skip
 def test_settings_that_cannot_be_are_refused(project: Project, changes: dict[str, Any], code: str) -> None:
     with refused(UsageError, code, where="masktron.toml") as caught:
         project.settings.update(changes, said="x")
@@ -150,12 +144,10 @@ def test_a_link_in_a_folder_that_was_sent_leads_nowhere(project: Project, tmp_pa
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("k = ", "not-toml"),
-        ("[" * 10_000, "not-toml"),
-        ('metadata = "/etc/passwd"', "file-outside-project"),
+        ("k = ", "not-toml"), ("[" * 10_000, "not-toml"), ('metadata = "/etc/passwd"', "file-outside-project"),
         ("k = 1", "bad-setting"),
     ],
-)
+)  # fmt: skip
 def test_a_file_of_settings_is_checked_before_it_is_taken(project: Project, text: str, code: str) -> None:
     with refused(UsageError, code):
         project.settings.replace(text, said="x")
@@ -192,22 +184,20 @@ def test_errors_are_shown_at_the_input_that_they_are_about(
     about: object, fields: tuple[str, ...], named: str | None
 ) -> None:
     error = UsageError.of("bad-value", "w", name=about, expected="x", given="y")
-    run = ToldError.read({"kind": "UsageError", **told_of(error)})
-    for found in (problem_of(error, fields), problem_of(run, fields)):
+    told = json.loads(json.dumps(problem_in(error).as_dict()))
+    for one in (error, ToldError.read({**TOLD, **told})):
+        found = problem_of(one, fields)
         assert (found.code, found.where, found.field) == ("bad-value", "w", named)
 
 
-def told_of(error: UsageError) -> dict[str, Any]:
-    problem = problem_in(error)
-    return {"what": "", "where": "", "hint": "", "exit_code": 2, **json.loads(json.dumps(problem.as_dict()))}
+TOLD = {"kind": "UsageError", "what": "of k", "where": "", "hint": "", "exit_code": 2}
 
 
 def test_an_error_that_is_a_sentence_alone_marks_no_input() -> None:
     assert problem_of(UsageError("k must be at least 2"), ("k",)).field is None
-    told = {"kind": "UsageError", "what": "of k", "where": "", "hint": "", "exit_code": 2, "setting": "k"}
-    assert problem_of(ToldError.read(told), ("k",)).field == "k"
+    assert problem_of(ToldError.read({**TOLD, "setting": "k"}), ("k",)).field == "k"
     # another version of masktron knows what this one does not
-    assert ToldError.read({**told, "code": "no-such-code", "references": {}}).what == "of k"
+    assert ToldError.read({**TOLD, "code": "no-such-code", "references": {}}).what == "of k"
 
 
 def test_forms_are_read_field_by_field() -> None:

@@ -19,7 +19,7 @@ from masktron.web.runs.one_run import InRun, latest_run, runs_of
 from masktron.web.store.projects import Project
 from refusals import refused
 from told_results import keys_tried
-from web_client import Office, codes_at, codes_of, csrf_of, undone
+from web_client import Office, codes_at, codes_of, csrf_of, forms_of, undone
 from web_runs import MASKED, described, laid_run, state_of, tell_error, text_field
 
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
@@ -44,14 +44,7 @@ def project(office: Office) -> Project:
     return found
 
 
-def path(project: Project, more: str = "") -> str:
-    return f"/projects/{project.identity}/protect{more}"
-
-
-def posted(client: TestClient, project: Project, action: str, more: str = "", **fields: Any) -> Any:
-    token = csrf_of(client, path(project))
-    named = {name.replace("__", "."): value for name, value in fields.items()}
-    return client.post(path(project, more), data={"csrf": token, "action": action, **named})
+path, posted = forms_of("protect")
 
 
 def table(project: Project) -> dict[str, Any]:
@@ -234,14 +227,14 @@ def test_cells_that_are_not_there_are_refused(client: TestClient, project: Proje
 def test_a_hierarchy_in_use_stays(client: TestClient, project: Project) -> None:
     classes(project)
     project.settings.update({"recode": {"REGION": "REGION.hierarchy.csv:1"}}, said="x")
-    assert codes_of(posted(client, project, "remove", "/hierarchy/REGION")) == {"hierarchy-in-use"}
+    assert codes_of(posted(client, project, "remove", more="/hierarchy/REGION")) == {"hierarchy-in-use"}
     project.settings.update({"recode": None}, said="x")
-    assert posted(client, project, "remove", "/hierarchy/REGION").status_code == 303
+    assert posted(client, project, "remove", more="/hierarchy/REGION").status_code == 303
     assert not (project.folder / "REGION.hierarchy.csv").exists()
 
 
 def test_a_proposal_is_taken(client: TestClient, project: Project) -> None:
-    assert posted(client, project, "propose", "/hierarchy/AGE", width="--json=x").status_code == 303
+    assert posted(client, project, "propose", more="/hierarchy/AGE", width="--json=x").status_code == 303
     run = latest_run(project, "hierarchy")
     assert run is not None and run.command["arguments"][2:6] == [
         "--field=AGE", "--out", f"runs/{run.name}/proposed.hierarchy.csv", "--width=--json=x",
@@ -251,8 +244,8 @@ def test_a_proposal_is_taken(client: TestClient, project: Project) -> None:
     run = laid_run(project, "hierarchy", ["hierarchy", "files/a.csv", "--field=AGE"], files)
     assert "Take it and look through it" in client.get(path(project, "/hierarchy/AGE")).text
     assert "Take it and look" not in client.get(path(project, "/hierarchy/REGION")).text
-    assert posted(client, project, "take", "/hierarchy/REGION", run=run.name).status_code == 422
-    assert posted(client, project, "take", "/hierarchy/AGE", run=run.name).status_code == 303
+    assert posted(client, project, "take", more="/hierarchy/REGION", run=run.name).status_code == 422
+    assert posted(client, project, "take", more="/hierarchy/AGE", run=run.name).status_code == 303
     assert (project.folder / "AGE.hierarchy.csv").read_bytes() == b"16;*\n17;*\n"
 
 

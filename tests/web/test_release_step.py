@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -19,7 +18,7 @@ from masktron.web.pages.release_step import FORMATS
 from masktron.web.runs import checked_files
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
 from masktron.web.store.projects import Project
-from web_client import codes_of, csrf_of
+from web_client import codes_of, csrf_of, forms_of
 from web_runs import MASKED as MADE
 from web_runs import VERDICT, laid_run, state_of
 
@@ -32,12 +31,7 @@ def project(project: Project) -> Project:
     return project
 
 
-def path(project: Project) -> str:
-    return f"/projects/{project.identity}/release"
-
-
-def posted(client: TestClient, project: Project, action: str, **fields: str) -> Any:
-    return client.post(path(project), data={"csrf": csrf_of(client, path(project)), "action": action, **fields})
+path, posted = forms_of("release")
 
 
 def masked(project: Project) -> CommandRun:

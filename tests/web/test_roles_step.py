@@ -11,7 +11,7 @@ from masktron.config import Role
 from masktron.web.pages.roles_step import ROLES
 from masktron.web.runs.one_run import latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, codes_at, codes_of, csrf_of
+from web_client import Office, codes_at, codes_of, forms_of
 from web_runs import described, laid_run, state_of, text_field
 
 FIELDS = ({"name": "A"}, text_field("NAME", "x", "y"), text_field("SIZE", "small", "large", "mid"), {"name": "W"})
@@ -29,14 +29,7 @@ def read(project: Project, *fields: dict[str, Any]) -> None:
     laid_run(project, "describe", ["describe", "files/a.csv"], {"describe.json": described(*(fields or FIELDS))})
 
 
-def path(project: Project) -> str:
-    return f"/projects/{project.identity}/roles"
-
-
-def posted(client: TestClient, project: Project, action: str, query: str = "", **fields: str) -> Any:
-    token = csrf_of(client, path(project))
-    named = {name.replace("__", "."): value for name, value in fields.items()}
-    return client.post(path(project) + query, data={"csrf": token, "action": action, **named})
+path, posted = forms_of("roles")
 
 
 def test_every_role_has_words() -> None:
@@ -118,7 +111,7 @@ def test_many_fields_come_in_pages_and_only_the_page_is_saved(client: TestClient
         False,
         True,
     )
-    answer = posted(client, project, "save", "?page=2", roles__F50="record-id")
+    answer = posted(client, project, "save", more="?page=2", roles__F50="record-id")
     assert answer.headers["location"] == f"{path(project)}?page=2"
     kept = client.get(f"{path(project)}?show=kept").text
     assert ('id="roles.F50"' in kept, 'id="roles.F51"' in kept) == (True, False)

@@ -202,11 +202,10 @@ def test_two_servers_do_not_share_a_port(server: Served, tmp_path: Path, run: Ru
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("--behind-proxy",), "proxy-options-incomplete"),
-        (("--port", "70000"), "bad-setting"),
+        (("--behind-proxy",), "proxy-options-incomplete"), (("--port", "70000"), "bad-setting"),
         (("--max-upload", "0"), "bad-setting"),
     ],
-)
+)  # fmt: skip
 def test_bad_options_are_refused(tmp_path: Path, run: Runner, arguments: tuple[str, ...], code: str) -> None:
     outcome = run("web", "--no-browser", "--projects", tmp_path / "projects", *arguments)
     assert (outcome.code, code_of(outcome.err)) == (2, code)

@@ -157,11 +157,7 @@ def test_an_upload_becomes_the_data_and_is_looked_at(client: TestClient, project
 
 @pytest.mark.parametrize(
     ("name", "size", "status", "code"),
-    [
-        ("a.csv", 60_000, 413, "upload-too-large"),
-        ("a.csv", 0, 400, "wrong-upload"),
-        ("", 5, 400, "wrong-upload"),
-    ],
+    [("a.csv", 60_000, 413, "upload-too-large"), ("a.csv", 0, 400, "wrong-upload"), ("", 5, 400, "wrong-upload")],
 )
 def test_a_refused_upload_is_told_at_its_field(
     client: TestClient, project: Project, name: str, size: int, status: int, code: str
