@@ -24,6 +24,7 @@ from masktron.sources.frame_path import FramePath
 from masktron.sources.opening import open_source
 from masktron.sources.tables.frames import ArrowFrameFormat, standing_for
 from masktron.sources.tables.table_model import Table, TableRelease
+from refusals import refused
 
 ROLES = {"day": "untouched", "kind": "untouched", "annual_x0020_income": "confidential", "name": "identifier"}
 
@@ -152,8 +153,8 @@ def test_what_is_no_frame_is_refused(rules: Path) -> None:
             "data frame: a DataFrame cannot be read",
         ),
         (polars.DataFrame, "not of type type"),
-        (pa.table({"A": [[1]]}), "data frame: column 'A' is of type list"),
-        (pa.table({"A": [float("inf")]}), "data frame: column 'A' of record 1 holds an infinite number"),
+        (pa.table({"A": [[1]]}), "data frame: A holds values of type list"),
+        (pa.table({"A": [float("inf")]}), "data frame, record 1: A holds an infinite number"),
     ):
         with pytest.raises(masktron.MasktronError) as caught:
             masktron.validate(given, rules)
@@ -167,7 +168,7 @@ def test_what_is_no_frame_is_refused(rules: Path) -> None:
         lambda: masktron.explain(rules, records, format="csv"),
         lambda: masktron.check(records, rules, format="csv"),
     ):
-        with pytest.raises(UsageError, match="a data frame has no format 'csv'"):
+        with refused(UsageError, "format-of-frame"):
             call()
     with pytest.raises(UsageError, match="a manifest describes files"):
         masktron.check(records, rules, manifest="m.json")

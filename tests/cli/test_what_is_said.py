@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,13 +17,10 @@ from paths import ROOT
 
 @pytest.mark.parametrize("name", format_names())
 def test_a_file_that_is_not_there_is_called_so_in_every_format(name: str, tmp_path: Path, run: Runner) -> None:
-    for file, why in (
-        (tmp_path / f"none{suffixes_of(name)[0]}", "the file does not exist"),
-        (tmp_path, "a directory"),
-    ):
+    for file, why in ((tmp_path / f"none{suffixes_of(name)[0]}", "exist"), (tmp_path, "a directory|a folder")):
         done = run("metadata", file, "--format", name, "--out", tmp_path / "m.xml")
         assert done.code == 4
-        assert why in done.err
+        assert re.search(why, done.err)
         assert str(file) in done.err
 
 

@@ -25,6 +25,7 @@ from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
 from paths import ROOT
+from refusals import refused
 
 XML = '<S><R a="1"><N>007</N><X>1.5</X><I>3</I><D>2020-02-29</D></R><R><N/><X>2</X><I>-4</I></R></S>'
 
@@ -69,7 +70,7 @@ def test_a_sample_obeys_its_rules_in_another_format(
 def test_what_is_no_table_or_says_no_format_is_refused(tmp_path: Path) -> None:
     nested = tmp_path / "n.xml"
     nested.write_text("<S><R><A><B>1</B></A></R><R><A><B>2</B></A></R></S>")
-    with pytest.raises(UsageError, match="only a plain table can be converted"):
+    with refused(UsageError, "not-a-table"):
         run_convert(nested, tmp_path / "n.parquet")
     pq.write_table(pa.table({"A": [1]}), tmp_path / "d.parquet")
     with pytest.raises(UsageError, match=r"'d\.dat' does not say its format"):
@@ -203,12 +204,12 @@ def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert run("convert", data, "--out", tmp_path / "o.csv", *options).code == 0
     assert (tmp_path / "o.csv").read_text().splitlines()[0] == "b c,TO,annual income"
     for wrong, why in (
-        (["x=y"], "there is no column 'x' to rename"),
-        (["TO=b"], "two columns would be named 'b'"),
-        (["TO=c", "b=c"], "two columns would be named 'c'"),
+        (["x=y"], "[unknown-name]"),
+        (["TO=b"], "not b [bad-value]"),
+        (["TO=c", "b=c"], "not c [bad-value]"),
         (["TO=c", "TO=d"], "[option-given-twice]"),
-        (["annual income=c", "annual_x0020_income=d"], "renamed twice"),
-        (["TO"], "'TO' is not of the form OLD=NEW"),
+        (["annual income=c", "annual_x0020_income=d"], "not annual income, annual_x0020_income [bad-value]"),
+        (["TO"], "[bad-option-form]"),
     ):
         done = run(
             "convert", data, "--out", tmp_path / "no.csv", *(part for one in wrong for part in ("--rename", one))
@@ -339,9 +340,8 @@ def test_a_table_without_records_is_read_back_too(
 def test_names_that_differ_in_case_alone_are_refused_where_they_are_one(suffix: str, tmp_path: Path) -> None:
     data, out = tmp_path / "d.csv", tmp_path / f"o{suffix}"
     data.write_text("A,a,\u00c4,\u00e4\n1,2,3,4\n")
-    with pytest.raises(UsageError, match=r"has one name for 'A'.* which differ in case alone") as caught:
+    with refused(UsageError, "column-names-not-allowed") as caught:
         run_convert(data, out)
-    assert "differ in more than case" in caught.value.hint
     assert "--rename a=a_2" in caught.value.hint
     assert not out.exists()
     run_convert(data, out, rename={"a": "a_2"})

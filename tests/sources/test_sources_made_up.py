@@ -18,6 +18,7 @@ from masktron.files import file_hash
 from masktron.sources.opening import open_source
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.xml.xml_source import XmlSource
+from refusals import refused
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,7 @@ def test_errors_name_the_file_and_not_the_document(tmp_path: Path, rules: Path) 
     with pytest.raises(DocumentError, match="'A' is no field") as caught:
         masktron.validate(data, rules)
     assert caught.value.where == f"{data}:2"
-    with pytest.raises(DocumentError, match="the file does not exist"):
+    with refused(DocumentError, "no-such-file"):
         masktron.validate(tmp_path / "none.blocks", rules)
 
 

@@ -355,11 +355,7 @@ def _written(
     try:
         writer.write(place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"))
     except CannotHoldError as error:
-        raise UsageError(
-            error.what.replace("a masked value", "what a treatment gives"),
-            where=str(source.path),
-            hint=error.hint,
-        ) from error
+        raise UsageError(error.problem.at(source.path) if error.problem else error.what) from error
     found = writer.alike(place)
     found.metadata = source.metadata
     return found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.errors import UsageError
+from masktron.problems.problem import Field
 from masktron.sources.variables import NONE
 
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
@@ -63,8 +64,7 @@ def numbered(labels: Sequence[str], is_taken: Callable[[int], bool], column: str
     free = (str(number) for number in range(1, _TRIED) if not is_taken(number))
     found = tuple(code for code, _ in zip(free, labels, strict=False))
     if len(found) < len(labels):
-        raise UsageError(
-            f"column {column!r} has too few whole numbers above 0 for {len(labels):,} classes: most mean 'missing'",
-            hint="declare single codes or a shorter range as missing, or make texts of the column first",
-        )
+        detail = f"it has {len(labels):,} classes, and most of these numbers mean 'missing'; declare fewer so"
+        numbers = f"the whole numbers from 1 to {_TRIED:,}"
+        raise UsageError.of("field-does-not-fit", format=numbers, field=Field(column), detail=detail)
     return found

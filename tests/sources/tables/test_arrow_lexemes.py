@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import CannotHoldError, DocumentError
 from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import one_dictionary, replaced, taken, values_of
 from masktron.sources.tables.arrow_lexemes import lexemes_of, typed_of
 from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.arrow_values import UnfitError
+from refusals import refused
 
 D = Decimal
 LONG = "a text that is too long for the view itself"
@@ -153,19 +154,19 @@ NO_TEXT = [
 
 @pytest.mark.parametrize("kind", NO_TEXT, ids=str)
 def test_types_without_a_text_form_are_refused_by_name(kind: Any) -> None:
-    with pytest.raises(DocumentError, match=r"column 'x' is of type .*, which has no text form") as caught:
+    detail = f"values of type {kind}, which have no text form"
+    with refused(DocumentError, "column-not-readable", field="x", detail=detail):
         lexemes_of(pa.chunked_array([], type=kind), "x", "f")
-    assert str(kind) in str(caught.value)
 
 
 WITHOUT: list[tuple[pa.DataType, Any, str]] = [
     (pa.float32(), float("inf"), "an infinite number"),
     (pa.float64(), float("-inf"), "an infinite number"),
     (pa.date32(), 3_000_000, "a date before the year 1 or after 9999"),
-    (pa.date32(), -719_163, "a date before"),
-    (pa.timestamp("s"), 253_402_300_800, "a date before"),
-    (pa.timestamp("s", tz="UTC"), 10**14, "a date before"),
-    (pa.time32("s"), 90_000, "no time of a day"),
+    (pa.date32(), -719_163, "a date before the year 1 or after 9999"),
+    (pa.timestamp("s"), 253_402_300_800, "a date before the year 1 or after 9999"),
+    (pa.timestamp("s", tz="UTC"), 10**14, "a date before the year 1 or after 9999"),
+    (pa.time32("s"), 90_000, "a time beyond 24 hours"),
 ]
 
 
@@ -174,31 +175,31 @@ def test_values_without_a_text_form_are_refused_with_their_record(kind: Any, val
     counts = pa.array([value], pa.int32() if kind.bit_width == 32 else pa.int64()) if isinstance(value, int) else None
     odd = pa.array([value], type=kind) if counts is None else counts.view(kind)
     column = pa.chunked_array([pa.nulls(2, kind), pa.concat_arrays([pa.nulls(1, kind), odd])])
-    with pytest.raises(DocumentError, match=f"column 'x' of record 4 holds {what}"):
+    with refused(DocumentError, "value-not-readable", where="f, record 4", field="x", detail=what):
         lexemes_of(column, "x", "f")
     unused = pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), odd)
-    with pytest.raises(DocumentError, match="a category of column 'x' is "):
+    with refused(DocumentError, "value-not-readable", where="f", field="x", detail=what):
         lexemes_of(pa.chunked_array([unused]), "x", "f")
 
 
 UNFIT: list[tuple[pa.DataType, str, str]] = [
     (pa.int8(), "128", "out of range"),
-    (pa.int64(), "1e999999999", "it is no number"),
+    (pa.int64(), "1e999999999", "it is not a number"),
     (pa.int64(), "1e300", "out of range"),
     (pa.uint8(), "-1", "out of range"),
     (pa.int32(), "1.5", "it has a fraction"),
-    (pa.int32(), "q7", "it is no number"),
+    (pa.int32(), "q7", "it is not a number"),
     (pa.float16(), "100000", "out of range"),
     (pa.float32(), "16777217", "it would be another number"),
-    (pa.float64(), "INF", "it is no number"),
+    (pa.float64(), "INF", "it is not a number"),
     (pa.decimal128(5, 2), "1000", "out of range"),
     (pa.decimal32(5, 2), "1000", "out of range"),
     (pa.decimal128(5, 2), "1.005", "it has more fraction digits"),
     (pa.decimal128(5, -3), "1500", "it has more fraction digits"),
-    (pa.bool_(), "yes", "neither true nor false"),
-    (pa.date32(), "2024-02-30", "it is no date"),
-    (pa.date32(), "20240201", "it is no date"),
-    (pa.time32("s"), "24:00:00", "no time of a day"),
+    (pa.bool_(), "yes", "it is not true or false"),
+    (pa.date32(), "2024-02-30", "it is not a date"),
+    (pa.date32(), "20240201", "it is not a date"),
+    (pa.time32("s"), "24:00:00", "it is not a time of day"),
     (pa.time32("s"), "10:00:00.5", "more fraction digits"),
     (pa.timestamp("s"), "2024-01-01T00:00:00Z", "it has a time zone"),
     (pa.timestamp("s", tz="UTC"), "2024-01-01T00:00:00", "it has no time zone"),
@@ -214,8 +215,9 @@ def test_what_does_not_fit_is_refused_without_showing_it(kind: Any, lexeme: str,
         original = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array(["a"]))])
     else:
         original = pa.chunked_array([pa.nulls(1, kind)])
-    with pytest.raises(UsageError, match=f"column 'x' of type .* cannot hold a masked value: .*{why}") as caught:
+    with refused(CannotHoldError, "new-value-does-not-fit", field="x") as caught:
         replaced(original, np.array([True]), pa.chunked_array([[lexeme]]), "x")
+    assert why in str(caught.value)
     assert lexeme not in str(caught.value).replace(str(kind), "")
 
 

@@ -32,6 +32,7 @@ from masktron.sources.tables import database_files
 from masktron.sources.tables.separated.csv_format import CsvFormat
 from ods_files import write_ods
 from read_apart import reader
+from refusals import refused
 
 ENDLESS = "CREATE VIEW data AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT {} FROM r"
 LARGE = 100 << 20
@@ -171,7 +172,7 @@ def test_a_view_without_end_is_ended(
     monkeypatch.setattr(database_files, "SECONDS", 0.5)
     path = database(tmp_path / f"a.{suffix}", ENDLESS.format("count(*) AS n" if counted else "n"))
     begun = time.monotonic()
-    with pytest.raises(ResourceError, match="the database has not read this in"):
+    with refused(ResourceError, "database-too-slow"):
         read(path)
     assert time.monotonic() - begun < 60
     assert sorted(one.name for one in tmp_path.iterdir()) == [f"a.{suffix}"]
@@ -206,7 +207,7 @@ def test_both_readings_of_a_view_share_one_limit(
     endless = ENDLESS.partition(" AS ")[2].format("count(*) AS n")
     carried = replace(source.table.carried, query=endless)
     begun = time.monotonic()
-    with pytest.raises(ResourceError, match="the database has not read this in"):
+    with refused(ResourceError, "database-too-slow"):
         list(source.format.read_again(source.path, replace(source.table, carried=carried)).in_columns(""))
     assert time.monotonic() - begun < 1.5
 
@@ -224,7 +225,7 @@ def test_both_readings_of_a_view_share_one_limit(
 )
 def test_a_view_reaches_nothing_beside_its_file(tmp_path: Path, name: str, view: str) -> None:
     path = database(tmp_path / name, f"CREATE VIEW data AS {view}")
-    with pytest.raises(DocumentError, match=r"cannot read this as a(n SQLite| DuckDB) database"):
+    with refused(DocumentError, "file-damaged" if name.endswith("sqlite") else "database-error"):
         read(path)
 
 
@@ -264,7 +265,7 @@ def replace_part(path: Path, part: str, before: bytes, after: bytes) -> None:
 def test_a_sheet_that_spans_more_than_it_fills_is_refused(tmp_path: Path) -> None:
     far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
     workbook = spanning(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", b"</sheetData>", far)
-    with pytest.raises(DocumentError, match="the cells of the sheet span"):
+    with refused(DocumentError, "file-not-supported", where=f"{workbook}, sheet 'Sheet1'"):
         read(workbook)
     cell = b'<table:table-cell table:number-columns-repeated="16000"'
     workbook = tmp_path / "a.ods"
@@ -272,7 +273,7 @@ def test_a_sheet_that_spans_more_than_it_fills_is_refused(tmp_path: Path) -> Non
     replace_part(workbook, "content.xml", b"<table:table-cell", cell)
     row = b'<table:table-row table:number-rows-repeated="900000"'
     replace_part(workbook, "content.xml", b"<table:table-row", row)
-    with pytest.raises(DocumentError, match="the cells of the sheet span"):
+    with refused(DocumentError, "file-not-supported"):
         read(workbook)
 
 
@@ -328,7 +329,7 @@ def test_a_count_of_variables_that_lies_is_refused_at_once(tmp_path: Path, hones
     content = honest["made.xpt"]
     (tmp_path / "a.xpt").write_bytes(lying(content, content.index(b"NAMSTV8") - 20 + 48, b"0999999999"))
     begun = time.monotonic()
-    with pytest.raises(DocumentError, match="fewer variables than it says"):
+    with refused(DocumentError, "file-damaged", detail="it has fewer variables than it says"):
         read(tmp_path / "a.xpt")
     assert time.monotonic() - begun < 10
 
@@ -357,9 +358,8 @@ def test_a_length_in_a_dictionary_that_lies_is_refused(
 @pytest.mark.parametrize("content", [b"", b"no data", b"$FL2" + b"\0" * 300], ids=["empty", "text", "zeros"])
 def test_what_is_no_such_file_is_one_error(tmp_path: Path, suffix: str, content: bytes) -> None:
     path = write_file(tmp_path / f"bad.{suffix}", content)
-    with pytest.raises(DocumentError) as caught:
+    with refused(DocumentError, "file-damaged", where=path):
         open_source(path).require_readable()
-    assert caught.value.where == str(path)
 
 
 @pytest.mark.parametrize("reading", ["adbc", "sqlite3"])

@@ -12,11 +12,12 @@ import pyreadstat
 import pytest
 
 from cli_runner import Runner, write_rules
-from masktron.errors import UsageError
+from masktron.errors import CannotHoldError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
 from masktron.sources.variables import Variable
+from refusals import refused
 from statistical_files import read_cells, table_of_texts
 
 TOLD: dict[str, Any] = {
@@ -111,12 +112,12 @@ def test_types_notes_and_the_order_of_bytes_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("b", "101", "out of the range of its type"),
+        ("b", "101", "it is out of range of its type"),
         ("b", "1.5", "it has a fraction"),
         ("f", "0.123456789", "it would be another number"),
         ("s", "toolong" * 300, "it has more than 2045 bytes"),
-        ("d", "2020-02-30", "it is no date"),
-        ("m", "1.125", "more than the 2 fraction digits"),
+        ("d", "2020-02-30", "it is not a date"),
+        ("m", "1.125", "it has more than the 2 fraction digits of its format"),
     ],
 )
 def test_a_masked_value_fits_the_type(tmp_path: Path, field: str, value: str, why: str) -> None:
@@ -135,9 +136,8 @@ def test_a_masked_value_fits_the_type(tmp_path: Path, field: str, value: str, wh
     writer.fmtlist[3:5] = ["%td", "%9.2f"]
     writer.write_file()
     new = {field: Coded(np.array([value], dtype=object), np.zeros(2, dtype=np.intp))}
-    with pytest.raises(UsageError, match=why) as caught:
+    with refused(CannotHoldError, "new-value-does-not-fit", field=field, detail=why) as caught:
         open_source(path).write(tmp_path / "out.dta", new)
-    assert repr(field) in str(caught.value)
     assert value not in str(caught.value)
 
 
@@ -205,7 +205,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["annual income", "x" * 33, "_all", "1st"])
 def test_names_that_stata_does_not_have_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="Stata has no variable named"):
+    with refused(UsageError, "column-names-not-allowed", format="Stata", names=(name,)):
         table_format("stata").create(tmp_path / "new.dta", table_of_texts({name: ["1"]}), {})
 
 

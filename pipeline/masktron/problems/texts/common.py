@@ -8,8 +8,8 @@ TEXTS = {
     "no-such-folder": ("the folder does not exist", ""),
     "file-unreadable": ("the file cannot be read: {reason}", ""),
     "file-damaged": (
-        "the {format} file is damaged: {detail}",
-        "save it again with the program that wrote it, or export it as CSV",
+        "the file cannot be read as {format}: {detail}",
+        "check that it is {format}; if it is, save it again with the program that wrote it, or export it as CSV",
     ),
     "cannot-hold": ("{format} cannot hold {detail}", "write CSV or Parquet, or change the field before masking"),
     "package-missing": ("{package} is not installed", "pip install 'masktron[{extra}]'"),

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import CannotHoldError
 from masktron.sources.tables.arrow_lexemes import has_text, is_text, texts_of, value_type
-from masktron.sources.tables.arrow_values import UnfitError, array_of
+from masktron.sources.tables.arrow_values import UnfitError, array_of, no_room
 
 
 def categories_of(column: pa.ChunkedArray) -> tuple[str, ...]:
@@ -122,10 +121,7 @@ def replaced(original: pa.ChunkedArray, changed: NDArray[np.bool_], lexemes: pa.
             return _recoded(original, changed, lexemes)
         new = values_of(lexemes.filter(pa.array(changed)), kind)
     except UnfitError as problem:
-        raise CannotHoldError(
-            f"column {name!r} of type {kind} cannot hold a masked value: {problem}",
-            hint="give the column a wider type before it is masked",
-        ) from None
+        raise no_room(name, f"{problem}, and its type is {kind}") from None
     rows = np.arange(len(original), dtype=np.int64)
     rows[changed] = len(original) + np.arange(int(changed.sum()))
     return taken(pa.chunked_array([*original.chunks, *new.chunks], type=kind), pa.array(rows))

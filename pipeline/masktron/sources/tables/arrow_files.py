@@ -28,7 +28,7 @@ from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.arrow_reshaped import pandas_metadata, reshaped_values
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, compression_of, opened_arrow
-from masktron.sources.tables.arrow_values import UnfitError
+from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.parquet_stream import parquet_stream
 from masktron.sources.tables.spilled import SpilledRows, spilled
@@ -42,7 +42,6 @@ _ROWS = 1 << 14
 """Rows that are Python objects at once."""
 _BLOCK = 1 << 16
 """Rows of a block of a new Arrow file."""
-_NO_COLUMN, _LESS = "no column is left to write", "leave less columns out"
 _PANDAS = b"pandas"
 _INDEX = "__index_level_"
 _FEATHER_1, _ENCRYPTED = b"FEA1", b"PARE"
@@ -96,9 +95,9 @@ class _ArrowTyped(TableFormat):
             values, way = self._load(path)
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            raise DocumentError(f"cannot read this as {self.name}: {reason}", where=where) from error
+            raise DocumentError.of("file-damaged", path, format=self.name.capitalize(), detail=reason) from error
         if not values.num_columns:
-            raise DocumentError("the table has no columns", where=where)
+            raise DocumentError.of("file-damaged", path, format=self.name.capitalize(), detail="it has no columns")
         for name, column in zip(values.column_names, values.columns, strict=True):
             require_sound(column, name, where)
         found = table_of(values, where, ArrowCarried(values, way))
@@ -120,20 +119,21 @@ class _ArrowTyped(TableFormat):
         """Write a file with the schema, the metadata and the compression of the original."""
         carried: ArrowCarried = release.original.carried
         if not release.cells.num_columns:
-            raise UsageError(_NO_COLUMN, hint=_LESS)
+            raise UsageError.of("no-column-left")
         self._save(target, released_values(release, carried.values), carried.way)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file."""
         del options
         if not table.variables:
-            raise UsageError(f"{self.name} has no table without columns")
+            raise UsageError.of("no-column-left")
         try:
             self._save(target, typed_values(table), ColumnWriting())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
-            raise UsageError(f"{self.name} cannot hold this table: {_first_line(error)}") from None
+            detail = f"this table: {_first_line(error)}"
+            raise UsageError.of("cannot-hold", format=self.name.capitalize(), detail=detail) from None
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what a file does not hold: the kind of a variable is in a type of truths or categories alone."""
@@ -173,9 +173,8 @@ class ParquetFormat(_ArrowTyped):
             size = stream.seek(0, 2)
             stream.seek(max(0, size - 4))
             if size >= 8 and stream.read(4) == _ENCRYPTED:
-                raise DocumentError(
-                    "the Parquet file is encrypted", where=str(path), hint="write it without encryption first"
-                )
+                detail = "an encrypted Parquet file"
+                raise DocumentError.of("file-not-supported", path, detail=detail, instead="without encryption")
 
     def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
         with pq.ParquetFile(path) as file:
@@ -200,7 +199,7 @@ class ParquetFormat(_ArrowTyped):
         if not isinstance(stream, TypedStream):
             return False
         if not release.variables:
-            raise UsageError(_NO_COLUMN, hint=_LESS)
+            raise UsageError.of("no-column-left")
         with pq.ParquetFile(stream.path) as file:
             way = _way_of_types(_parquet_way(file), stream.retyped)
         values = streamed_values(stream, release, [size for _, size in _cuts(len(release.rows), way.blocks)], told)
@@ -237,11 +236,8 @@ class ArrowFormat(_ArrowTyped):
     def _require_kind(self, path: Path) -> None:
         with path.open("rb") as stream:
             if stream.read(4) == _FEATHER_1:
-                raise DocumentError(
-                    "this is Feather version 1, which is no Arrow file",
-                    where=str(path),
-                    hint="write it as version 2, for example with pyarrow.feather.write_feather(table, path)",
-                )
+                instead = "as version 2, for example with pyarrow.feather.write_feather(table, path)"
+                raise DocumentError.of("file-not-supported", path, detail="Feather version 1", instead=instead)
 
     def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
         with path.open("rb") as stream:
@@ -491,10 +487,8 @@ def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
         try:
             own = taken(values.column(position), rows)
         except UnfitError as problem:
-            raise UsageError(
-                f"column {variable.column!r} of type {values.column(position).type} cannot be written: {problem}",
-                hint="give its categories a wider type of index",
-            ) from None
+            detail = f"{problem}, and its type is {values.column(position).type}"
+            raise unfit_field("Arrow", variable.column, detail) from None
         column = replaced(own, changed, release.cells[variable.name], variable.column)
         if pa.types.is_dictionary(column.type):
             column = without_categories(column, _unused(release, variable.name, column))
@@ -603,7 +597,7 @@ def typed_values(table: Table) -> pa.Table:
         try:
             columns[variable.column] = values_of(table.cells[variable.name], kind, _order(variable, kind))
         except UnfitError as problem:
-            raise UsageError(f"column {variable.column!r} does not fit the type {kind}: {problem}") from None
+            raise unfit_field(f"type {kind}", variable.column, problem) from None
     return pa.table(columns)
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from masktron.config import Kind
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field, Place
 from masktron.sources.records import Typed
 from masktron.sources.tables.string_cells import octets_of
 from masktron.sources.variables import Variable
@@ -51,23 +52,16 @@ def lexemes_of(column: pa.ChunkedArray, name: str, where: str, before: int = 0) 
     """
     kind = column.type
     if not has_text(kind):
-        raise DocumentError(
-            f"column {name!r} is of type {kind}, which has no text form",
-            where=where,
-            hint="leave it out, or cut it into columns of single values",
-        )
+        detail, how = f"values of type {kind}, which have no text form", "table.drop_columns of pyarrow"
+        raise DocumentError.of("column-not-readable", where, field=Field(name), detail=detail, how=how)
     chunks = []
     for chunk in column.chunks:
         try:
             chunks.append(_written(chunk))
         except _NoTextError as problem:
-            if problem.position >= 0:
-                raise DocumentError(
-                    f"column {name!r} of record {before + problem.position + 1} holds {problem}",
-                    where=where,
-                    hint="leave the record out, or make it missing",
-                ) from None
-            raise DocumentError(f"a category of column {name!r} is {problem}", where=where) from None
+            # a category that no record has stands at -1
+            place = Place(where, record=before + problem.position + 1 if problem.position >= 0 else 0)
+            raise DocumentError.of("value-not-readable", place, field=Field(name), detail=str(problem)) from None
         before += len(chunk)
     return pa.chunked_array(chunks, type=pa.string())
 
@@ -82,11 +76,8 @@ def require_sound(column: pa.Array | pa.ChunkedArray, label: str, where: str) ->
     try:
         column.validate(full=True)
     except pa.ArrowException:  # says values
-        raise DocumentError(
-            f"column {label!r} holds what is not of its type {column.type}",
-            where=where,
-            hint="the file is damaged: write it anew",
-        ) from None
+        detail = f"bytes that are not of its type {column.type}"
+        raise DocumentError.of("value-not-readable", where, field=Field(label), detail=detail) from None
 
 
 def variable_of(name: str, label: str, kind: pa.DataType) -> Variable:
@@ -207,7 +198,7 @@ def texts_of(values: pa.Array) -> pa.Array:
         days = values.cast(pa.timestamp("s" if pa.types.is_date32(kind) else "ms"))
         return pc.utf8_slice_codeunits(_of_timestamps(days), 0, 10)
     texts = values.cast(pa.string())
-    return _short_seconds(_required(texts, "no time of a day")) if pa.types.is_time(kind) else texts
+    return _short_seconds(_required(texts, "a time beyond 24 hours")) if pa.types.is_time(kind) else texts
 
 
 def _of_timestamps(values: pa.Array) -> pa.Array:

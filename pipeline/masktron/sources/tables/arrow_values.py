@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from masktron.errors import CannotHoldError, UsageError
+from masktron.problems.problem import Field
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.tables.arrow_lexemes import is_text
 
@@ -26,6 +28,36 @@ _ZONE = re.compile(r"(Z|[+-]\d\d:\d\d)$", re.ASCII)
 
 class UnfitError(Exception):
     """Why a type cannot hold a value, in words that show none."""
+
+
+def no_room(name: str, detail: object, wider: str = "a wider type") -> CannotHoldError:
+    """Return the error of a column that cannot hold a masked value.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    detail : object
+        What of the value its type cannot hold.
+    wider : str
+        What the column needs.
+    """
+    return CannotHoldError.of("new-value-does-not-fit", field=Field(name), detail=str(detail), wider=wider)
+
+
+def unfit_field(holder: str, name: str, detail: object) -> UsageError:
+    """Return the error of a column that a new file cannot hold.
+
+    Parameters
+    ----------
+    holder : str
+        The format or the type, as a sentence begins with it.
+    name : str
+        Of the column.
+    detail : object
+        Why, or the error that says so.
+    """
+    return UsageError.of("field-does-not-fit", format=holder, field=Field(name), detail=str(detail))
 
 
 def array_of(texts: list[str], kind: pa.DataType) -> pa.Array:
@@ -54,7 +86,7 @@ def _parsed(stripped: list[str], kind: pa.DataType, texts: list[str]) -> list[An
         return list(texts)
     if pa.types.is_boolean(kind):
         if not set(stripped) <= _TRUTHS.keys():
-            raise UnfitError("it is neither true nor false")
+            raise UnfitError("it is not true or false")
         return [_TRUTHS[text] for text in stripped]
     if pa.types.is_integer(kind):
         return [_whole(text) for text in stripped]
@@ -69,7 +101,7 @@ def _parsed(stripped: list[str], kind: pa.DataType, texts: list[str]) -> list[An
 
 def _number(text: str) -> Decimal:
     if np.isnan(parse_number(text)):
-        raise UnfitError("it is no number")
+        raise UnfitError("it is not a number")
     return Decimal(text)
 
 
@@ -133,13 +165,13 @@ def _days(text: str) -> int:
             return datetime.date.fromisoformat(text).toordinal() - _EPOCH
     except ValueError:
         pass  # no day of the calendar
-    raise UnfitError("it is no date")
+    raise UnfitError("it is not a date")
 
 
 def _units(text: str, scale: int) -> int:
     found = _TIME.fullmatch(text)
     if found is None or int(found[1]) > 23 or int(found[2]) > 59 or int(found[3]) > 59:
-        raise UnfitError("it is no time of a day")
+        raise UnfitError("it is not a time of day")
     fraction, places = found[4] or "", len(str(scale)) - 1
     if fraction[places:].strip("0"):
         raise UnfitError("it has more fraction digits than the type")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from lxml import etree
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field
 from masktron.sources.names import ESCAPE
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
@@ -48,12 +49,9 @@ def xml_names(columns: Iterable[str], where: str) -> tuple[str, ...]:
     """
     found: dict[str, int] = {}
     for at, column in enumerate(columns, start=1):
-        if not column:
-            raise DocumentError(f"column {at} has no name", where=where, hint="give every column a name")
-        if column in found:
-            raise DocumentError(
-                f"columns {found[column]} and {at} are both named {column!r}", where=where, hint="rename one of them"
-            )
+        if not column or column in found:
+            alike = (found[column], at) if column else (at,)
+            raise DocumentError.of("bad-column-name", where, columns=alike, name=Field(column))
         found[column] = at
     return tuple(map(xml_name, found))
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import UsageError, did_you_mean
-from masktron.problems.problem import Note, Sentence, fields
+from masktron.errors import UsageError
+from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields
 from masktron.sources.names import column_name
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of
@@ -51,11 +51,7 @@ def table_of_source(source: Source) -> Table:
     if isinstance(source, TableSource):
         return _described(source.table, source)
     if not source.shape.flat:
-        raise UsageError(
-            f"only a plain table can be converted: {source.shape.reason}",
-            where=f"{source.path}:{source.shape.line}",
-            hint="records with single fields that hold text only",
-        )
+        raise UsageError.of("not-a-table", Place(str(source.path), source.shape.line), reason=source.shape.reason)
     records = source.records()
     cells = {name: pa.array(column.lexemes.tolist(), pa.string()) for name, column in records.columns.items()}
     variables = tuple(Variable(name, column_name(name)) for name in records.columns)
@@ -95,14 +91,13 @@ def renamed_columns(table: Table, names: Mapping[str, str], where: str) -> Table
     known = {key: v.name for v in reversed(table.variables) for key in (v.name, v.column)}
     for old in names:
         if old not in known:
-            raise UsageError(
-                f"there is no column {old!r} to rename",
-                where=where,
-                hint=did_you_mean(old, [variable.column for variable in table.variables]),
-            )
+            columns = Known(old, tuple(variable.column for variable in table.variables))
+            raise UsageError.of("unknown-name", where, kind="column", name=old, known=columns)
     new = {known[old]: column for old, column in names.items()}
+    setting, wanted = Setting("--rename"), "one new name for each column, which no other column has"
     if len(new) < len(names):
-        raise UsageError("a column is renamed twice: by its name in the file, and by that in rules", where=where)
+        twice = fields(old for old in names if Counter(map(known.get, names))[known[old]] > 1)
+        raise UsageError.of("bad-value", where, name=setting, expected=wanted, given=twice)
     variables = tuple(
         replace(variable, name=xml_name(new[variable.name]), column=new[variable.name])
         if variable.name in new
@@ -111,9 +106,7 @@ def renamed_columns(table: Table, names: Mapping[str, str], where: str) -> Table
     )
     counts = Counter(variable.column for variable in variables)
     if double := [column for column in new.values() if counts[column] > 1]:
-        raise UsageError(
-            f"two columns would be named {double[0]!r}", where=where, hint="give one of them another name"
-        )
+        raise UsageError.of("bad-value", where, name=setting, expected=wanted, given=Field(double[0]))
     return replace(
         table, variables=variables, cells=table.cells.rename_columns([variable.name for variable in variables])
     )
@@ -272,9 +265,7 @@ def require_names(table: Table, target: str) -> None:
     """
     columns = [variable.column for variable in table.variables]
     if target in _ANY_CASE and len({re.sub("[A-Z]", _lower, column) for column in columns}) < len(columns):
-        NamesAllowed(
-            f"{_ANY_CASE[target]} has", _ANY_NAME, 60, 1 << 20, "to differ in more than case", any_case=True
-        ).require(columns)
+        NamesAllowed(_ANY_CASE[target], _ANY_NAME, 60, 1 << 20, "any characters", any_case=True).require(columns)
 
 
 def _lower(letter: re.Match[str]) -> str:
@@ -335,9 +326,7 @@ def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:
     """
     empty = [one.column for one in table.variables if table.cells[one.name].null_count == len(table)]
     if len(table) and len(empty) == len(table.variables):
-        raise UsageError(
-            "no record has a value, and XML has elements for values alone", where=where, hint="choose another format"
-        )
+        raise UsageError.of("cannot-hold", where, format="XML", detail="a table in which no record has a value")
     if empty:
         yield f"columns without a value: {', '.join(empty)}"
 

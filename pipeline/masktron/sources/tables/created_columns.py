@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import UsageError
 from masktron.sources.tables.arrow_lexemes import is_text
-from masktron.sources.tables.arrow_values import UnfitError
+from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.stored_values import Clock, StoredColumn, all_short_decimals, stored_column
 from masktron.sources.tables.table_model import Table
 from masktron.sources.variables import Variable
@@ -57,7 +56,8 @@ class Created:
                 self.column.name, pa.chunked_array([[code]]), np.dtype(np.float64), clock=self.column.clock
             )
         except UnfitError as problem:
-            raise UsageError(f"column {self.column.name!r} cannot have a label for a code: {problem}") from None
+            detail = f"the label of a code does not fit, as {problem}"
+            raise unfit_field("a column of numbers", self.column.name, detail) from None
         return float(one.values[0])
 
 
@@ -104,10 +104,7 @@ def created_columns(
         try:
             stored = stored_column(variable.column, cells, kind, tags, clock=moments)
         except UnfitError as problem:
-            raise UsageError(
-                f"column {variable.column!r} does not fit a number of double precision: {problem}",
-                hint="convert it to text first, or leave the column out",
-            ) from None
+            raise unfit_field("a number of double precision", variable.column, problem) from None
         decimals, width = _shown(texts, variable) if number and moments is None and len(texts) else (0, 0)
         found.append(Created(stored, decimals, width))
     return found

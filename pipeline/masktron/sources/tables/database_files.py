@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import ResourceError, UsageError
+from masktron.problems.problem import Known, Setting
 from masktron.sources.tables.arrow_objects import decimal_text
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options
@@ -30,6 +31,8 @@ OPTIONS: Mapping[str, str] = {
 }
 
 
+BY_QUERY = Setting("--format-option", ("query=SELECT ...",))
+"""How columns are left out, or become texts."""
 SECONDS, BYTES_A_SECOND = 60.0, 1 << 20
 """How long a view or a query may compute: so long in any case, and more for a large file."""
 _ROWS = 1 << 14
@@ -74,11 +77,7 @@ class TimeLimit:
         except Exception as error:
             if not late.is_set():
                 raise
-            raise ResourceError(
-                f"the database has not read this in {self._seconds:,.0f} s",
-                where=self._where,
-                hint="its view or query may have no end; else have the database write what it returns to a table",
-            ) from error
+            raise ResourceError.of("database-too-slow", self._where, seconds=self._seconds) from error
         finally:
             ended.set()
             watcher.join()  # so that nothing is interrupted that is closed
@@ -132,16 +131,17 @@ def chosen(options: Options, tables: Sequence[str], where: str) -> tuple[str, st
     """
     table, query = options.get("table", ""), options.get("query", "").strip().rstrip(";")
     if query and not query.lower().startswith(("select", "with", "values")):
-        raise UsageError("a query begins with SELECT, WITH or VALUES", where=where)
+        first, wanted = query.split()[0], "a statement that begins with SELECT, WITH or VALUES"
+        raise UsageError.of("bad-value", where, name="the query", expected=wanted, given=first)
     if query:
         return "", query
-    known = f"it has {', '.join(tables)}" if tables else "it has none"
     if not table:
         if len(tables) != 1:
-            raise UsageError(f"which table? {known}", where=where, hint="--format-option table=NAME")
+            raise UsageError.of("table-not-chosen", where, tables=tuple(tables))
         table = tables[0]
     if table not in tables:
-        raise UsageError(f"there is no table {table!r}", where=where, hint=known)
+        known = Known(table, tuple(tables))
+        raise UsageError.of("unknown-name", where, kind="table", name=table, known=known)
     return table, f"SELECT * FROM {quoted(table)}"  # noqa: S608 -- quoted
 
 
@@ -154,10 +154,7 @@ def require_table(release: TableRelease) -> None:
     """
     carried: DatabaseCarried = release.original.carried
     if not carried.table:
-        raise UsageError(
-            "what a query returns is read, and not written again",
-            hint="create a view in the database, and name it: --format-option table=NAME",
-        )
+        raise UsageError.of("query-not-written", table=Setting("--format-option", ("table=NAME",)))
 
 
 def become_text(table: Table, is_text: Callable[[Variable], bool]) -> Iterator[str]:

@@ -108,10 +108,7 @@ def _require_one_name(record: str, beside: Collection[str]) -> None:
     UsageError
     """
     if others := [name for name in beside if name != record]:
-        raise UsageError(
-            f"the rules call a record {record!r}, and the records beside it {', '.join(map(repr, others))}",
-            hint="a table has one kind of record: give it one name in all rules, or name it with --record",
-        )
+        raise UsageError.of("record-names-differ", record=record, others=tuple(others))
 
 
 def twin_frame(names: TwinNames) -> tuple[str, str]:

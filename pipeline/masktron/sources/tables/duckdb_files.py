@@ -15,11 +15,13 @@ import pyarrow as pa
 from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.files import refuse_special
+from masktron.problems.problem import Field
 from masktron.scratch import private_folder
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_files import released_values, table_of, typed_values
 from masktron.sources.tables.arrow_reshaped import reshaped_values
 from masktron.sources.tables.database_files import (
+    BY_QUERY,
     OPTIONS,
     DatabaseCarried,
     TimeLimit,
@@ -165,7 +167,7 @@ def _duckdb(path: Path, *, query: bool) -> Iterator[Any]:
         connection = duckdb_connection(path, read_only=True)
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
-        raise DocumentError(f"cannot read this as a DuckDB database: {reason}", where=str(path)) from error
+        raise DocumentError.of("file-damaged", path, format="a DuckDB database", detail=reason) from error
     with closing(connection):
         for setting in _CLOSED:
             connection.execute(f"SET {setting}")
@@ -181,21 +183,14 @@ def _duckdb_errors(where: str, query: bool) -> Iterator[None]:
     except duckdb.Error as error:
         reason = str(error).partition("\n")[0]
         if query:
-            raise UsageError(f"the query cannot be run: {reason}", where=where) from error
-        raise DocumentError(
-            f"cannot read this as a DuckDB database: {reason}",
-            where=where,
-            hint="is the file whole? A view may read tables of its own file alone",
-        ) from error
+            raise UsageError.of("database-error", where, database="DuckDB", reason=reason) from error
+        raise DocumentError.of("database-error", where, database="DuckDB", reason=reason) from error
 
 
 def _require_known(column: str, kind: str, where: str) -> None:
     if kind not in _KNOWN and not kind.startswith(("DECIMAL(", "ENUM(")):
-        raise DocumentError(
-            f"column {column!r} is of type {kind.partition('(')[0]}, which is not read",
-            where=where,
-            hint="cast it to text in a query, with --format-option query='SELECT ...'",
-        )
+        field, detail = Field(column), f"values of type {kind.partition('(')[0]}"
+        raise DocumentError.of("column-not-readable", where, field=field, detail=detail, how=BY_QUERY)
 
 
 def _write_duckdb(target: Path, table: str, declared: Sequence[tuple[str, str]] | None, values: pa.Table) -> None:
@@ -214,7 +209,6 @@ def _write_duckdb(target: Path, table: str, declared: Sequence[tuple[str, str]] 
                     connection.execute(f"INSERT INTO {quoted(table)} SELECT * FROM released")  # noqa: S608
                 connection.execute("COMMIT")
             except duckdb.Error as error:
-                raise UsageError(
-                    f"DuckDB cannot hold this table: {str(error).partition(chr(10))[0]}", hint="choose another format"
-                ) from error
+                detail = f"this table: {str(error).partition(chr(10))[0]}"
+                raise UsageError.of("cannot-hold", format="DuckDB", detail=detail) from error
         target.write_bytes(made.read_bytes())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masktron.errors import UsageError
+from masktron.problems.problem import Setting, fields
 
 _LISTED = 20
 """Names that an error lists."""
@@ -22,7 +22,7 @@ class NamesAllowed:
     Attributes
     ----------
     package : str
-        As a sentence begins with it: ``SPSS has``.
+        As a sentence names it: ``SPSS``.
     pattern : re.Pattern
     longest : int
         Characters of a name of ASCII letters.
@@ -59,18 +59,15 @@ class NamesAllowed:
         wrong = [column for column in columns if not self._fits(column)]
         counts = Counter(map(self._key, columns))
         alike = [column for column in columns if counts[self._key(column)] > 1]
-        said = []
-        if wrong:
-            said.append(f"{self.package} no variable named {_listed(wrong, 'or')}")
-        if alike:
-            said.append(f"{self.package} one name for {_listed(alike, 'and')}, which differ in case alone")
-        if said:
-            renamed = self._renamed(columns, {*wrong, *alike})
-            options = [f"--rename {shlex.quote(f'{old}={new}')}" for old, new in renamed.items()]
-            more = f" and {len(options) - _LISTED} more" if len(options) > _LISTED else ""
-            raise UsageError(
-                "; ".join(said),
-                hint=f"names have {self.said}: rename them, for example {' '.join(options[:_LISTED])}{more}",
+        if names := [column for column in columns if column in {*wrong, *alike}]:
+            renames = [f"{old}={new}" for old, new in self._renamed(columns, set(names)).items()]
+            raise UsageError.of(
+                "column-names-not-allowed",
+                format=self.package,
+                number=len(names),
+                names=fields(names[:_LISTED]),
+                allowed=f"{self.said}, and differ in more than case" if alike else self.said,
+                renames=Setting("--rename", tuple(renames[:_LISTED])),
             )
 
     def _fits(self, column: str) -> bool:
@@ -114,10 +111,3 @@ def _plain(column: str) -> str:
     letters = unicodedata.normalize("NFKD", column).encode("ascii", "ignore").decode()
     text = re.sub(r"[^A-Za-z0-9]+", "_", letters).strip("_")
     return text if text[:1].isalpha() else f"v{text}"
-
-
-def _listed(names: Sequence[str], last: str) -> str:
-    shown = [repr(name) for name in names[:_LISTED]]
-    if len(names) > _LISTED:
-        return f"{', '.join(shown)} {last} {len(names) - _LISTED} more"
-    return f" {last} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

@@ -62,9 +62,7 @@ class FileWriting(ABC):
         """
         refuse_special(self.path, DocumentError)
         if not self.path.parent.is_dir():
-            raise UsageError(
-                "the folder of the database does not exist", where=self.address.shown, hint="create it first"
-            )
+            raise UsageError.of("no-folder-for-output", self.address.shown, output="the database")
         if not self._new:
             with self._errors(), closing(self._connect()) as connection:
                 self._require_free(connection)
@@ -93,7 +91,7 @@ class FileWriting(ABC):
                 connection.execute(f"DROP TABLE IF EXISTS {quoted(self.address.table)}")
             self._require_free(connection)
             if not self._copied(connection):
-                raise DocumentError("what was written is not what is read", where=self.address.shown)
+                raise DocumentError.of("readings-differ", self.address.shown, what="the table that was written")
 
     def commit(self) -> None:
         """End the transaction: from here on the table is there."""
@@ -153,7 +151,8 @@ class _SqliteWriting(FileWriting):
         try:
             yield
         except sqlite3.Error as error:
-            raise DocumentError(f"SQLite: {error}", where=self.address.shown, hint="nothing was written") from error
+            reason = str(error)
+            raise DocumentError.of("database-error", self.address.shown, database="SQLite", reason=reason) from error
 
     def _exists(self, connection: Any) -> bool:
         question = "SELECT 1 FROM main.sqlite_schema WHERE lower(name) = lower(?)"
@@ -178,11 +177,8 @@ class _SqliteWriting(FileWriting):
         """Return a name of SQLite's for the place of a row that is not one of some columns."""
         if free := [name for name in ("rowid", "_rowid_", "oid") if name not in columns]:
             return free[0]
-        raise UsageError(
-            "columns have all names that SQLite has for the place of a row: rowid, _rowid_ and oid",
-            where=self.address.shown,
-            hint="name one of them otherwise",
-        )
+        detail = "columns with all its three names of the row number: rowid, _rowid_ and oid"
+        raise UsageError.of("cannot-hold", self.address.shown, format="SQLite", detail=detail)
 
 
 class _DuckdbWriting(FileWriting):
@@ -199,11 +195,11 @@ class _DuckdbWriting(FileWriting):
         try:
             yield
         except (duckdb.DataError, duckdb.IntegrityError) as error:  # their texts may quote a value
-            what = f"DuckDB refuses a value ({type(error).__name__})"
-            raise DocumentError(what, where=self.address.shown, hint="nothing was written") from None
+            reason = f"a value does not fit ({type(error).__name__})"
+            raise DocumentError.of("database-error", self.address.shown, database="DuckDB", reason=reason) from None
         except duckdb.Error as error:
             reason = str(error).partition("\n")[0]
-            raise DocumentError(f"DuckDB: {reason}", where=self.address.shown, hint="nothing was written") from error
+            raise DocumentError.of("database-error", self.address.shown, database="DuckDB", reason=reason) from error
 
     def _exists(self, connection: Any) -> bool:
         question = (
@@ -247,7 +243,7 @@ def new_table(out: AddressPath, *, replaces: bool) -> Iterator[AddressPath]:
     """
     address = out.address
     if address.query:
-        raise UsageError("a query is read, and not written", where=address.shown, hint="?table=NAME")
+        raise UsageError.of("query-not-written", address.shown, table="?table=NAME")
     if not address.is_file:
         with postgres_writing(address, replaces=replaces) as session:
             yield from _written(AddressPath(address, session))
@@ -301,11 +297,7 @@ def held_table(data: AddressPath, folder: Path) -> AddressPath:
     if not address.is_file:
         return AddressPath(address, HeldRows(address))
     if address.query:
-        raise UsageError(
-            "what a query returns is read, and not written again",
-            where=address.shown,
-            hint="create a view in the database, and name it: ?table=NAME",
-        )
+        raise UsageError.of("query-not-written", address.shown, table="?table=NAME")
     place = folder / f"treated.{address.scheme}"
     place.touch(mode=0o600)
     shown = f"{address.scheme}:{place}?table={address.table}"
@@ -331,21 +323,16 @@ def require_new_table(out: AddressPath, inputs: Collection[Path], *, replaces: b
     for path in inputs:
         same = _same_table(out, path) if isinstance(path, AddressPath) else own is not None and same_file(own, path)
         if same and isinstance(path, AddressPath):
-            raise UsageError("the output would overwrite the data", where=address.shown, hint="name another table")
+            raise UsageError.of("would-overwrite", address.shown, output="the new table", taken="the data")
         if same:
-            raise UsageError(
-                "the new table would change the file that is read, of which the manifest has the digest",
-                where=address.shown,
-                hint=f"name the data by their address, too: {address.scheme}:{path}?table=NAME",
-            )
+            detail = "the new table would change the file, whose SHA-256 the manifest has"
+            own_address = f"{address.scheme}:{path}?table=NAME"
+            raise UsageError.of("database-file-in-use", address.shown, detail=detail, address=own_address)
         if replaces and isinstance(path, AddressPath) and _may_read(path, out):
-            raise UsageError(
-                "a query or a view may read the table that is to be replaced",
-                where=address.shown,
-                hint="name another",
-            )
+            taken_by = "a table that the query or the view of the data may read"
+            raise UsageError.of("would-overwrite", address.shown, output="the new table", taken=taken_by)
     if address.query:
-        raise UsageError("a query is read, and not written", where=address.shown, hint="?table=NAME")
+        raise UsageError.of("query-not-written", address.shown, table="?table=NAME")
     if address.is_file:
         _IN_FILES[address.scheme](address, Path(), replaces=replaces).require_free()
     else:

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from masktron.errors import DocumentError
 from masktron.sources.tables.office_files import (
     AroundSheet,
     NamedRange,
     SheetName,
     SheetOutline,
     XmlCell,
-    address,
+    bad_cell,
     elements,
     most_cells,
     part_of,
     require_span,
+    too_wide,
 )
 from masktron.sources.tables.xlsx_parts import number_lexeme
 
@@ -92,12 +92,12 @@ def cells(
                 one = None if cell.tag != f"{_TABLE}table-cell" else _cell(cell, row, column, here)
                 if one is not None:
                     if column + wide > _MOST_COLUMNS:
-                        raise DocumentError(f"row {row + 1} has more than {_MOST_COLUMNS:,} columns", where=here)
+                        raise too_wide(f"a row of more than {_MOST_COLUMNS:,} columns", here)
                     require_span((row + times) * (column + wide), most, here)
                     these += [one._replace(column=column + at) for at in range(wide)]
                 column += wide
             if these and row + times > _MOST_ROWS:
-                raise DocumentError(f"the sheet has more than {_MOST_ROWS:,} rows", where=here)
+                raise too_wide(f"a sheet of more than {_MOST_ROWS:,} rows", here)
             if these:
                 found += [one._replace(row=row + at) for at in range(times) for one in these]
             row += times
@@ -107,9 +107,7 @@ def _cell(cell: etree._Element, row: int, column: int, here: str) -> XmlCell | N
     kind = cell.get(f"{_OFFICE}value-type")
     formula = cell.get(f"{_TABLE}formula") is not None
     if cell.get(f"{_CALCEXT}value-type") == "error":
-        raise DocumentError(
-            f"cell {address(row, column)} holds an error", where=here, hint="correct or empty the cell"
-        )
+        raise bad_cell(row, column, here, "an error")
     if kind in _NUMBERS:
         return XmlCell(
             row, column, "n", number_lexeme(cell.get(f"{_OFFICE}value") or "", row, column, here), "", formula
@@ -121,18 +119,14 @@ def _cell(cell: etree._Element, row: int, column: int, here: str) -> XmlCell | N
             row, column, "d", _date(cell.get(f"{_OFFICE}date-value") or "", row, column, here), "", formula
         )
     if kind == "time":
-        raise DocumentError(
-            f"cell {address(row, column)} holds a time, which has no text form here",
-            where=here,
-            hint="write it as text, or as a number",
-        )
+        raise bad_cell(row, column, here, "a time")
     if kind == "string":
         said = cell.get(f"{_OFFICE}string-value")
         text = said if said is not None else "\n".join(_paragraph(p) for p in cell.iterfind(f"{_TEXT}p"))
         return XmlCell(row, column, "t", text, "", formula) if text else None
     if kind is None:
         return None
-    raise DocumentError(f"cell {address(row, column)} is of the type {kind!r}, which is unknown", where=here)
+    raise bad_cell(row, column, here, f"a value of the unknown type {kind!r}")
 
 
 def _date(text: str, row: int, column: int, here: str) -> str:
@@ -141,9 +135,7 @@ def _date(text: str, row: int, column: int, here: str) -> str:
     except ValueError:
         found = datetime.datetime.min.replace(tzinfo=datetime.UTC)
     if found.tzinfo is not None:
-        raise DocumentError(
-            f"cell {address(row, column)} has a date that cannot be read", where=here, hint="correct the cell"
-        )
+        raise bad_cell(row, column, here, "a date that cannot be read")
     if found.time() == datetime.time():
         return found.date().isoformat()
     head, _, fraction = found.isoformat().partition(".")

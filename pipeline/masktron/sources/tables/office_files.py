@@ -91,16 +91,15 @@ def package(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(path) as archive:
             for part in archive.infolist():
                 if part.flag_bits & 1:
-                    raise DocumentError(
-                        "the workbook is encrypted", where=str(path), hint="save it without a password"
-                    )
+                    detail = "an encrypted workbook"
+                    raise DocumentError.of("file-not-supported", path, detail=detail, instead="without a password")
                 require_unpacked(part.file_size, part.compress_size, f"{part.filename!r} in it", str(path))
             yield archive
     except MasktronError:
         raise
     except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, IndexError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise DocumentError(f"cannot read this as {what}: {reason}", where=str(path)) from error
+        raise DocumentError.of("file-damaged", path, format=what, detail=reason) from error
 
 
 _CELL = 16
@@ -129,11 +128,21 @@ def require_span(cells: int, most: int, here: str) -> None:
     DocumentError
     """
     if cells > most:
-        raise DocumentError(
-            f"the cells of the sheet span {cells:,} places, far more than a file of its size fills",
-            where=here,
-            hint="delete cells that stand far outside the table, and rows or columns that are repeated without end",
-        )
+        raise too_wide(f"a sheet whose cells span {cells:,} places, far more than a file of its size fills", here)
+
+
+NO_DATE = "a number that is not a date, in a date format"
+
+
+def too_wide(detail: str, here: str) -> DocumentError:
+    """Return the error of a sheet with more rows or columns than a table."""
+    instead = "without cells far outside the table, and without rows or columns that are repeated to the end"
+    return DocumentError.of("file-not-supported", here, detail=detail, instead=instead)
+
+
+def bad_cell(row: int, column: int, here: str, detail: str) -> DocumentError:
+    """Return the error of a cell, counted from 0, that has no lexeme."""
+    return DocumentError.of("cell-not-readable", here, cell=address(row, column), detail=detail)
 
 
 def part_of(archive: zipfile.ZipFile, name: str, where: str) -> IO[bytes]:
@@ -147,7 +156,9 @@ def part_of(archive: zipfile.ZipFile, name: str, where: str) -> IO[bytes]:
     try:
         return archive.open(name)
     except KeyError:
-        raise DocumentError(f"there is no part {name!r} in the workbook: it is damaged", where=where) from None
+        raise DocumentError.of(
+            "file-damaged", where, format="a workbook", detail=f"it has no part {name!r}"
+        ) from None
 
 
 def elements(stream: IO[bytes], tags: Sequence[str], where: str) -> Iterator[etree._Element]:
@@ -161,14 +172,15 @@ def elements(stream: IO[bytes], tags: Sequence[str], where: str) -> Iterator[etr
     try:
         for at, (_, element) in enumerate(etree.iterparse(stream, events=("end",), tag=tags, **_HARDENED)):
             if at == 0 and element.getroottree().docinfo.doctype:
-                raise DocumentError("a part of the workbook has a document type; none may", where=where)
+                detail = "a part of it has a document type, which no workbook has"
+                raise DocumentError.of("file-damaged", where, format="a workbook", detail=detail)
             yield element
             element.clear()
             parent = element.getparent()
             while parent is not None and element.getprevious() is not None:
                 del parent[0]
     except etree.XMLSyntaxError as error:
-        raise DocumentError(f"a part of the workbook is damaged: {error.msg}", where=where) from None
+        raise DocumentError.of("file-damaged", where, format="a workbook", detail=str(error.msg)) from None
 
 
 def address(row: int, column: int) -> str:

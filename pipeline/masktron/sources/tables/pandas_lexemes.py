@@ -40,7 +40,7 @@ def columns_of(frame: pd.DataFrame, where: str) -> dict[str, str]:
     try:
         names = xml_names(labels, where)
     except DocumentError as error:
-        raise UsageError(error.what, where=where, hint=error.hint) from None
+        raise UsageError(error.problem or error.what) from None
     return dict(zip(names, labels, strict=True))
 
 

@@ -23,12 +23,14 @@ def pyreadstat_library() -> ModuleType:
     return library("pyreadstat", "reading and writing files of SPSS, Stata and SAS")
 
 
-def read_file(path: Path, how: str, **told: Any) -> tuple[Any, Any]:
+def read_file(path: Path, what: str, how: str, **told: Any) -> tuple[Any, Any]:
     """Read a file, every date as a number.
 
     Parameters
     ----------
     path : Path
+    what : str
+        The format, as a sentence names it.
     how : str
         Name of pyreadstat's function.
     told
@@ -39,7 +41,7 @@ def read_file(path: Path, how: str, **told: Any) -> tuple[Any, Any]:
     DocumentError
         It is no such file.
     """
-    with told_of(path):
+    with told_of(path, what):
         found: tuple[Any, Any] = getattr(pyreadstat_library(), how)(
             str(path), disable_datetime_conversion=True, **told
         )
@@ -47,8 +49,14 @@ def read_file(path: Path, how: str, **told: Any) -> tuple[Any, Any]:
 
 
 @contextmanager
-def told_of(path: Path) -> Iterator[None]:
+def told_of(path: Path, what: str) -> Iterator[None]:
     """Say of a file what ReadStat says.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        The format, as a sentence names it.
 
     Raises
     ------
@@ -59,6 +67,4 @@ def told_of(path: Path) -> Iterator[None]:
         yield
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, UnicodeDecodeError, TypeError) as error:
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        raise DocumentError(
-            f"cannot read this file: {reason}", where=str(path), hint="is it of this format, and whole?"
-        ) from error
+        raise DocumentError.of("file-damaged", path, format=what, detail=reason) from error

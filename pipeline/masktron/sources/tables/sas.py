@@ -15,9 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.problems.problem import FormatOption
+from masktron.problems.problem import Field, FormatOption
 from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.records import Typed
+from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import (
     created_columns,
@@ -47,6 +48,7 @@ _TAGS = frozenset(f".{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _UNITS = {"days": Decimal(86_400), "seconds": Decimal(1)}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CP1252 = FormatOption("encoding", "CP1252")
+_TRANSPORT, _DATA_SET = "a SAS transport file", "a SAS data set"
 _LONGEST = {5: 8, 8: 32}
 """Characters of a name, by version."""
 _LONGEST_LABEL = {5: 40, 8: 256}
@@ -94,7 +96,7 @@ class XportFormat(TableFormat):
         try:
             file = sas_file(path.read_bytes())
         except (ValueError, IndexError, OSError) as problem:
-            raise DocumentError(f"cannot read this as SAS transport: {problem}", where=str(path)) from None
+            raise DocumentError.of("file-damaged", path, format=_TRANSPORT, detail=str(problem)) from None
         columns, variables, cells, shown = {}, [], {}, {}
         names = xml_names([one.name for one in file.variables], str(path))
         for name, one in zip(names, file.variables, strict=True):
@@ -111,7 +113,7 @@ class XportFormat(TableFormat):
         from pyreadstat._readstat_parser import parser_entry_point  # noqa: PLC0415
 
         # its function read_xport takes special missing values for ordinary ones
-        with told_of(path):
+        with told_of(path, _TRANSPORT):
             found, meta = parser_entry_point(
                 str(path),
                 "xport",
@@ -168,10 +170,8 @@ class XportFormat(TableFormat):
             encoded = [text.encode() for text in column.values] if column.text else []
             length = max(1, max(map(len, encoded), default=1)) if column.text else 8
             if length > _LONGEST_TEXT[version]:
-                raise UsageError(
-                    f"column {variable.column!r} holds a text of more than {_LONGEST_TEXT[version]:,} bytes, which "
-                    f"SAS transport files of version {version} cannot hold"
-                )
+                detail = f"a text has more than {_LONGEST_TEXT[version]:,} bytes"
+                raise unfit_field(f"{_TRANSPORT} of version {version}", variable.column, detail)
             label = variable.label.encode()[: _LONGEST_LABEL[version]].decode("utf-8", "ignore")
             name, width, decimals = shown.get(variable.name) or _new_format(column)
             variables.append(SasVariable(variable.column, label, column.text, length, name, width, decimals, 0, b""))
@@ -203,7 +203,7 @@ class XportFormat(TableFormat):
 def _names_of(version: int) -> NamesAllowed:
     said = f"letters, digits and '_', at most {_LONGEST[version]}{' (version 8: 32)' if version == 5 else ''}"
     return NamesAllowed(
-        f"SAS transport files of version {version} have",
+        f"{_TRANSPORT} of version {version}",
         _NAME,
         _LONGEST[version],
         _LONGEST[version],
@@ -221,7 +221,12 @@ class Sas7bdatFormat(ReadOnlyFormat):
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
         found, meta = read_file(
-            path, "read_sas7bdat", user_missing=True, encoding=options.get("encoding"), output_format="dict"
+            path,
+            _DATA_SET,
+            "read_sas7bdat",
+            user_missing=True,
+            encoding=options.get("encoding"),
+            output_format="dict",
         )
         columns, variables, cells, shown = {}, [], {}, {}
         for name, column in zip(xml_names(found, str(path)), found, strict=True):
@@ -249,7 +254,7 @@ class Sas7bdatFormat(ReadOnlyFormat):
                 frame = reader.read()
                 clocks = [sas_clock(column.format) for column in reader.columns]
         except (ValueError, LookupError, UnicodeDecodeError, AttributeError) as problem:  # pandas trusts its headers
-            raise DocumentError(f"a second reader cannot read this file: {problem}", where=str(path)) from None
+            raise DocumentError.of("file-damaged", path, format=_DATA_SET, detail=str(problem)) from None
         columns = [_with_payload(frame.iloc[:, at].to_numpy()) for at in range(frame.shape[1])]
         return SecondReading(tuple(map(str, frame.columns)), rows_again(columns, clocks))
 
@@ -261,7 +266,7 @@ class Sas7bdatFormat(ReadOnlyFormat):
 def _version(options: Options) -> int:
     said = options.get("version", "8")
     if said not in ("5", "8"):
-        raise UsageError(f"version must be 5 or 8, not {said!r}")
+        raise UsageError.of("bad-value", name="version", expected="5 or 8", given=said)
     return int(said)
 
 
@@ -315,11 +320,8 @@ def _transported(file: SasFile, one: SasVariable, encoding: str, where: str) -> 
         try:
             texts = [bytes(cell).rstrip(b" \0").decode(encoding) for cell in cells]
         except (UnicodeDecodeError, LookupError):
-            raise DocumentError(
-                f"column {one.name!r} holds a text that is no {encoding}",
-                where=where,
-                hint=f"say how its texts are encoded: {_CP1252}",
-                helps=[_CP1252],
+            raise DocumentError.of(
+                "encoding-unlike", where, field=Field(one.name), encoding=encoding, helps=(_CP1252,)
             ) from None
         found = np.array(texts, dtype=np.object_) if texts else np.zeros(0, dtype=np.object_)
         return StoredColumn(one.name, found, np.array([not text.strip() for text in texts], dtype=np.bool_))
@@ -348,11 +350,8 @@ def _bytes(column: StoredColumn, which: NDArray[np.bool_], length: int, encoding
         codes[absent] = "."
         return cells_of(np.where(absent, 0.0, values), codes, length)
     except (OverflowError, UnicodeEncodeError) as problem:
-        what = problem if isinstance(problem, OverflowError) else f"a letter that {encoding} lacks"
-        raise UsageError(
-            f"column {column.name!r} cannot hold a value: {what}",
-            hint="make the column longer in SAS, or leave it out",
-        ) from None
+        detail = str(problem) if isinstance(problem, OverflowError) else f"{encoding} lacks one of its letters"
+        raise unfit_field(_TRANSPORT, column.name, detail) from None
 
 
 def _with_texts(table: Table, forms: Mapping[str, ColumnForm]) -> Table:
@@ -388,7 +387,7 @@ def _longest(column: StoredColumn, version: int, encoding: str) -> int:
 
 def _side_by_side(texts: Sequence[bytes], length: int) -> NDArray[np.uint8]:
     if max(map(len, texts), default=0) > length:
-        raise OverflowError(f"it has more than {length} bytes")
+        raise OverflowError(f"a text has more than the {length} bytes of the column")
     whole = b"".join(text.ljust(length) for text in texts)
     return np.frombuffer(whole, np.uint8).reshape(len(texts), length)
 

@@ -324,7 +324,7 @@ def cells_of(values: NDArray[Any], codes: NDArray[np.object_], length: int) -> N
     digits = np.ldexp(mantissa, 56 + power - 4 * sixteens).astype(np.uint64)
     some = values != 0
     if ((sixteens[some] < -64) | (sixteens[some] > 63)).any():
-        raise OverflowError("it is out of range")
+        raise OverflowError("a number is out of range")
     raw = ((sixteens + 64).astype(np.uint64) << np.uint64(56)) | digits
     raw |= np.where(values < 0, np.uint64(1 << 63), np.uint64(0))
     raw[~some] = 0
@@ -332,5 +332,5 @@ def cells_of(values: NDArray[Any], codes: NDArray[np.object_], length: int) -> N
         raw[codes == code] = np.uint64(ord(letter)) << np.uint64(56)
     whole = raw.astype(">u8").view(np.uint8).reshape(len(values), 8)
     if whole[:, length:].any():
-        raise OverflowError(f"it needs more than {length} bytes")
+        raise OverflowError(f"a number needs more than {length} bytes")
     return whole[:, :length]

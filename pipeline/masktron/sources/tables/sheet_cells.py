@@ -17,6 +17,7 @@ from masktron.extras import library
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_lexemes import lexemes_of, plain
 from masktron.sources.tables.office_files import (
+    NO_DATE,
     SheetOutline,
     letters,
 )
@@ -104,7 +105,7 @@ def values_of_cells(
         }
     except (fastexcel.FastExcelError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise DocumentError(f"cannot read this as {what}: {reason}", where=str(path)) from error
+        raise DocumentError.of("file-damaged", path, format=what, detail=reason) from error
     columns = loaded["string"].selected_columns
     left = columns[0].absolute_index if columns else 0
     height, width = loaded["string"].height, len(columns)
@@ -151,11 +152,7 @@ def _moment(parts: Mapping[str, pa.Array], at: int, column: str, here: str, sinc
         if (
             count < datetime.timedelta(0) or (count.days == 60 and not since_1904) or moment is None
         ):  # 29 February 1900
-            raise DocumentError(
-                f"cell {column}{at + 1} has a date format, and a number that is no date",
-                where=here,
-                hint="correct the cell, or give it another number format",
-            )
+            raise DocumentError.of("cell-not-readable", here, cell=f"{column}{at + 1}", detail=NO_DATE)
         if count.days == 0:
             return _iso(moment.time().isoformat())
     if moment is None:

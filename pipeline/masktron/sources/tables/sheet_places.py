@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Known
 from masktron.sources.tables.office_files import (
     NamedRange,
     SheetName,
@@ -56,7 +57,7 @@ class CellPlace:
 def place_of_table(book: SheetOutline, options: Options, where: str) -> CellPlace:
     """Read what the user says of where the table is."""
     if not book.sheets:
-        raise DocumentError("the workbook has no sheet of cells", where=where)
+        raise DocumentError.of("file-damaged", where, format="a workbook", detail="it has no sheet of cells")
     names = [sheet.name for sheet in book.sheets]
     said, wanted, header = options.get("sheet", ""), options.get("range", ""), options.get("header", "")
     position = 0
@@ -65,7 +66,7 @@ def place_of_table(book: SheetOutline, options: Options, where: str) -> CellPlac
         position = names.index(said)
     elif said:
         if not said.isdecimal() or not 1 <= int(said) <= len(names):
-            raise UsageError(f"there is no sheet {said!r}", where=where, hint=f"it has {', '.join(names)}")
+            raise UsageError.of("unknown-name", where, kind="sheet", name=said, known=Known(said, tuple(names)))
         position = int(said) - 1
         before = tuple(names[:position])
     area, name = None, ""
@@ -76,10 +77,10 @@ def place_of_table(book: SheetOutline, options: Options, where: str) -> CellPlac
         else:
             area = _area(found)
     if header and header != "none" and not (header.isdecimal() and int(header) >= 1):
-        raise UsageError(f"header is the number of a row or none, not {header!r}", where=where)
+        raise UsageError.of("bad-value", where, name="header", expected="the number of a row, or none", given=header)
     row: int | bool = header != "none" if header in {"", "none"} else int(header)
     if area is not None and row is not True and row is not False and row - 1 > area.bottom:
-        raise UsageError(f"the header row {row} is below the range", where=where)
+        raise UsageError.of("bad-value", where, name="header", expected=f"at most {area.bottom + 1}", given=row)
     return CellPlace(book.sheets[position], before, area, name, row)
 
 
@@ -90,12 +91,9 @@ def _range_called(book: SheetOutline, wanted: str, said: str, position: int, whe
         ranges = [one for one in ranges if one.sheet == names[position]]
     found = _CELLS.fullmatch(ranges[0].cells) if len(ranges) == 1 else None
     if found is None:
-        known = ", ".join(sorted({one.name for one in book.names if _CELLS.fullmatch(one.cells)}))
-        raise UsageError(
-            f"range {wanted!r} is neither cells, as A1:F200, nor the name of one range of cells",
-            where=where,
-            hint=f"the workbook has {known}" if known else "the workbook has no names of ranges",
-        )
+        known = sorted({one.name for one in book.names if _CELLS.fullmatch(one.cells)})
+        forms = " or ".join(["cells such as A1:F200", *known])
+        raise UsageError.of("bad-value", where, name="range", expected=forms, given=wanted)
     return _area(found), wanted, names.index(ranges[0].sheet)
 
 
@@ -122,7 +120,7 @@ def used_area(filled: Sequence[tuple[int, int]], place: CellPlace, here: str) ->
         and (whole is None or (whole.top <= row <= whole.bottom and whole.left <= column <= whole.right))
     ]
     if not inside:
-        raise DocumentError("there is no cell with a value here", where=here, hint="choose another sheet or range")
+        raise DocumentError.of("sheet-unclear", here, detail="no cell has a value", range="A1:F200")
     rows, columns = {row for row, _ in inside}, [column for _, column in inside]
     area = Area(min(rows), min(columns), max(rows), max(columns))
     if whole is not None:
@@ -130,11 +128,8 @@ def used_area(filled: Sequence[tuple[int, int]], place: CellPlace, here: str) ->
     area = Area(max(top, area.top), area.left, area.bottom, area.right)
     gap = next((row for row in range(area.top, area.bottom) if row not in rows), None)
     if gap is not None:
-        raise DocumentError(
-            f"row {gap + 1} is empty, and there is more below it: is that of the table?",
-            where=here,
-            hint=f"say which cells are, such as --format-option range={_largest(inside)}",
-        )
+        detail = f"row {gap + 1} is empty, and rows below it have values"
+        raise DocumentError.of("sheet-unclear", here, detail=detail, range=_largest(inside))
     return area
 
 

@@ -17,6 +17,7 @@ from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.office_files import (
     AroundSheet,
     SheetOutline,
+    address,
     letters,
 )
 from masktron.sources.tables.sheet_cells import (
@@ -122,18 +123,10 @@ def table_of_cells(
     else:
         first = 1
         for at, (kind, head) in enumerate(zip(kinds[0], texts[0], strict=True)):
-            if kind not in {TEXT, NOTHING}:
-                raise DocumentError(
-                    f"cell {letters(area.left + at)}{area.top + 1} should be the name of a column, and is no text",
-                    where=here,
-                    hint="say which row has the names, as --format-option header=3, or header=none where none has",
-                )
-            if head is None:
-                raise DocumentError(
-                    f"cell {letters(area.left + at)}{area.top + 1} is empty: its column has no name",
-                    where=here,
-                    hint="give every column a name, or say which cells are the table: --format-option range=A1:F200",
-                )
+            if kind not in {TEXT, NOTHING} or head is None:
+                said = "is empty" if kind in {TEXT, NOTHING} else "holds no text"
+                detail = f"cell {address(area.top, area.left + at)} {said}, and should name its column"
+                raise DocumentError.of("sheet-unclear", here, detail=detail, range="A1:F200")
         heads = [str(head) for head in texts[0]]
     names = xml_names(heads, here)
     variables, cells, found, formats = [], {}, {}, {}
@@ -216,22 +209,18 @@ def sheet_notes(
 def require_room(sheet: Sheet, records: int, *, inner: bool) -> None:
     """Refuse what no sheet can hold, before anything is written."""
     require_size(sheet.top + bool(sheet.header) + records, sheet.left + len(sheet.columns))
-    filled = np.zeros(records, dtype=np.bool_)
+    filled, first = np.zeros(records, dtype=np.bool_), sheet.top + bool(sheet.header)
     for at, (lexemes, kinds) in enumerate(sheet.columns):
         filled |= kinds != NOTHING
         long = next(
             (row for row, text in enumerate(lexemes) if text is not None and len(text) > MOST_CHARACTERS), None
         )
         if long is not None:
-            raise UsageError(
-                f"the text of record {long + 1} in column {letters(sheet.left + at)} is longer than "
-                f"{MOST_CHARACTERS:,} characters, the most that a cell can hold",
-                hint="choose another format, such as CSV or Parquet",
+            raise _no_sheet(
+                f"more than {MOST_CHARACTERS:,} characters in cell {address(first + long, sheet.left + at)}"
             )
     if records and not (filled[-1] and (inner or filled.all())):
-        raise UsageError(
-            "a record without any value would be an empty row, where a table ends", hint="leave such records out"
-        )
+        raise _no_sheet("a record without any value: its row would be empty, where a table ends")
 
 
 def require_size(rows: int, columns: int) -> None:
@@ -242,12 +231,10 @@ def require_size(rows: int, columns: int) -> None:
     UsageError
     """
     if rows > MOST_ROWS:
-        raise UsageError(
-            f"a sheet ends at row {MOST_ROWS:,}; these are {rows:,} rows",
-            hint="choose another format, such as CSV or Parquet",
-        )
+        raise _no_sheet(f"{rows:,} rows: it ends at row {MOST_ROWS:,}")
     if columns > MOST_COLUMNS:
-        raise UsageError(
-            f"a sheet ends at column {MOST_COLUMNS:,}; these are {columns:,} columns",
-            hint="choose another format, such as CSV or Parquet",
-        )
+        raise _no_sheet(f"{columns:,} columns: it ends at column {MOST_COLUMNS:,}")
+
+
+def _no_sheet(detail: str) -> UsageError:
+    return UsageError.of("cannot-hold", format="a sheet", detail=detail)

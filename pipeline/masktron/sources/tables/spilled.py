@@ -39,11 +39,7 @@ def kept_in(folder: Path) -> Generator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise DocumentError(
-            f"temporary files cannot be written: {os.strerror(error.errno)}",
-            where=str(folder),
-            hint="free space there, or name another folder for temporary files (TMPDIR)",
-        ) from error
+        raise DocumentError.of("no-temporary-file", folder, reason=os.strerror(error.errno)) from error
 
 
 def spilled(batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: Path) -> pa.Table:

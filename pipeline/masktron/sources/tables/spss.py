@@ -17,6 +17,7 @@ import pyarrow as pa
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.column_forms import ColumnForm
+from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import Created, created_columns, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
@@ -29,6 +30,7 @@ from masktron.sources.tables.table_format import LexemeRow, Options, SecondReadi
 from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
+_SPSS = "an SPSS file"
 _ORIGIN = datetime.date(1582, 10, 14)
 _ROWS = 1 << 14
 _FORMAT = re.compile(r"([A-Z]+)([0-9]*)(?:\.([0-9]+))?")
@@ -38,7 +40,7 @@ _ELSEWHERE = frozenset({"A", "F", *SPSS_CLOCKS})
 """Formats for which other packages have one."""
 _KINDS = {"nominal": Kind.NOMINAL, "ordinal": Kind.ORDINAL, "scale": Kind.NUMBER}
 _NAMES = NamesAllowed(
-    "SPSS has",
+    "SPSS",
     re.compile(r"[^\W\d_][\w.$#@]*|[@#$][\w.$#@]*"),
     64,
     64,
@@ -82,11 +84,11 @@ class SpssFormat(TableFormat):
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
-        frame, meta = read_file(path, "read_sav", user_missing=True, encoding=options.get("encoding"))
+        frame, meta = read_file(path, _SPSS, "read_sav", user_missing=True, encoding=options.get("encoding"))
         try:
             dictionary = spss_dictionary(path)
         except ValueError as problem:
-            raise DocumentError(f"cannot read this as SPSS: {problem}", where=str(path)) from None
+            raise DocumentError.of("file-damaged", path, format=_SPSS, detail=str(problem)) from None
         names = xml_names(frame.columns, str(path))
         cells, variables, columns = {}, [], {}
         for at, (name, column) in enumerate(zip(names, frame.columns, strict=True)):
@@ -126,7 +128,7 @@ class SpssFormat(TableFormat):
         clocks = [SPSS_CLOCKS.get(kind) for kind in kinds.values()]
 
         def rows() -> Iterator[LexemeRow]:
-            with told_of(path):
+            with told_of(path, _SPSS):
                 for piece, _ in pieces:
                     yield from rows_again(piece.values(), clocks)
 
@@ -357,7 +359,8 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
             texts = ["" if gone else text for text, gone in zip(column.values, column.absent, strict=True)]
             widest = max((len(text.encode()) for text in texts), default=0)
             if widest > _LONGEST:
-                raise UsageError(f"column {column.name!r} holds a text of more than {_LONGEST:,} bytes")
+                detail = f"a text has more than {_LONGEST:,} bytes"
+                raise unfit_field("SPSS", column.name, detail)
             width = max(1, widest, described.widths.get(column.name, 0), *_bytes_of_codes(described, column.name))
             if texts:
                 # the writer makes a column as wide as its longest text; SPSS fills texts with blanks anyway
@@ -387,8 +390,4 @@ def _save(target: Path, columns: list[StoredColumn], described: _Described, comp
             variable_format=of_these(described.formats),
         )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-        raise UsageError(
-            f"cannot write this as SPSS: {error}",
-            where=str(target),
-            hint="leave the column that it names out, or choose another format",
-        ) from error
+        raise UsageError.of("cannot-hold", target, format="SPSS", detail=f"this table: {error}") from error

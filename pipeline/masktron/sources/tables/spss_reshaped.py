@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from masktron.errors import UsageError
 from masktron.recodings import exact_number
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.lexical import fraction_digits
+from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.stored_values import StoredColumn
 
 _LONGEST_LABEL = 120
@@ -68,11 +68,8 @@ def require_plain(stored: StoredColumn, meta: Any, form: ColumnForm) -> None:
     if stored.text or stored.clock is None or not form.values:
         return
     if meta.missing_ranges.get(stored.name) or any(exact_number(value) is None for value in form.values):
-        raise UsageError(
-            f"column {stored.name!r} has dates or times that mean 'missing', which its classes would not tell from "
-            "numbers",
-            hint="make them system-missing before the column is recoded",
-        )
+        detail = "its dates or times that mean 'missing' would become numbers of classes; make them system-missing"
+        raise unfit_field("SPSS", stored.name, detail)
 
 
 def require_short(form: ColumnForm, most: int, name: str, package: str) -> None:
@@ -84,10 +81,8 @@ def require_short(form: ColumnForm, most: int, name: str, package: str) -> None:
     """
     for label in form.labels.values():
         if len(label.encode()) > most:
-            raise UsageError(
-                f"column {name!r} has a class whose label has more than {most} bytes, which {package} would cut",
-                hint="give it a shorter label in the hierarchy",
-            )
+            detail = f"the label of a class has more than {most} bytes; shorten it in the hierarchy"
+            raise unfit_field(package, name, detail)
 
 
 def _value(stored: StoredColumn, code: str) -> Any:

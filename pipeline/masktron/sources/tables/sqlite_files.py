@@ -16,16 +16,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.files import refuse_special
+from masktron.problems.problem import Field, Place
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.arrow_lexemes import is_text, plain
+from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.database_files import (
+    BY_QUERY,
     OPTIONS,
     DatabaseCarried,
     TimeLimit,
@@ -40,10 +43,9 @@ from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _LARGE = 1 << 63
-_UNREADABLE = "cannot read this as an SQLite database"
+_SQLITE = "an SQLite database"
 _UNTRUSTED = "PRAGMA trusted_schema = OFF"
 """Views and triggers of a file call no function that does more than compute."""
-_DAMAGED = "is the file damaged? PRAGMA integrity_check says where"
 
 
 class SqliteFormat(TableFormat):
@@ -89,16 +91,14 @@ class SqliteFormat(TableFormat):
                 cursor.execute(f"SELECT {listed} FROM ({query})")  # noqa: S608 -- quoted
                 found = cursor.fetch_arrow_table()
         except adbc.Error as error:
-            raise DocumentError(_UNREADABLE, where=where, hint=_DAMAGED) from error
+            detail = "PRAGMA integrity_check says where it is damaged"
+            raise DocumentError.of("file-damaged", where, format=_SQLITE, detail=detail) from error
         variables, cells, kinds = [], {}, {}
         for at, (name, column) in enumerate(zip(names, columns, strict=True)):
             these = np.array(found.column(2 * at).to_pylist(), dtype="U7")
             if (these == "blob").any():
-                raise DocumentError(
-                    f"column {column!r} of row {int(np.argmax(these == 'blob')) + 1} holds bytes, which are no value",
-                    where=f"{where}, table {table!r}",
-                    hint="leave it out, with --format-option query='SELECT ...'",
-                )
+                place = Place(f"{where}, table {table!r}", record=int(np.argmax(these == "blob")) + 1)
+                raise _unread(place, column, "bytes, which have no text form")
             texts = _texts(found.column(2 * at + 1), column, where)
             lexemes = [
                 _of_double(str(text), column, where) if kind == "real" else text
@@ -199,8 +199,12 @@ def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         if path.is_file() and not isinstance(error, sqlite3.DatabaseError):
             raise
-        said = "" if "decode" in str(error) else f": {error}"  # that would quote the value
-        raise DocumentError(f"{_UNREADABLE}{said}", where=str(path), hint=_DAMAGED) from error
+        detail = "a text is not UTF-8" if "decode" in str(error) else str(error)  # that would quote the value
+        raise DocumentError.of("file-damaged", path, format=_SQLITE, detail=detail) from error
+
+
+def _unread(place: Place, column: str, detail: str) -> DocumentError:
+    return DocumentError.of("column-not-readable", place, field=Field(column), detail=detail, how=BY_QUERY)
 
 
 def _texts(column: pa.ChunkedArray, name: str, where: str) -> list[str | None]:
@@ -209,11 +213,7 @@ def _texts(column: pa.ChunkedArray, name: str, where: str) -> list[str | None]:
         texts: list[str | None] = column.to_pylist()
     except UnicodeDecodeError:
         row = next(at for at, text in enumerate(column) if not _is_utf8(text.as_buffer()))
-        raise DocumentError(
-            f"column {name!r} of row {row + 1} holds a text that is not in UTF-8",
-            where=where,
-            hint="write the database again in UTF-8, or leave the column out: --format-option query='SELECT ...'",
-        ) from None
+        raise _unread(Place(where, record=row + 1), name, "a text that is not UTF-8") from None
     return texts
 
 
@@ -228,7 +228,7 @@ def _is_utf8(text: pa.Buffer | None) -> bool:
 def _of_double(text: str, column: str, where: str) -> str:
     number = float(text)
     if not np.isfinite(number):
-        raise DocumentError(f"column {column!r} holds an infinite number", where=where)
+        raise DocumentError.of("value-not-readable", where, field=Field(column), detail="an infinite number")
     return plain(Decimal(repr(number))) if number or text[0] != "-" else "-0"
 
 
@@ -264,10 +264,7 @@ def _masked(text: str | None, there: set[str], column: str) -> object:
             return float(number)
     if "text" in there or not there:
         return text
-    raise CannotHoldError(
-        f"column {column!r} cannot hold a masked value: it has {' and '.join(sorted(there))} values alone",
-        hint="give the column a wider type before it is masked",
-    )
+    raise no_room(column, f"it has {' and '.join(sorted(there))} values only")
 
 
 def _new_column(texts: list[str | None], variable: Variable) -> tuple[str, list[object]]:
@@ -314,7 +311,7 @@ def _fill(
             zip(*columns, strict=True),
         )
     except sqlite3.OperationalError as error:
-        raise UsageError(f"SQLite cannot hold this table: {error}", hint="choose another format") from error
+        raise UsageError.of("cannot-hold", format="SQLite", detail=f"this table: {error}") from error
 
 
 def _declared(kind: str) -> str:

@@ -28,11 +28,7 @@ def require_stamp(path: Path, stamp: Stamp) -> None:
     DocumentError
     """
     if not path.is_file() or stamp_of_file(path) != stamp:
-        raise DocumentError(
-            "the file changed while it was being read",
-            where=str(path),
-            hint="leave the input alone during a run, and start again",
-        )
+        raise DocumentError.of("file-changed", path)
 
 
 def stamp_of_file(path: Path) -> Stamp:

@@ -17,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pandas.io import stata as pandas_stata
 
-from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Typed
+from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import created_columns, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
@@ -36,6 +37,8 @@ from masktron.sources.variables import Variable
 StataReader = getattr(pandas_stata, "StataReader")  # noqa: B009
 StataMissingValue = getattr(pandas_stata, "StataMissingValue")  # noqa: B009
 
+_STATA = "a Stata file"
+_OUT_OF_RANGE = "it is out of range of its type", "a wider type (recast double)"
 _ORIGIN = datetime.date(1960, 1, 1)
 _ROWS = 1 << 14
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -70,7 +73,7 @@ _RESERVED = frozenset(
     ]
 )
 _NAMES = NamesAllowed(
-    "Stata has",
+    "Stata",
     re.compile(r"[^\W\d]\w{0,31}"),
     32,
     128,
@@ -109,12 +112,12 @@ class StataFormat(TableFormat):
         """Read a file."""
         # as lists: in arrays of integers, pyreadstat 1.3 leaves a missing value after a code as chance has it
         found, meta = read_file(
-            path, "read_dta", user_missing=True, encoding=options.get("encoding"), output_format="dict"
+            path, _STATA, "read_dta", user_missing=True, encoding=options.get("encoding"), output_format="dict"
         )
         try:
             file = stata_file(path.read_bytes())
         except (ValueError, KeyError, IndexError, TypeError) as problem:
-            raise DocumentError(f"cannot read this Stata file: {problem}", where=str(path)) from None
+            raise DocumentError.of("file-damaged", path, format=_STATA, detail=str(problem)) from None
         names = xml_names(found, str(path))
         cells, variables, columns = {}, [], {}
         for name, column in zip(names, found, strict=True):
@@ -236,11 +239,7 @@ class StataFormat(TableFormat):
                 variable_format=formats,
             )
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-            raise UsageError(
-                f"cannot write this as Stata: {error}",
-                where=str(target),
-                hint="leave the column that it names out, or choose another format",
-            ) from error
+            raise UsageError.of("cannot-hold", target, format="Stata", detail=f"this table: {error}") from error
 
     def form(self, table: Table) -> Iterator[str]:
         """Say that its notes and characteristics stay behind."""
@@ -344,10 +343,8 @@ def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], 
     if column.text:
         encoded = [b"" if gone else _encoded(text, release, name) for text, gone in zip(values, absent, strict=True)]
         if max(map(len, encoded)) > kind.itemsize:
-            raise CannotHoldError(
-                f"column {name!r} cannot hold a masked value: it has more than {kind.itemsize} bytes",
-                hint="make the column a long text (recast strL, Stata 13 and later) before it is masked",
-            )
+            detail = f"it has more than {kind.itemsize} bytes"
+            raise no_room(name, detail, "the type strL (recast strL, Stata 13 and later)")
         return np.array(encoded, dtype=kind)
     places = np.zeros(len(values), dtype=np.int64)
     if column.tags is not None:
@@ -356,10 +353,7 @@ def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], 
     if kind.kind == "i":
         largest = _LARGEST[kind.itemsize]
         if ((values.astype(np.int64) > largest) | (values.astype(np.int64) < -largest - 27))[~gone].any():
-            raise CannotHoldError(
-                f"column {name!r} cannot hold a masked value: it is out of the range of its type",
-                hint="recast the column in Stata before it is masked",
-            )
+            raise no_room(name, *_OUT_OF_RANGE)
         return np.where(gone, largest + 1 + places, values).astype(kind)
     raw = values.astype(kind)
     # a missing value is 2 to the highest power, with the letter in the next bits
@@ -367,7 +361,7 @@ def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], 
     unsigned, first, step = bits
     codes = (np.uint64(first) + places.astype(np.uint64) * np.uint64(step)).astype(unsigned)
     if (np.abs(values[~gone]) >= np.array([first], unsigned).view(values.dtype)[0]).any():
-        raise CannotHoldError(f"column {name!r} cannot hold a masked value: it is out of the range of its type")
+        raise no_room(name, *_OUT_OF_RANGE)
     found = np.where(gone, codes.view(values.dtype), raw.astype(values.dtype))
     return found.astype(kind)
 
@@ -376,9 +370,7 @@ def _encoded(text: str, release: int, name: str) -> bytes:
     try:
         return text.encode("utf-8" if release >= 118 else "cp1252")
     except UnicodeEncodeError:
-        raise CannotHoldError(
-            f"column {name!r} cannot hold a masked value: a letter that its encoding lacks"
-        ) from None
+        raise no_room(name, "the encoding of the file lacks one of its letters", "the encoding of Stata 14") from None
 
 
 def _series(column: StoredColumn) -> pd.Series[Any]:

@@ -149,10 +149,8 @@ def _set_of_labels(name: str, width: int, labels: Mapping[int, str], file: Stata
     try:
         texts = [label.encode(encoding) + b"\0" for label in labels.values()]
     except UnicodeEncodeError:
-        raise UsageError(
-            "the label of a class has a letter that the encoding of this release of Stata lacks",
-            hint="save the file with Stata 14 or later, or give the class another label",
-        ) from None
+        detail = "the label of a class, as its encoding lacks a letter; Stata 14 and later have all letters"
+        raise UsageError.of("cannot-hold", format="this release of Stata", detail=detail) from None
     places, at = [], 0
     for text in texts:
         places.append(at)

@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from masktron.errors import CannotHoldError, DocumentError
+from masktron.errors import DocumentError
+from masktron.problems.problem import Field
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import lexemes_of
-from masktron.sources.tables.arrow_values import UnfitError
+from masktron.sources.tables.arrow_values import UnfitError, no_room
 
 _DAY = 86_400
 _DIGITS = 15
@@ -82,7 +83,7 @@ class Clock:
         """
         found = _MOMENT.fullmatch(lexeme)
         if not lexeme or found is None or (found["date"] is None) != (self.what == "time"):
-            raise UnfitError(f"it is no {self.what}")
+            raise UnfitError(f"it is not a {self.what}")
         seconds = Decimal(0)
         if found["h"] is not None:
             seconds = int(found["h"]) * 3600 + int(found["m"]) * 60 + Decimal(found["s"])
@@ -91,7 +92,7 @@ class Clock:
             try:
                 day = datetime.date.fromisoformat(found["date"])
             except ValueError:
-                raise UnfitError(f"it is no {self.what}") from None
+                raise UnfitError(f"it is not a {self.what}") from None
             seconds += (day - self.origin).days * _DAY
         value = float(seconds / self.seconds)
         if Decimal(repr(value)) * self.seconds != seconds:
@@ -206,7 +207,7 @@ class StoredColumn:
         try:
             texts = [clock.lexeme(float(value)) for value in distinct]
         except UnfitError as problem:
-            raise DocumentError(f"column {self.name!r} holds {problem}", where=where) from None
+            raise DocumentError.of("value-not-readable", where, field=Field(self.name), detail=str(problem)) from None
         found[~empty] = np.array(texts, dtype=np.object_)[which]
         return found
 
@@ -249,10 +250,7 @@ class StoredColumn:
                 width=shown.width,
             )
         except UnfitError as problem:
-            raise CannotHoldError(
-                f"column {self.name!r} cannot hold a masked value: {problem}",
-                hint="give the column a wider format or type before it is masked",
-            ) from None
+            raise no_room(self.name, problem, "a wider format or type") from None
         taken.values[changed], taken.absent[changed] = new.values, new.absent
         if new.tags is not None or taken.tags is not None:
             mixed = np.full(len(rows), None, dtype=np.object_) if taken.tags is None else taken.tags

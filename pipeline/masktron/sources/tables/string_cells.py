@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field, Place
 from masktron.sources.lexical import NOT_IN_XML
 from masktron.sources.tables.arrow_scalars import truths_of
 
@@ -56,12 +57,13 @@ def require_xml(tags: Sequence[str], columns: Sequence[pa.Array], before: int, w
                 found.append((at, tag))
     if found:
         at, tag = min(found, key=lambda one: one[0])
-        raise DocumentError(
-            f"column {tag!r} of record {before + at + 1} holds a control character or a surrogate, which no XML "
-            "document and no rule can hold",
-            where=where,
-            hint="remove it",
-        )
+        raise no_letter(where, before + at + 1, tag)
+
+
+def no_letter(where: str, record: int, name: str) -> DocumentError:
+    """Return the error of a text with a character that XML does not have, in a record counted from 1."""
+    detail = "a control character or half a surrogate pair, which XML and rules do not have"
+    return DocumentError.of("value-not-readable", Place(where, record=record), field=Field(name), detail=detail)
 
 
 def placed_cells(

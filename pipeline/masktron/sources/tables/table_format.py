@@ -14,8 +14,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Place
 from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
+from masktron.sources.tables.string_cells import no_letter
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease, losses_by_column
 from masktron.sources.tables.table_stream import TableStream
 
@@ -65,18 +67,16 @@ class SecondReading:
         while rows := list(islice(coming, _ROWS)):
             for number, row in enumerate(rows, start=before + 1):
                 if len(row) != width:
-                    raise DocumentError(f"record {number} has {len(row)} cells for {width} columns", where=where)
+                    detail = f"it has {len(row)} cells for {width} columns"
+                    raise DocumentError.of(
+                        "file-damaged", Place(where, record=number), format="a table", detail=detail
+                    )
             columns = list(zip(*rows, strict=True))
             try:
                 yield [pa.array(column, type=pa.string()) for column in columns]
             except UnicodeEncodeError:
                 number, at = _half(rows)
-                raise DocumentError(
-                    f"column {self.columns[at]!r} of record {before + number} holds a control character or a "
-                    "surrogate, which no XML document and no rule can hold",
-                    where=where,
-                    hint="remove it",
-                ) from None
+                raise no_letter(where, before + number, self.columns[at]) from None
             before += len(rows)
 
 

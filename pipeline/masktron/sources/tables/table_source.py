@@ -133,7 +133,7 @@ class TableSource(Source):
     def table(self) -> Table:
         """The records, and what the file says of them."""
         self._stamp  # noqa: B018 -- before anything is read
-        with _readable(str(self.path)):
+        with _readable(str(self.path), self.format.name):
             return self.format.read(self._file, self._asked.options)
 
     @cached_property
@@ -156,12 +156,9 @@ class TableSource(Source):
         for ending in self.format.journals:
             beside = self._file.with_name(f"{self._file.name}{ending}")
             if beside.is_file() and beside.stat().st_size:
-                raise DocumentError(
-                    f"changes of this database stand in {beside.name}, not yet in the file itself",
-                    where=str(self.path),
-                    hint="end the programs that have it open; where none has, open and close it once with its own "
-                    f"program; or name the table by its address: {self.format.name}:{self._file.name}?table=NAME",
-                )
+                detail = f"changes are in {beside.name}, not yet in the file itself"
+                address = f"{self.format.name}:{self._file.name}?table=NAME"
+                raise DocumentError.of("database-file-in-use", self.path, detail=detail, address=address)
 
     @property
     def size(self) -> int:
@@ -222,7 +219,7 @@ class TableSource(Source):
         self._stamp  # noqa: B018 -- before anything is read
         if self._is_small_file():
             return None  # it is not surveyed for nothing
-        with _readable(str(self.path)):
+        with _readable(str(self.path), self.format.name):
             found = self.format.stream(self._file, self._asked.options)
         if found is None or self._size_of_twin(found) < wellformed.SMALLEST or self._is_held(found):
             return None
@@ -266,7 +263,7 @@ class TableSource(Source):
         path.unlink(missing_ok=True)  # of an attempt that was refused
         with kept_in(path.parent):
             os.close(create_private(path))
-        with _readable(where):
+        with _readable(where, self.format.name):
             if self._stream is None:
                 self._write_held(self.table, path, where)
             else:
@@ -522,9 +519,9 @@ def _require_file(path: Path, where: str) -> None:
         return
     refuse_special(path, DocumentError)
     if path.is_dir():
-        raise DocumentError("this is a directory, not a file", where=where, hint="name the file")
+        raise DocumentError.of("cannot-read", where, file="table", reason="this is a folder")
     if not path.exists():
-        raise DocumentError("the file does not exist", where=where, hint="check the path")
+        raise DocumentError.of("no-such-file", where)
 
 
 def _first_value(column: pa.ChunkedArray) -> int:
@@ -533,7 +530,7 @@ def _first_value(column: pa.ChunkedArray) -> int:
 
 
 @contextmanager
-def _readable(where: str) -> Generator[None]:
+def _readable(where: str, kind: str) -> Generator[None]:
     """Bound what reading a file may take, and say of the file what libraries say of its bytes.
 
     Their own words may quote a value. A damaged file makes libraries fail in any way that bytes can: what is caught
@@ -546,17 +543,11 @@ def _readable(where: str) -> Generator[None]:
     except MasktronError:
         raise
     except UnicodeDecodeError as error:
-        raise DocumentError(
-            f"a text in this file is not in its encoding, {error.encoding}",
-            where=where,
-            hint="is the file damaged? Else write it again in this encoding",
-        ) from None
+        detail = f"a text is not in its encoding, {error.encoding}"
+        raise DocumentError.of("file-damaged", where, format=kind, detail=detail) from None
     except _OF_WRONG_BYTES as error:
-        raise DocumentError(
-            f"this file is damaged: reading it ends with {type(error).__name__}",
-            where=where,
-            hint="ask whoever sent it for a new copy, or export it again",
-        ) from error
+        detail = f"reading it ends with {type(error).__name__}"
+        raise DocumentError.of("file-damaged", where, format=kind, detail=detail) from error
     finally:
         tell_reading("")
 

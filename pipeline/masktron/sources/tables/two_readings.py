@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field, Place
 from masktron.sources.tables.column_names import xml_name
 
 
@@ -97,19 +98,14 @@ def first_unlike(own: pa.ChunkedArray | pa.Array, other: pa.ChunkedArray | pa.Ar
 
 def unlike_counts(where: str) -> DocumentError:
     """Return the error of a file of which one reader finds more records than another."""
-    return DocumentError("two readers count different numbers of records", where=where)
+    return DocumentError.of("readings-differ", where, what="the number of records")
 
 
 def unlike_names(where: str) -> DocumentError:
     """Return the error of a file whose columns have other names for another reader."""
-    return DocumentError("two readers do not name the same columns", where=where, hint=_AMBIGUOUS)
+    return DocumentError.of("readings-differ", where, what="the names of the columns")
 
 
 def disagreement(name: str, record: int, where: str) -> DocumentError:
     """Return the error of a cell, in a record counted from 0, of which two readers do not say the same."""
-    return DocumentError(
-        f"two readers do not agree on column {name!r} of record {record + 1}", where=where, hint=_AMBIGUOUS
-    )
-
-
-_AMBIGUOUS = "the file is ambiguous: say how it is to be read, or convert it"
+    return DocumentError.of("readings-differ", Place(where, record=record + 1), what=Field(name))

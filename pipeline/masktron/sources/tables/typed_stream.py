@@ -88,7 +88,7 @@ class TypedStream(StampedStream):
         """Return the error of what a library says of the file, unless the file has changed: then that is raised."""
         self.require_unchanged()
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        return DocumentError(f"cannot read this as {name}: {reason}", where=str(self.path))
+        return DocumentError.of("file-damaged", self.path, format=name.capitalize(), detail=reason)
 
     def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
         """Yield what both ways make of the same rows, which each reads for itself."""

@@ -16,10 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.errors import UsageError
 from masktron.extras import library
+from masktron.problems.problem import Known
 from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.tables import ods_parts, xlsx_parts
+from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.office_files import (
     AroundSheet,
     SheetName,
@@ -57,6 +59,7 @@ from masktron.sources.tables.sheet_tables import (
 )
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
+from masktron.sources.tables.two_readings import unlike_names
 from masktron.sources.variables import Variable
 
 
@@ -121,7 +124,7 @@ class _Workbook(TableFormat):
             head = rows.get(first - 1, {})
             names = tuple(head[column].text if column in head else "" for column in span)
         if names != tuple(variable.column for variable in table.variables):
-            raise DocumentError("two readers do not agree on the names of the columns", where=here)
+            raise unlike_names(here)
 
         def records() -> Iterator[LexemeRow]:
             for row in range(first, area.bottom + 1):
@@ -183,7 +186,8 @@ class XlsxFormat(_Workbook):
         wanted = options.get("sheet", "Data")
         for name in options:
             if name != "sheet":
-                raise UsageError(f"{name!r} says nothing of a workbook that is new", hint="leave the option out")
+                known = Known(name, ("sheet",))
+                raise UsageError.of("unknown-name", kind="option of a new workbook", name=name, known=known)
         require_size(len(table) + 1, len(table.variables))
         columns = []
         for variable in table.variables:
@@ -234,10 +238,7 @@ class XlsxFormat(_Workbook):
             return TRUTH
         if TEXT in there or not there:
             return TEXT
-        raise CannotHoldError(
-            f"column {column!r} cannot hold a masked value: a spreadsheet has no number, truth or date that is it",
-            hint="write the column as text before it is masked",
-        )
+        raise no_room(column, "a spreadsheet has no such number, truth value or date", "the format of texts")
 
     def _kinds_of(self, lexemes: list[str | None], variable: Variable) -> CellKinds:
         """Return the type of the cells of a new column: that of the column, if all values come back the same."""
@@ -272,7 +273,8 @@ class XlsxFormat(_Workbook):
                 book.add_worksheet(name)
             page = book.add_worksheet(sheet.place.sheet.name)
         except (xlsxwriter.exceptions.XlsxWriterException, ValueError) as error:
-            raise UsageError(f"no workbook can have this sheet: {error}", hint="give it another name") from None
+            wanted, given = f"a name that workbooks allow ({error})", sheet.place.sheet.name
+            raise UsageError.of("bad-value", name="the sheet", expected=wanted, given=given) from None
         page.activate()
         made: dict[str, Any] = {}
 

@@ -13,12 +13,13 @@ from lxml import etree
 
 from masktron.errors import DocumentError
 from masktron.sources.tables.office_files import (
+    NO_DATE,
     AroundSheet,
     NamedRange,
     SheetName,
     SheetOutline,
     XmlCell,
-    address,
+    bad_cell,
     elements,
     part_of,
 )
@@ -118,34 +119,20 @@ def _cell(
             value = _text(part)
     if value is None or (value == "" and kind != "str"):
         if formula and value is None and kind != "str":
-            raise DocumentError(
-                f"cell {address(row, column)} holds a formula whose value was never computed",
-                where=here,
-                hint="open the workbook in a spreadsheet program and save it",
-            )
+            raise bad_cell(row, column, here, "a formula whose value was never computed")
         return None
     if kind == "e":
-        raise DocumentError(
-            f"cell {address(row, column)} holds the error {value}", where=here, hint="correct or empty the cell"
-        )
+        raise bad_cell(row, column, here, "an error")
     if kind == "b":
         return XmlCell(row, column, "b", "true" if value in {"1", "true"} else "false", style, formula)
     if kind in {"s", "inlineStr", "str"}:
         text = texts[int(value)] if kind == "s" else unescaped(value) if kind == "str" else value
         return XmlCell(row, column, "t", text, style, formula) if text else None
     if kind == "d":
-        raise DocumentError(
-            f"cell {address(row, column)} holds a date as text of type 'd', which spreadsheets rarely write",
-            where=here,
-            hint="open the workbook in a spreadsheet program and save it",
-        )
+        raise bad_cell(row, column, here, "a date as text of type 'd', which spreadsheets rarely write")
     code = _NO_CODES.sub("", book.formats.get(style, "General"))
     if _ELAPSED.search(code):
-        raise DocumentError(
-            f"cell {address(row, column)} holds an elapsed time ({code}), which has no text form here",
-            where=here,
-            hint="give the column a number format without [h], [m] or [s]",
-        )
+        raise bad_cell(row, column, here, f"an elapsed time, by its number format {code}")
     if is_date_format(code):
         return XmlCell(row, column, "d", date_lexeme(value, row, column, here, book.since_1904), style, formula)
     return XmlCell(row, column, "n", number_lexeme(value, row, column, here), style, formula)
@@ -164,7 +151,7 @@ def number_lexeme(value: str, row: int, column: int, here: str) -> str:
     except ValueError:
         number = float("nan")
     if number != number or number in {float("inf"), float("-inf")}:  # noqa: PLR0124 -- NaN
-        raise DocumentError(f"cell {address(row, column)} holds no number", where=here, hint="correct the cell")
+        raise bad_cell(row, column, here, "no number, though it is one of numbers")
     exact = Decimal(repr(number))
     whole = exact.to_integral_value()
     text = f"{whole:f}" if whole == exact else f"{exact.normalize():f}"
@@ -184,11 +171,7 @@ def date_lexeme(value: str, row: int, column: int, here: str, since_1904: bool) 
     else:
         start = datetime.date(1899, 12, 31) if day <= _LAST_PLAIN else datetime.date(1899, 12, 30)
     if day < 0 or day > (datetime.date.max - start).days or (day == _NO_DAY and not since_1904):
-        raise DocumentError(
-            f"cell {address(row, column)} has a date format, and a number that is no date",
-            where=here,
-            hint="correct the cell, or give it another number format",
-        )
+        raise bad_cell(row, column, here, NO_DATE)
     date = start + datetime.timedelta(days=day)
     return f"{date.isoformat()}T{clock}" if rest else date.isoformat()
 
@@ -207,7 +190,8 @@ def _column(reference: str | None, row: int, following: int, here: str) -> int:
         return following
     found = _REFERENCE.fullmatch(reference)
     if found is None or int(found[2]) != row + 1:
-        raise DocumentError(f"row {row + 1} has a cell {reference!r}: the workbook is damaged", where=here)
+        detail = f"row {row + 1} has a cell {reference!r}"
+        raise DocumentError.of("file-damaged", here, format="a workbook", detail=detail)
     column = 0
     for letter in found[1]:
         column = column * 26 + ord(letter) - 64
@@ -244,7 +228,7 @@ def _workbook_part(archive: zipfile.ZipFile, where: str) -> str:
     found = _relations(archive, "", where)
     part = next((target for kind, target in found.values() if kind == "officeDocument"), "")
     if not part:
-        raise DocumentError("there is no workbook in the archive", where=where, hint="name an .xlsx file")
+        raise DocumentError.of("file-damaged", where, format="a workbook", detail="the archive has no workbook")
     return part
 
 

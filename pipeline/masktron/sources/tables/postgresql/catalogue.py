@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from masktron.addresses import Address
-from masktron.errors import DocumentError, did_you_mean
-from masktron.problems.problem import Sentence
+from masktron.errors import DocumentError
+from masktron.problems.problem import Known, Sentence
 from masktron.sources.tables.postgresql.server_types import PostgresColumn
 from masktron.sources.tables.sql_texts import quoted
 
@@ -127,5 +127,5 @@ def no_table(cursor: Any, address: Address) -> DocumentError:
     """Return the error of a table that is not there."""
     cursor.execute(_RELATIONS)
     known = [name for (name,) in cursor.fetchall()]
-    hint = did_you_mean(address.table, known) or ("check its name and its schema" if known else "it has no tables")
-    return DocumentError(f"there is no table {address.table!r} in this database", where=address.shown, hint=hint)
+    found = Known(address.table, tuple(known))
+    return DocumentError.of("unknown-name", address.shown, kind="table", name=address.table, known=found)

@@ -20,7 +20,6 @@ SETTINGS = (
     "idle_in_transaction_session_timeout = 0",
 )
 _TAKEN = ("42P07", "23505")
-_LOGGED = "nothing was written; the log of the server says which value"
 _DATA = {
     "22001": "a text is longer than its column takes",
     "22003": "a number is out of the range of its column",
@@ -51,24 +50,15 @@ def _refused(error: Any, address: Address) -> MasktronError:
         return taken(address)
     if state[:2] in ("22", "23"):
         what = _DATA.get(state, "a value is not one of its column, or cannot be computed")
-        return DocumentError(f"PostgreSQL: {what} (SQLSTATE {state})", where=address.shown, hint=_LOGGED)
+        return DocumentError.of("server-error", address.shown, reason=f"{what} (SQLSTATE {state})")
     text = str(error).partition("Query was:")[0].partition("LINE 1:")[0]
     found = re.search(r"(?:ERROR|FATAL):\s+([^\n]*)", text)
     text = re.sub(r"^\w+: \[libpq\] ", "", text) if found is None else found[1]
     for secret in sorted(address.secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    hint = "check host, port, database and user; a password is taken from PGPASSWORD or ~/.pgpass, too"
-    if state == "42501":
-        hint = "ask whoever runs the database for this right, or name another user"
-    elif state:
-        hint = "check the address"
-    return DocumentError(f"PostgreSQL: {' '.join(text.split())}", where=address.shown, hint=hint)
+    return DocumentError.of("server-error", address.shown, reason=" ".join(text.split()))
 
 
 def taken(address: Address) -> UsageError:
     """Return the error of a table whose name is taken."""
-    return UsageError(
-        "there is a table of this name",
-        where=address.shown,
-        hint="name another, or let it be replaced: --replace",
-    )
+    return UsageError.of("table-exists", address.shown, table=address.table)

@@ -84,11 +84,8 @@ class PostgresFormat(TableFormat):
 
 def _address_path(path: Path) -> AddressPath:
     if not isinstance(path, AddressPath):
-        raise UsageError(
-            "a table of PostgreSQL has an address",
-            where=str(path),
-            hint="postgresql://USER@HOST/DB?table=SCHEMA.NAME",
-        )
+        wanted = "an address: postgresql://USER@HOST/DB?table=SCHEMA.NAME"
+        raise UsageError.of("bad-value", name="a table of PostgreSQL", expected=wanted, given=str(path))
     return path
 
 

@@ -9,8 +9,10 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 
 from masktron.addresses import Address
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError
+from masktron.problems.problem import Field
 from masktron.sources.tables.arrow_objects import decimal_text
+from masktron.sources.tables.arrow_values import unfit_field
 
 DRIVER_TYPES = {
     "int2": pa.int16(),
@@ -84,7 +86,7 @@ def exact_numbers(texts: pa.ChunkedArray, field: pa.Field, address: Address) -> 
     for text in texts.to_pylist():
         number = None if text is None else Decimal(text)
         if number is not None and not number.is_finite():
-            raise DocumentError(f"column {field.name!r} holds NaN or an infinite number", where=address.shown)
+            raise unread_column(field, "NaN or an infinite number", address)
         numbers.append(number)
     there = [number for number in numbers if number is not None]
     if modifier >= 4:
@@ -94,12 +96,8 @@ def exact_numbers(texts: pa.ChunkedArray, field: pa.Field, address: Address) -> 
         needed = scale + max((max(0, number.adjusted() + 1) for number in there), default=1)
         precision = needed if needed > _MOST_DIGITS else 38 if needed <= 38 else _MOST_DIGITS
     if not 0 <= scale <= precision <= _MOST_DIGITS:
-        raise DocumentError(
-            f"column {field.name!r} has numbers of more than {_MOST_DIGITS} digits, or more digits after the point "
-            "than in all",
-            where=address.shown,
-            hint="cast it to text in a query: ?query=SELECT ...",
-        )
+        detail = f"numbers of more than {_MOST_DIGITS} digits, or with more digits after the point than in all"
+        raise unread_column(field, detail, address)
     kind = (pa.decimal128 if precision <= 38 else pa.decimal256)(max(1, precision), scale)
     return pa.chunked_array([pa.array(numbers, type=kind)])
 
@@ -152,8 +150,16 @@ def declared_type(field: pa.Field) -> str:
     if pa.types.is_time(kind) and kind.unit != "ns":
         return "time"
     if kind not in names:
-        raise UsageError(f"PostgreSQL has no type for column {field.name!r} of type {kind}", hint="convert it first")
+        detail = f"it has no type for values of type {kind}"
+        raise unfit_field("PostgreSQL", field.name, detail)
     return names[kind]
+
+
+def unread_column(field: pa.Field, detail: str, address: Address) -> DocumentError:
+    """Return the error of a column that is not read, for what it holds."""
+    return DocumentError.of(
+        "column-not-readable", address.shown, field=Field(field.name), detail=detail, how="?query=SELECT ..."
+    )
 
 
 def for_ingest(values: pa.Table) -> pa.Table:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field, Place
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.postgresql.catalogue import (
     QueriedTable,
@@ -30,6 +31,7 @@ from masktron.sources.tables.postgresql.server_types import (
     server_type,
     text_of_server,
     type_again,
+    unread_column,
 )
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_model import Table
@@ -98,7 +100,7 @@ def read_rows(cursor: Any, address: Address, oid: int | None) -> Table:
     cursor.execute(f"SELECT * FROM ({source}\n) AS found LIMIT 0")  # noqa: S608 -- the user's own query
     fields = list(cursor.fetch_arrow_table().schema)
     if not fields:
-        raise DocumentError("the table has no columns", where=address.shown)
+        raise DocumentError.of("file-damaged", address.shown, format="a table", detail="it has no columns")
     names, categories = enumerations(cursor)
     cursor.execute(f"SELECT {_twice(fields, categories, address)} FROM ({source}\n) AS found")  # noqa: S608
     found = cursor.fetch_arrow_table()
@@ -126,11 +128,7 @@ def _twice(fields: Sequence[pa.Field], enumerated: Collection[str], address: Add
     for at, one in enumerate(fields):
         kind = server_type(one)
         if kind not in DRIVER_TYPES and kind not in ("numeric", "bpchar") and kind not in enumerated:
-            raise DocumentError(
-                f"column {one.name!r} is of type {kind}, which is not read",
-                where=address.shown,
-                hint="cast it to text, or leave it out, in a view or in a query: ?query=SELECT ...",
-            )
+            raise unread_column(one, f"values of type {kind}", address)
         # a text of fixed length is filled up with blanks, which mean nothing
         native.append(f"{quoted(one.name)}{'' if kind in DRIVER_TYPES else '::text'} AS n{at}")
         texts.append(f"{quoted(one.name)}::text AS t{at}")
@@ -140,7 +138,8 @@ def _twice(fields: Sequence[pa.Field], enumerated: Collection[str], address: Add
 def _of_query(address: Address) -> str:
     query = address.query.strip().rstrip(";")
     if not query.lower().startswith(("select", "with", "values", "table")):
-        raise UsageError("a query begins with SELECT, WITH, VALUES or TABLE", where=address.shown)
+        first, wanted = query.split()[:1], "a statement that begins with SELECT, WITH, VALUES or TABLE"
+        raise UsageError.of("bad-value", address.shown, name="the query", expected=wanted, given=first)
     return query
 
 
@@ -150,6 +149,5 @@ def _require_agreement(read: Table, server: Mapping[str, list[str | None]], addr
         own, other = read.cells[variable.name].to_pylist(), server[variable.column]
         if own != other:
             row = next(place for place, pair in enumerate(zip(own, other, strict=True)) if pair[0] != pair[1])
-            raise DocumentError(
-                f"two readings do not agree on column {variable.column!r} of row {row + 1}", where=address.shown
-            )
+            place = Place(address.shown, record=row + 1)
+            raise DocumentError.of("readings-differ", place, what=Field(variable.column))

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.postgresql.catalogue import identity_of, oid_of, qualified
 from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
@@ -38,7 +39,7 @@ class PostgresWriting(WritingRows):
 
     def __init__(self, cursor: Any, address: Address, *, replaces: bool) -> None:
         if address.query:
-            raise UsageError("a query is read, and not written", where=address.shown, hint="?table=NAME")
+            raise UsageError.of("query-not-written", address.shown, table="?table=NAME")
         self._cursor, self._address, self._replaces = cursor, address, replaces
         self._schema, _, self._name = address.table.rpartition(".")
         self._staged = f"masktron_{secrets.token_hex(8)}"
@@ -73,9 +74,7 @@ class PostgresWriting(WritingRows):
         """
         oid = oid_of(self._cursor, self._address.table)
         if oid is not None and identity and identity_of(self._cursor, oid) == identity:
-            raise UsageError(
-                "the output would overwrite the original", where=self._address.shown, hint="name another"
-            )
+            raise UsageError.of("would-overwrite", self._address.shown, output="the new table", taken="the data")
 
     def fill(self, values: pa.Table, columns: Mapping[str, PostgresColumn], comment: str) -> None:
         """Create the table with these rows, and read it back.
@@ -104,7 +103,7 @@ class PostgresWriting(WritingRows):
     def read(self) -> Table:
         """Return the table as it was read back."""
         if self._found is None:
-            raise DocumentError("nothing was written to this table yet", where=self._address.shown)
+            raise DocumentError.of("server-error", self._address.shown, reason="the table was not written yet")
         return self._found
 
     def ready(self) -> None:
@@ -145,7 +144,7 @@ def _require_same(meant: pa.Table, found: pa.Table, address: Address) -> None:
     """Refuse a table that is not what was to be written, cell by cell and in its order."""
     own, other = table_of(for_ingest(meant), address.shown), table_of(found, address.shown)
     if own.cells.column_names != other.cells.column_names or len(own) != len(other):
-        raise DocumentError("what was written has other rows or columns", where=address.shown)
+        raise DocumentError.of("readings-differ", address.shown, what="the rows or columns that were written")
     for name in own.cells.column_names:
         if own.cells[name].to_pylist() != other.cells[name].to_pylist():
-            raise DocumentError(f"what was written is not what is read, in column {name!r}", where=address.shown)
+            raise DocumentError.of("readings-differ", address.shown, what=Field(name))

@@ -76,5 +76,5 @@ class HeldRows(WritingRows):
     def read(self) -> Table:
         """Return the rows."""
         if self._found is None:
-            raise DocumentError("nothing was written yet", where=self._address.shown)
+            raise DocumentError.of("server-error", self._address.shown, reason="the table was not written yet")
         return self._found
