@@ -26,7 +26,7 @@ type FloatColumns = Mapping[str, NDArray[np.float64]]
 """Numbers by field name, in columns of one length."""
 
 
-def require_fitting(fitting: bool, **arrays: NDArray[Any]) -> None:
+def require_fitting(fitting: bool, **arrays: Any) -> None:
     """Refuse arrays that do not fit together, by their names and shapes.
 
     Raises
@@ -34,7 +34,8 @@ def require_fitting(fitting: bool, **arrays: NDArray[Any]) -> None:
     UsageError
     """
     if not fitting:
-        raise UsageError.of("arrays-differ", shapes=tuple(f"{name} of {one.shape}" for name, one in arrays.items()))
+        shapes = tuple(f"{name} of shape {one.shape}" for name, one in arrays.items())
+        raise UsageError.of("arrays-differ", shapes=shapes)
 
 
 def cell_place(record: int, column: int) -> Place:

@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from masktron import methods
-from masktron.errors import UsageError
+from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn, Method
 
 
@@ -112,11 +112,14 @@ class Masker(ArrayMasker):
             raise UsageError.of("y-missing", method=self._method.name)
         given = check_array(y, dtype=None, ensure_2d=False, input_name="y")
         if len(given) != n:
-            raise UsageError.of("arrays-differ", shapes=(f"y of {given.shape}", f"X of {n} records"))
+            raise UsageError.of("arrays-differ", shapes=(f"y of shape {given.shape}", f"X of {n} records"))
         columns = given.reshape(n, -1)
         return np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(np.intp)
 
     def _drawn(self, values: NDArray[np.float64], classes: NDArray[np.intp] | None) -> Drawn:
+        if len(values) == 1:
+            what, least = f"{self._method.name} (n_samples = 1)", self._method.least(values.shape[1])
+            raise InfeasibleError.of("too-few-records", what=what, least=least, records=1)
         return self._method.check().mask(values, self._generator(), classes=classes)
 
     @property

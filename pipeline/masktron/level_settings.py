@@ -250,7 +250,7 @@ def _with_parent(one: LevelSetting, top: str) -> LevelSetting:
 def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
     """Return a level with the columns that join it; they are called as in the level above where nobody says."""
     if not parent.key:
-        hint = f'name the column that tells a {parent.name} from others, such as key = "HID": {one.name} stands in it'
+        hint = f'name the column that tells its records apart, such as key = "HID": {one.name} stands in it'
         raise WrongValue("bad-setting", parent.name, "key", expected="one column or more", given="none", hint=hint)
     if one.same_table:
         return one

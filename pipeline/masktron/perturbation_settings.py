@@ -147,26 +147,27 @@ def _moved_text(moved: Callable[[str, Path], Path], name: str, path: Path) -> st
 
 def _share(setting: str, word: str, text: str, *, least: float) -> float:
     if not _is_number(text) or not least <= float(text) < 1:
-        raise _wrong(setting, f"{word} with a number from {least:g}, below 1", text, f"such as {word}:0.1")
+        expected = f"{word}: and a number from {least:g}, below 1"
+        raise _wrong(setting, expected, f"{word}:{text}", f"such as {word}:0.1")
     return float(text)
 
 
 def _names(setting: str, text: str) -> tuple[str, ...]:
     names = together(text)
     if not all(names):
-        raise _wrong(setting, "within with fields", text, "such as within:REGION, or within:REGION+SEX")
+        raise _wrong(setting, "within: and names of fields", f"within:{text}", "such as within:REGION+SEX")
     return names
 
 
 def _kept(setting: str, text: str) -> bool:
     if text != _KEEP:
-        raise _wrong(setting, f"alone with {_KEEP}", text, f"write alone:{_KEEP}, or leave it out to be refused")
+        raise _wrong(setting, f"alone:{_KEEP}", f"alone:{text}", "leave it out where such values are to be refused")
     return True
 
 
 def _household(setting: str, text: str) -> str:
     if not text:
-        raise _wrong(setting, "household with a field", text, "such as household:HOUSEHOLD")
+        raise _wrong(setting, "household: and the name of a field", "household:", "such as household:HOUSEHOLD")
     return text
 
 

@@ -188,7 +188,7 @@ def _statistic(setting: str, said: str, text: str) -> Statistic:
 def _above_zero(setting: str, what: str, text: str) -> Fraction:
     number = _number(setting, text)
     if number <= 0:
-        raise _wrong(setting, f"a {what} above 0", text, f"such as {what}:5")
+        raise _wrong(setting, f"{what}: and a number above 0", f"{what}:{text}", f"such as {what}:5")
     return number
 
 

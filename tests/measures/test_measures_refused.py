@@ -34,7 +34,7 @@ COMPARED: tuple[Callable[..., object], ...] = (
 
 @pytest.mark.parametrize("measure", COMPARED, ids=lambda one: getattr(one, "func", one).__name__)
 def test_files_of_other_shapes_and_infinite_values(measure: Callable[..., object]) -> None:
-    with refused(UsageError, "arrays-differ", shapes=("original of (3, 2)", "masked of (2, 2)")):
+    with refused(UsageError, "arrays-differ", shapes=("original of shape (3, 2)", "masked of shape (2, 2)")):
         measure(np.zeros((3, 2)), np.zeros((2, 2)))
     with refused(UsageError, "unusable-values", kind="infinite"):
         measure(np.zeros((3, 2)), np.full((3, 2), np.inf))

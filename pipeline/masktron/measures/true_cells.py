@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_fitting
 from masktron.kernels.distinct import factorized
 from masktron.measures.base import FieldPairs, require_finite
 
@@ -73,8 +73,8 @@ def true_cells(
 
 def true_cells_of_fields(pairs: FieldPairs, groups: NDArray[np.integer] | None = None) -> TrueCells:
     """Count as `true_cells`, field by field."""
-    if groups is not None and groups.shape != (pairs.records,):
-        raise UsageError.of("arrays-differ", shapes=(f"groups of {groups.shape}", f"files of {pairs.shape}"))
+    if groups is not None:
+        require_fitting(groups.shape == (pairs.records,), groups=groups, files=pairs)
     label = None if groups is None else factorized(groups)[0].astype(np.int64)
     counts = np.zeros(5, dtype=np.int64)
     for before, after in pairs:

@@ -48,7 +48,7 @@ TEXTS = {
         "name the column among the conditions, or choose a method that draws categories",
     ),
     "too-few-records": (
-        "{what} needs at least {least:record}, and there {records:is|are} {records} (n_samples = {records})",
+        "{what} needs at least {least:record}, and there {records:is|are} {records}",
         "mask more records together, lower k, or mask fewer variables",
     ),
     "too-few-values": (
@@ -56,7 +56,8 @@ TEXTS = {
         "lower the number of different values ([[--param distinct=2]]), or mask more records together",
     ),
     "would-return-original": (
-        "{method} would return the original of variable {variable}: the {others} determine it in {records:record}",
+        "{method} would return the original of variable {variable}: in these {records:record}, the {others} "
+        "determine it",
         "name fewer {others}, mask more records together, or keep this variable as it is",
     ),
     "no-noise-for-alpha": (
