@@ -344,10 +344,10 @@ def test_recodings_of_keys_are_searched_for_files_and_frames(tmp_path: Path) -> 
     [
         ({"hierarchies": ["AGE"]}, "[bad-setting]"),
         ({"hierarchies": {"A": 3}}, "[not-a-path]"),
-        ({"hierarchies": {}}, "there is no hierarchy to search"),
+        ({"hierarchies": {}}, "[needs-setting]"),
         ({"header": 1}, "[bad-setting]"),
-        ({"suppressed": "many"}, "is no number of records"),
-        ({"loss": "entropie"}, "no measure 'entropie'"),
+        ({"suppressed": "many"}, "[bad-value]"),
+        ({"loss": "entropie"}, "[unknown-name]"),
         ({"key_k": 1}, "[bad-setting]"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
@@ -174,6 +174,26 @@ class MasktronError(Exception):
         """Options any one of which may do away with it."""
         named = self.problem.parts() if self.problem else ()
         return self._helps or tuple(one for one in named if isinstance(one, FormatOption))
+
+    def rename_files(self, names: Mapping[str, str]) -> None:
+        """Name files as others know them.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            From the name that the error has, alone or at the beginning of a path, to another one.
+        """
+
+        def other(text: str) -> str:
+            for name, instead in names.items():
+                text = text.replace(name, instead)
+            return text
+
+        if self._said:
+            self._said = (other(self._said[0]), other(self._said[1]), other(self._said[2]))
+            self.args = self._said[:1]
+        if self.problem:
+            self.problem = self.problem.renamed(lambda one: one, other)
 
     def _worded(self) -> Any:
         # sentences are loaded where an error is read

@@ -125,8 +125,13 @@ def library(module: str, what: str) -> ModuleType:
     try:
         return load(module)
     except ImportError as error:
-        found = _shortcoming(_BY_MODULE[module.partition(".")[0]], error)
-        raise UsageError(f"{what} needs {found.package}, which {found.why}", hint=found.install) from error
+        package = _BY_MODULE[module.partition(".")[0]]
+        found = _shortcoming(package, error)
+        if found.why == _MISSING:
+            raise UsageError.of("package-missing", what=what, package=(package.name,), extra=package.extra) from error
+        raise UsageError.of(
+            "package-broken", what=what, package=found.package, reason=found.why, install=found.install
+        ) from error
 
 
 def shortcoming_of(name: str) -> Shortcoming | None:

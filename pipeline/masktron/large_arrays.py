@@ -64,11 +64,8 @@ def new_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
                 stream.truncate(size)
             pages = mmap.mmap(stream.fileno(), size)
     except OSError as error:
-        raise DocumentError(
-            f"arrays cannot be kept in temporary files: {error.strerror or error}",
-            where=str(folder),
-            hint="free space there, or name another folder for temporary files (TMPDIR)",
-        ) from error
+        what, reason = "a temporary file (TMPDIR names their folder)", error.strerror or str(error)
+        raise DocumentError.of("cannot-write", folder, file=what, reason=reason) from error
     return np.frombuffer(pages, dtype=own).reshape(shape)
 
 

@@ -46,11 +46,8 @@ def require_addresses() -> None:
     """
     limit = address_space()
     if limit is not None and limit < _LEAST_ADDRESSES:
-        raise ResourceError(
-            f"this run may use {limit:,} bytes of addresses (ulimit -v), and needs {_LEAST_ADDRESSES:,} to begin",
-            hint="lift this limit (ulimit -v unlimited), and bound memory by other means, such as a container or "
-            "systemd-run -p MemoryMax=",
-        )
+        reason = f"this run may use {limit:,} bytes of addresses, and needs {_LEAST_ADDRESSES:,} to begin"
+        raise ResourceError.of("out-of-memory", reason=reason)
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -155,11 +152,7 @@ def told_of_memory(where: str) -> Iterator[None]:
     except Exception as error:
         if not lacks_memory(error):
             raise
-        raise ResourceError(
-            "this file asks for more memory than is free",
-            where=where,
-            hint="the file is damaged or packs too much; or free memory, or split the file",
-        ) from error
+        raise ResourceError.of("out-of-memory", where, reason="this file asks for more than is free") from error
 
 
 def _taken() -> int:

@@ -21,10 +21,6 @@ _BYTES = 32
 _LEAST_DIGITS = 8
 """Different hexadecimal digits: of 32 random ones, fewer are found once in 20 million secrets."""
 _HEXADECIMAL = re.compile(r"(?:0x)?[0-9A-Fa-f]{32,}")
-_HOW = (
-    "python -c 'import secrets; print(secrets.token_hex(32))' > FILE makes one; or name the manifest of the run that "
-    "is to be repeated"
-)
 
 
 def new_secret() -> bytes:
@@ -53,9 +49,7 @@ def secret_from(given: object, where: str = "") -> bytes:
     if isinstance(given, str | PathLike):
         return read_secret(Path(given))
     if not isinstance(given, bytes):
-        raise UsageError(
-            f"secret must be bytes or the path of a file, not of type {type(given).__name__}", where=where, hint=_HOW
-        )
+        raise UsageError.of("bad-secret", where, reason=f"it is a {type(given).__name__}, not bytes or a path")
     return _checked(given, where)
 
 
@@ -69,17 +63,16 @@ def read_secret(path: Path) -> bytes:
         shown.
     """
     if _HEXADECIMAL.fullmatch(str(path)) and not path.exists():
-        raise UsageError(
-            "a secret is given in a file, not as its digits: they would stand in lists of processes", hint=_HOW
-        )
+        reason = "it must be in a file, since digits on the command line stand in lists of processes"
+        raise UsageError.of("bad-secret", reason=reason)
     text = read_text(path, "secret")
     if text.lstrip().startswith("{"):
         text = _in_manifest(text, path)
     try:
         secret = bytes.fromhex(text)
     except ValueError:
-        raise UsageError(
-            "the secret is not made of pairs of hexadecimal digits", where=str(path), hint=_HOW
+        raise UsageError.of(
+            "bad-secret", path, reason="the file holds no pairs of hexadecimal digits"
         ) from None  # the reason would say where in the secret
     return _checked(secret, str(path))
 
@@ -117,36 +110,25 @@ def _in_manifest(text: str, path: Path) -> str:
     try:
         content = manifest_from(text)
     except (json.JSONDecodeError, RecursionError):
-        raise UsageError("neither a secret nor a manifest: it is not JSON", where=str(path), hint=_HOW) from None
+        raise UsageError.of("bad-secret", path, reason="the file is no manifest either: it is not JSON") from None
     except ValueError as error:
-        raise UsageError(f"a manifest that cannot be read: {error}", where=str(path), hint=_HOW) from None
+        raise UsageError.of("bad-secret", path, reason=str(error)) from None
     if "secret" in content and content["secret"] is None:
-        units = _units_in(content)
-        size = "" if units is None else f", with --unit-records {units or 'whole'} whatever memory is free"
-        raise UsageError(
-            "the run of this manifest took no random numbers, and so had no secret",
-            where=str(path),
-            hint=f"without --secret it is repeated to the byte as well{size}",
-        )
+        raise UsageError.of("no-secret-needed", path, units=_units_in(content) or "whole")
     secret = content.get("secret")
     if not isinstance(secret, str):
-        raise UsageError("the manifest holds no secret", where=str(path), hint=_HOW)
+        raise UsageError.of("bad-secret", path, reason="the manifest holds none")
     return secret
 
 
 def _checked(secret: bytes, where: str) -> bytes:
     if len(secret) < LEAST_BYTES:
-        raise UsageError(
-            f"the secret has {8 * len(secret)} bits, and at least {8 * LEAST_BYTES} are needed",
-            where=where,
-            hint=_HOW,
-        )
+        bits, least = 8 * len(secret), 8 * LEAST_BYTES
+        raise UsageError.of("bad-secret", where, reason=f"it has {bits} bits, and at least {least} are needed")
     if not _varied(secret.hex()):
-        raise UsageError("the secret is not random: it has only a few different digits", where=where, hint=_HOW)
+        raise UsageError.of("bad-secret", where, reason="it is not random: it has only a few different digits")
     if all(0x20 <= byte < 0x7F for byte in secret):
-        raise UsageError(
-            "the secret is not random: all its bytes are letters, digits or signs", where=where, hint=_HOW
-        )
+        raise UsageError.of("bad-secret", where, reason="it is not random: all bytes are letters or signs")
     return secret
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from masktron.errors import UsageError
 
+REINSTALL = "reinstall it: pip uninstall masktron, then pip install masktron"
+
 
 def resource(name: str) -> Path:
     """Return the path of a file that comes with masktron, such as ``rules/patterns.sch``.
@@ -20,7 +22,7 @@ def resource(name: str) -> Path:
     for root in (package / "resources", package.parents[1]):
         if (path := root / name).exists():
             return path
-    raise UsageError(f"masktron comes without {name}", hint="reinstall it")
+    raise UsageError.of("does-not-work", reason=f"{name} is missing", hint=REINSTALL)
 
 
 def packaged_text(name: str) -> str:

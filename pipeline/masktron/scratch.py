@@ -260,11 +260,8 @@ def require_room(folder: Path, size: int, *, what: str = "the run") -> None:
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
     if free < size:
-        raise DocumentError(
-            f"{what} needs {_written(size)} of disk, and {_written(free)} are free",
-            where=str(folder),
-            hint="free space, or write to another disk; nothing was written",
-        )
+        reason = f"{what} needs {_written(size)} of disk, and {_written(free)} are free"
+        raise DocumentError.of("cannot-write", folder, file="the output", reason=reason)
 
 
 def _written(size: int) -> str:

@@ -20,6 +20,7 @@ from masktron.jobs import revalidate
 from masktron.jobs.documents import Given, bound
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout
+from refusals import code_of, refused
 
 CODES = "<nace xmlns='urn:nace'><s code='1'/><s code='2'/><s code='3'/></nace>"
 HEAD = '<ns prefix="n" uri="urn:nace"/><let name="codes" value="document(\'nace.xml\')/n:nace/n:s"/>'
@@ -78,7 +79,7 @@ def test_the_original_is_known_by_some_names(tmp_path: Path, name: str) -> None:
     assert masktron.validate(data, rules, original=data).violations == 0
     assert masktron.validate(data, rules, original=other).violations == 24, "--original says what the one name means"
     if name == "o.xml":
-        with pytest.raises(UsageError, match="nobody said which file"):
+        with refused(UsageError, "document-not-given"):
             masktron.explain(rules, data)
         assert masktron.explain(rules, data, documents={name: data}).rules[0].failed == 0
         assert masktron.explain(rules, data, documents={name: other}).rules[0].failed == 24
@@ -191,24 +192,20 @@ def test_documents_are_given_once_and_used(tmp_path: Path, codes: Path, run: Run
     (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "half.xml").write_text("<a><b></a>")
     for code, words, says in (
-        (
-            2,
-            ("-r", rules, "--document", f"nace.xml={codes}", "--document", "nace.xml=x.csv"),
-            "gives 'nace.xml' twice",
-        ),
-        (2, ("-r", rules, "--document", f"nase.xml={codes}"), "did you mean nace.xml?"),
-        (2, ("-r", plain, "--document", f"nace.xml={codes}"), "the rules read no document"),
-        (2, ("-r", rules, "--document", "nace.xml"), "is not of the form NAME=FILE"),
-        (4, ("-r", rules, "--document", "nace.xml=http://example.org/nace.xml"), "local files only"),
-        (4, ("-r", rules, "--document", f"nace.xml={tmp_path / 'none.xml'}"), "does not exist"),
-        (4, ("-r", rules, "--document", f"nace.xml={tmp_path / 'x.csv'}"), "this is CSV, not XML"),
-        (4, ("-r", rules, "--document", f"nace.xml={tmp_path / 'half.xml'}"), "half.xml:1:"),
-        (4, ("-r", rules, "--document", f"nace.xml={tmp_path}"), "directory"),
+        (2, ("-r", rules, "--document", f"nace.xml={codes}", "--document", "nace.xml=x.csv"), "option-given-twice"),
+        (2, ("-r", rules, "--document", f"nase.xml={codes}"), "unknown-name"),
+        (2, ("-r", plain, "--document", f"nace.xml={codes}"), "unknown-name"),
+        (2, ("-r", rules, "--document", "nace.xml"), "bad-option-form"),
+        (4, ("-r", rules, "--document", "nace.xml=http://example.org/nace.xml"), "document-unreadable"),
+        (4, ("-r", rules, "--document", f"nace.xml={tmp_path / 'none.xml'}"), "document-unreadable"),
+        (4, ("-r", rules, "--document", f"nace.xml={tmp_path / 'x.csv'}"), "document-unreadable"),
+        (4, ("-r", rules, "--document", f"nace.xml={tmp_path / 'half.xml'}"), "document-unreadable"),
+        (4, ("-r", rules, "--document", f"nace.xml={tmp_path}"), "document-unreadable"),
     ):
         for command in ("validate", "check"):
             outcome = run(command, data, *words)
-            assert (outcome.code, says in outcome.err) == (code, True), outcome
-        assert code != 4 or "the document 'nace.xml' of the rules" in outcome.err
+            assert (outcome.code, code_of(outcome.err)) == (code, says), outcome
+        assert "nace.xml" in outcome.err or "nase.xml" in outcome.err
     assert run("validate", data, "-r", rules, "--document", f"nace.xml={codes}").code == 0
     said = run("mask", data, "-r", rules, "-o", codes, "--document", f"nace.xml={codes}")
     assert (said.code, "would overwrite the document 'nace.xml'" in said.err) == (2, True)
@@ -254,10 +251,10 @@ def test_settings_serve_every_phase_and_options_are_refused_by_the_names_of_all(
             outcome = run(command, data, "-r", rules, *words, *given)
             assert (outcome.err, "2 of 2 rules tested" in outcome.out) == ("", True)
         outcome = run(command, data, "-r", rules, "--document", f"original.xmk={codes}", *given)
-        assert (outcome.code, "known: nace.xml" in outcome.err, "original.xml" in outcome.err) == (2, True, False)
+        assert (outcome.code, code_of(outcome.err), "original.xml" in outcome.err) == (2, "unknown-name", False)
         # an option is refused, although the settings have the same name
         outcome = run(command, data, "-r", rules, "--config", settings, "--document", f"other.xml={codes}", *given)
-        assert (outcome.code, "no rule reads a document of the name 'other.xml'" in outcome.err) == (2, True)
+        assert (outcome.code, code_of(outcome.err), "other.xml" in outcome.err) == (2, "unknown-name", True)
     assert "reads the document 'nace.xml': its file was not used" in " ".join(
         run("validate", data, "-r", rules, "--config", settings, *given).out.split()
     )
@@ -270,8 +267,8 @@ def test_the_original_that_nobody_gave_is_asked_for_by_its_option(tmp_path: Path
     rules = tmp_path / "phases.sch"
     rules.write_text(TWO_PHASES)
     outcome = run("validate", data, "-r", rules, "--phase", "two")
-    assert outcome.code == 2
-    assert "-> give it: --original FILE" in outcome.err
+    assert (outcome.code, code_of(outcome.err)) == (2, "needs-setting")
+    assert "--original FILE" in outcome.err and "--document" not in outcome.err
     outcome = run("check", data, "-r", rules, "--phase", "two")
     assert "without the original, 'original.xml'; give it: --original FILE" in " ".join(outcome.out.split())
     assert "--document" not in outcome.out
@@ -295,7 +292,7 @@ def test_a_document_is_read_once_and_for_all(tmp_path: Path, codes: Path, monkey
     codes.unlink()
     layout = detect_layout(data, record="Record")
     assert evaluate(EvaluationRequest(data, book, layout)).failed.tolist() == [0]
-    with pytest.raises(DocumentError, match="does not exist"):
+    with refused(DocumentError, "document-unreadable"):
         masktron.validate(data, rules, documents={"nace.xml": codes})
 
 
@@ -317,7 +314,7 @@ def test_a_file_without_records_is_not_valid(tmp_path: Path, run: Runner) -> Non
     ):
         outcome = run(*words)
         assert outcome.code == 4, outcome
-        assert "the file has no record" in outcome.err
+        assert code_of(outcome.err) == "no-records"
         assert "valid" not in outcome.out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.xml", "r.sch", "survey.xml"]
     for command in ("validate", "check"):
@@ -326,7 +323,7 @@ def test_a_file_without_records_is_not_valid(tmp_path: Path, run: Runner) -> Non
     assert masktron.check(data, rules, allow_empty=True).complies
     against = masktron.check(data, rules, original=full, allow_empty=True)
     assert "0 records for 24 of the original" in against.problems
-    with pytest.raises(DocumentError, match="no record"):
+    with refused(DocumentError, "no-records"):
         masktron.validate(data, rules)
     with pytest.raises(UsageError, match="allow_empty must be true or false"):
         masktron.validate(data, rules, allow_empty=1)  # type: ignore[arg-type]

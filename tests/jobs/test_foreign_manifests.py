@@ -15,6 +15,7 @@ from cli_runner import SCHEMATRON, Runner, numbers, write_data
 from masktron.errors import MasktronError, UsageError
 from nested_survey import ROLES, made
 from nested_tables import TWO, levels, tables_of
+from refusals import code_of, refused
 
 _SEEN: list[str] | None = None
 
@@ -201,17 +202,17 @@ def test_files_that_have_moved_are_named(office: Office, tmp_path: Path, run: Ru
         "pram.S": ("--pram", f"S={office.private / 's.csv'}"),
     }
     for _ in named:
-        refused = run(*words)
-        assert refused.code == 2
-        [setting] = [one for one in named if f": {one}" in refused.err]
+        done = run(*words)
+        assert (done.code, code_of(done.err)) == (2, "needs-setting")
+        [setting] = [one for one in named if f": {one} needs" in done.err]
         option, file = named[setting]
-        assert f"-> name it: {option} " in refused.err
+        assert f"-> give {option} " in done.err
         words += [option, file]
     done = run(*words)
     assert done.code == 0, done.err
     assert (tmp_path / "b.xml").read_bytes() == (office.folder / "out.xml").read_bytes()
     other = run(*words, "--recode", "S=width:5")
-    assert (other.code, "recode.S: width:5 is another treatment" in other.err) == (2, True)
+    assert (other.code, code_of(other.err), "--recode S=width:5" in other.err) == (2, "not-taken", True)
 
 
 def test_a_folder_that_has_moved_is_complete_wherever_the_command_works(
@@ -278,10 +279,10 @@ def test_no_table_is_read_where_a_foreign_manifest_says(households: Path, tmp_pa
         "tables": {"Person": households / "b.Person.csv"}, "original_tables": {"Person": households / "persons.csv"},
     }  # fmt: skip
     opened.clear()
-    with pytest.raises(UsageError, match="names a table of Person that is not beside the original") as refused:
+    with refused(UsageError, "needs-setting", setting="--original-table Person=FILE") as caught:
         masktron.check(masked, own / "rules.sch", manifest=manifest, original=original)
-    assert refused.value.hint == 'name it: original_tables={"Person": "FILE"}'
-    with pytest.raises(UsageError, match="names a table of Person"):
+    assert 'original_tables={"Person": "FILE"}' in caught.value.hint
+    with refused(UsageError, "needs-setting", setting="--original-table Person=FILE"):
         masktron.assess(masked, original, manifest=manifest)
     with pytest.raises(MasktronError):
         masktron.check(masked, own / "rules.sch", manifest=manifest)

@@ -13,6 +13,7 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.errors import UsageError
 from paths import ROOT
+from refusals import code_of, refused
 from secret_files import SecretFile, secret_file
 
 
@@ -75,7 +76,7 @@ def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
     bare = masktron.write_report(manifest, html=page)
     assert [note.partition(" is not beside")[0] for note in bare.notes] == ["the masked file", "the original"]
     assert "made without the two files" in page.read_text()
-    with pytest.raises(UsageError, match="needs the rulebook"):
+    with refused(UsageError, "needs-setting", setting="--rules RULES.sch"):
         masktron.write_report(manifest, html_public=page)
     (tmp_path / "out.csv").write_bytes((folder / "out.csv").read_bytes())
     whole = masktron.write_report(manifest, html=page, original=file.data, rules=file.rules)
@@ -84,32 +85,26 @@ def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code"),
     [
-        (["check.json"], "there is no page to write"),
-        (["check.json", "--html-public", "P"], "--html-public goes with a manifest"),
-        (["check.json", "--html", "P", "--masked", "out.csv"], "--masked goes with a manifest"),
-        (["combine.json", "--html", "P"], "there is no page of a result of 'combine'"),
-        (["secret.sch", "--html", "P"], "the result is not JSON"),
-        (["nothing.json", "--html", "P"], "nothing.json: cannot read the result: the file does not exist"),
-        (["list.json", "--html", "P"], "this is no result of masktron"),
-        (["half.json", "--html", "P"], "not a result of masktron: 'rules' is missing"),
-        (["out.manifest.json", "--html", "P", "--original", "out.csv"], "this is not the original"),
-        (
-            ["out.manifest.json", "--html-public", "P", "--rules", "other.sch"],
-            "this is not the rulebook",
-        ),
-        (
-            ["out.manifest.json", "--html", "out.csv", "--masked", "out.csv"],
-            "--html would overwrite the masked file",
-        ),
-        (["out.manifest.json", "--html", "out.csv"], "--html would overwrite the masked file"),
-        (["out.manifest.json", "--html", "P", "--html-public", "secret.sch"], "would overwrite a rulebook"),
-        (["broken.manifest.json", "--html", "P"], "not a manifest of masktron"),
+        (["check.json"], "needs-setting"),
+        (["check.json", "--html-public", "P"], "needs-option"),
+        (["check.json", "--html", "P", "--masked", "out.csv"], "needs-option"),
+        (["combine.json", "--html", "P"], "unknown-name"),
+        (["secret.sch", "--html", "P"], "not-a-result"),
+        (["nothing.json", "--html", "P"], "cannot-read"),
+        (["list.json", "--html", "P"], "not-a-result"),
+        (["half.json", "--html", "P"], "not-a-result"),
+        (["out.manifest.json", "--html", "P", "--original", "out.csv"], "not-of-one-run"),
+        (["out.manifest.json", "--html-public", "P", "--rules", "other.sch"], "not-of-one-run"),
+        (["out.manifest.json", "--html", "out.csv", "--masked", "out.csv"], "would-overwrite"),
+        (["out.manifest.json", "--html", "out.csv"], "would-overwrite"),
+        (["out.manifest.json", "--html", "P", "--html-public", "secret.sch"], "would-overwrite"),
+        (["broken.manifest.json", "--html", "P"], "not-a-manifest"),
     ],
 )
 def test_what_cannot_be_told_is_refused_and_nothing_is_written(
-    run: Runner, kept: tuple[Path, SecretFile], tmp_path: Path, arguments: list[str], message: str
+    run: Runner, kept: tuple[Path, SecretFile], tmp_path: Path, arguments: list[str], code: str
 ) -> None:
     folder, file = kept
     (folder / "list.json").write_text("[1, 2]")
@@ -121,9 +116,7 @@ def test_what_cannot_be_told_is_refused_and_nothing_is_written(
     page = tmp_path / "page.html"
     named = [page if one == "P" else folder / one if "." in one else one for one in arguments]
     done = run("report", *named)
-    assert done.code == 2
-    assert message in done.err
-    assert ("is not JSON" in done.err) is (message == "the result is not JSON")
+    assert (done.code, code_of(done.err)) == (2, code)
     assert "Traceback" not in done.err
     assert not page.exists()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -188,8 +181,7 @@ def test_without_matplotlib_a_page_is_refused_before_anything_is_computed(
     )
     for command in commands:
         done = run(*command, "--html", page)
-        assert done.code == 2
-        assert "a report with pictures needs matplotlib, which is not installed" in done.err
+        assert (done.code, code_of(done.err)) == (2, "package-missing")
         assert 'pip install "masktron[report]"' in done.err
     assert [*tmp_path.iterdir()] == []
     assert "3 of 3 rules understood" in masktron.explain(file.rules)._repr_html_()  # which needs no picture

@@ -13,6 +13,7 @@ from masktron.errors import ERROR_FILE, Exit, UsageError
 from masktron.progress import PROGRESS_FILE, expect
 from masktron.report.progress_lines import ProgressLines, also_written
 from masktron.web.runs.one_run import stages_of
+from refusals import refused
 
 
 class Clock:
@@ -84,7 +85,7 @@ def test_who_watches_a_run_sees_which_stages_are_over(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with (
-        pytest.raises(UsageError, match="cannot write the progress"),
+        refused(UsageError, "cannot-write", file="the progress"),
         also_written(tmp_path / "none" / "x", lambda *_: None),
     ):
         pass

@@ -76,7 +76,7 @@ def test_files_that_may_not_grow(given: tuple[Path, Path]) -> None:
         assert out.read_bytes() == (folder / "w.xml").read_bytes()
         assert not parts.exists()
         (folder / "m.manifest.1.json").unlink()  # that of the earlier release, of which no run that failed keeps one
-    parts_fail, output_fails = "parts of the run cannot be written", "the output cannot be written"
+    parts_fail, output_fails = "the folder for parts of the run cannot be written", "the output cannot be written"
     assert met == {(parts_fail, parts.name), (output_fails, "m.xml"), (output_fails, "m.manifest.json")}
 
 
@@ -122,7 +122,7 @@ def test_disks_that_are_full(given: tuple[Path, Path], workers: int) -> None:
     assert len({run.get("then", run)["sha256"] for run in runs}) == 1
     failed = {(run["which"], run["what"].partition(":")[0]) for run in runs if run["error"] is not None}
     assert failed == {
-        ("out", "parts of the run cannot be written"),
+        ("out", "the folder for parts of the run cannot be written"),
         ("out", "the output cannot be written"),
         ("tmp", "columns cannot be kept in temporary files"),
     }

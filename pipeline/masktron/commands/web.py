@@ -59,7 +59,7 @@ class Web(Plain):
         """Serve until it is ended."""
         del progress
         if missing := [name for name in _NEEDED if find_spec(name) is None]:
-            raise UsageError.of("package-missing", package=missing, extra="web")
+            raise UsageError.of("package-missing", what="masktron web", package=missing, extra="web")
         from masktron.web.server import ServerOptions, serve
 
         asked = ServerOptions(

@@ -93,8 +93,5 @@ def number_of(slices: Iterable[object]) -> int | None:
 
 def ended_twice(stage: str, number: int, how: str = "") -> ResourceError:
     """Return the error where a slice ends whoever works on it."""
-    return ResourceError(
-        f"slice {number + 1:,} has ended every worker that it was given to{how}",
-        where=stage,
-        hint="most likely memory ran out: give workers more, or start fewer of them",
-    )
+    reason = f"slice {number + 1:,} has ended every worker that it was given to{how}"
+    return ResourceError.of("worker-lost", stage, reason=reason)

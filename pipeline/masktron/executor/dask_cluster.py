@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Self
 from masktron.errors import MasktronError, ResourceError, UsageError
 from masktron.executor.contract import AHEAD, ended_twice, number_of
 from masktron.executor.travelling import answer, as_given, carried_in_full, failed, result, seen
-from masktron.extras import installing
 from masktron.processes import rule_seconds
 from masktron.progress import Told, untold
 from masktron.versions import version_of
@@ -60,8 +59,8 @@ class DaskExecutor:
     def __init__(self, scheduler: str | None = None, *, workers: int = 1) -> None:
         try:
             import distributed  # noqa: F401, PLC0415 -- an extra
-        except ImportError as problem:
-            raise UsageError(f"--executor dask needs dask.distributed: {problem}", hint=installing("dask")) from None
+        except ImportError:
+            raise UsageError.of("package-missing", what="Dask", package=("distributed",), extra="dask") from None
         self.workers = workers
         self.elsewhere = scheduler is not None
         self.notes: tuple[str, ...] = ()
@@ -149,18 +148,14 @@ class DaskExecutor:
                 if time.monotonic() > since + _MISSING:
                     raise _scheduler_gone(stage) from None
                 if (failure := self._failure()) is not None:
-                    raise ResourceError(failure, where=stage) from None
+                    raise ResourceError.of("worker-lost", stage, reason=failure) from None
                 time.sleep(_LOOKING / 10)
             except KilledWorker:
                 raise ended_twice(stage, number) from None
             except FutureCancelledError:
                 raise _scheduler_gone(stage) from None
             except ImportError as problem:
-                raise UsageError(
-                    f"a worker of the cluster cannot load masktron: {problem}",
-                    where=stage,
-                    hint="install masktron on the workers, in the version that is installed here",
-                ) from None
+                raise UsageError.of("worker-unfit", stage, reason=f"cannot load masktron: {problem}") from None
             else:
                 return said
 
@@ -173,12 +168,7 @@ def _done(function: bytes, piece: bytes, seconds: float, version: str, paths: tu
     """Do a slice, in a worker."""
     own = version_of("masktron") or ""
     if own != version:
-        return failed(
-            UsageError(
-                f"a worker of the cluster has masktron {own}, and this is masktron {version}",
-                hint="install one version everywhere: another one may give other results",
-            )
-        )
+        return failed(UsageError.of("worker-unfit", reason=f"has masktron {own}, and this is masktron {version}"))
     return seen(answer(function, piece, seconds), paths)
 
 
@@ -205,12 +195,8 @@ def _connected(address: str, security: Any) -> Iterator[Client]:
         with ThreadPoolExecutor(max_workers=1) as helper:  # a notebook has a loop in this thread
             helper.submit(asyncio.run, _reached(address, security)).result()
     except (OSError, ValueError, TypeError, RuntimeError, ImportError) as problem:
-        raise UsageError(
-            f"no Dask scheduler answers: {' '.join(str(problem).split()) or type(problem).__name__}",
-            where=address,
-            hint="name the address that the scheduler says when it starts, as tcp://HOST:8786; for tls:// say where "
-            "the certificates are (docs/workers.md)",
-        ) from None
+        reason = " ".join(str(problem).split()) or type(problem).__name__
+        raise UsageError.of("cluster-unreachable", address, reason=reason) from None
     # results come from the workers, and not through the scheduler
     client = Client(address, security=security, set_as_default=False, timeout=_MISSING, direct_to_workers=True)
     try:
@@ -236,11 +222,9 @@ def _threads(client: Client, address: str, least: int, failure: Callable[[], str
         if (threads := _threads_now(client)) >= least:
             return threads
         if (why := failure()) is not None:
-            raise ResourceError(why)
+            raise ResourceError.of("worker-lost", reason=why)
         if time.monotonic() > until:
-            raise UsageError(
-                "the Dask scheduler has no workers", where=address, hint="start some: dask worker ADDRESS"
-            )
+            raise UsageError.of("cluster-unreachable", address, reason="it has no workers")
         time.sleep(_LOOKING / 10)
 
 
@@ -264,8 +248,4 @@ def _reaching(client: Client, stage: str) -> Iterator[None]:
 
 
 def _scheduler_gone(stage: str) -> ResourceError:
-    return ResourceError(
-        "the Dask scheduler is gone",
-        where=stage,
-        hint="what is finished is not lost where the command has --resume",
-    )
+    return ResourceError.of("cluster-unreachable", stage, reason="its scheduler is gone")

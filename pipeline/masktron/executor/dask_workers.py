@@ -25,7 +25,6 @@ from typing import Any
 
 from masktron.errors import ResourceError, UsageError
 from masktron.executor.travelling import ALONE
-from masktron.extras import installing
 from masktron.processes import end, pipe, send, started
 from masktron.scratch import private_folder
 
@@ -71,10 +70,8 @@ def local_cluster(workers: int) -> Iterator[ClusterHere]:
 
     try:
         security = Security.temporary()
-    except ImportError as problem:
-        raise UsageError(
-            f"a Dask cluster on this machine needs cryptography: {problem}", hint=installing("dask")
-        ) from None
+    except ImportError:
+        raise UsageError.of("package-missing", what="Dask", package=("cryptography",), extra="dask") from None
     with private_folder() as folder:
         # Dask opens a port for HTTP in any case: it has no pages, and is closed below
         # a worker has no second slice in waiting, which would be blamed for its end too
@@ -97,7 +94,7 @@ def local_cluster(workers: int) -> Iterator[ClusterHere]:
                     scheduler_kwargs={"allowed_failures": 1, "dashboard": False},
                 )
             except OSError as problem:
-                raise ResourceError(f"a Dask scheduler cannot be started here: {problem}") from None
+                raise ResourceError.of("worker-lost", reason=f"a scheduler cannot be started: {problem}") from None
             with cluster, _Led(workers, (cluster.scheduler_address, security, str(folder))) as led:
                 cluster.sync(_deaf, cluster.scheduler)
                 yield ClusterHere(cluster.scheduler_address, security, lambda: led.failure)

@@ -272,10 +272,7 @@ def _how(code: int | None) -> str:
 
 
 def _not_started(problem: OSError) -> ResourceError:
-    return ResourceError(
-        f"a worker cannot be started: {problem.strerror or problem}",
-        hint="look at the limits of processes, open files and memory (ulimit -a)",
-    )
+    return ResourceError.of("worker-lost", reason=f"a worker cannot be started: {problem.strerror or problem}")
 
 
 def serve() -> None:

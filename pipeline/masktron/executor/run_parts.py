@@ -158,11 +158,7 @@ def read_part(folder: Path, part: RunPart) -> bytes:
     _require_plain(part.name)
     content = _read_private(folder / part.name)
     if RunPart(part.name, len(content), hashlib.sha256(content).hexdigest()) != part:
-        raise DocumentError(
-            "a part of the run is not what was written",
-            where=str(folder / part.name),
-            hint="go on with --resume, which makes it anew; if that happens again, look at the disk",
-        )
+        raise DocumentError.of("part-changed", folder / part.name, reason="this part is not as it was written")
     return content
 
 
@@ -171,14 +167,10 @@ def _read_private(path: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as stream:
             if not _is_private(os.fstat(stream.fileno())):
-                raise DocumentError("a part of the run is not of this user alone", where=str(path))
+                raise DocumentError.of("part-changed", path, reason="others can write this part")
             return stream.read()
     except OSError as problem:
-        raise DocumentError(
-            f"a part of the run cannot be read: {problem.strerror or problem}",
-            where=str(path.parent),
-            hint="workers have to see the folder of the output under the same path, and nobody else may change it",
-        ) from problem
+        raise DocumentError.of("part-changed", path.parent, reason=problem.strerror or str(problem)) from problem
 
 
 def _is_private(found: os.stat_result) -> bool:
@@ -253,11 +245,7 @@ class RunParts:
             descriptor = os.open(self.folder, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
             if lock(descriptor) is False:
                 os.close(descriptor)
-                raise UsageError(
-                    "another run is at work on this output",
-                    where=str(self.folder),
-                    hint="wait for its end, or write to another file",
-                )
+                raise UsageError.of("parts-taken", self.folder, reason="another run is at work on this output")
             if is_at(descriptor, self.folder):  # and not that of a run which has just ended
                 os.fchmod(descriptor, 0o700)
                 self._descriptor = descriptor
@@ -265,11 +253,7 @@ class RunParts:
             os.close(descriptor)
 
     def _foreign(self, why: str = "it holds what no run has written") -> DocumentError:
-        return DocumentError(
-            f"this is no folder of parts of yours: {why}",
-            where=str(self.folder),
-            hint="write the output to another file",
-        )
+        return DocumentError.of("parts-taken", self.folder, reason=why)
 
     def _begin(self, fingerprint: dict[str, str], *, resume: bool) -> None:
         remove_gone(self.folder)
@@ -280,12 +264,8 @@ class RunParts:
             names = {*former, *fingerprint} - {_RUN}
             changed = sorted(name for name in names if former.get(name) != fingerprint.get(name))
             if changed:
-                raise UsageError(
-                    "the run cannot be resumed, as something is not what it was: "
-                    + ", ".join(_change(name, former.get(name, ""), fingerprint.get(name, "")) for name in changed),
-                    where=str(self.folder),
-                    hint="undo the change, or start anew without --resume, which removes what was finished",
-                )
+                changes = [_change(name, former.get(name, ""), fingerprint.get(name, "")) for name in changed]
+                raise UsageError.of("cannot-resume", self.folder, changes=changes)
             self._entered, self.run = entered, former.get(_RUN, "")
             os.truncate(self.folder / JOURNAL, whole)
             self._remove(lambda name: name not in entered and name != JOURNAL)
@@ -336,11 +316,8 @@ class RunParts:
         """
         former = self._entered.get(part.name)
         if former is not None and former != part:
-            raise DocumentError(
-                f"the part {part.name} came out otherwise when it was computed again",
-                where=str(self.folder),
-                hint="the same run has to give the same bytes: please report this; start anew without --resume",
-            )
+            reason = f"{part.name} is another one when computed again; please report this"
+            raise DocumentError.of("part-changed", self.folder, reason=reason)
         if former is None:
             try:
                 self._append(asdict(part))
@@ -438,7 +415,7 @@ class RunParts:
 
     def _append(self, line: dict[str, Any]) -> None:
         if self._descriptor is not None and not is_at(self._descriptor, self.folder):
-            raise DocumentError("the folder of parts was replaced while the run was at work", where=str(self.folder))
+            raise DocumentError.of("part-changed", self.folder, reason="their folder was replaced meanwhile")
         text = json.dumps({**line, "signature": _signature(line)}, separators=(",", ":")) + "\n"
         with (self.folder / JOURNAL).open("r+b") as stream:
             stream.seek(0, os.SEEK_END)
@@ -596,11 +573,5 @@ def _sync(folder: Path) -> None:
 
 
 def _unwritten(folder: Path, problem: OSError) -> DocumentError:
-    full = problem.errno in _FULL
-    return DocumentError(
-        f"parts of the run cannot be written: {os.strerror(problem.errno) if problem.errno else problem}",
-        where=str(folder),
-        hint="free space, or write the output to another disk"
-        if full
-        else "name an output in a folder that you may write to",
-    )
+    reason = os.strerror(problem.errno) if problem.errno else str(problem)
+    return DocumentError.of("cannot-write", folder, file="the folder for parts of the run", reason=reason)

@@ -95,21 +95,13 @@ def seen(said: bytes, paths: Iterable[str]) -> bytes:
     hidden = next((path for path in paths if not os.access(path, os.R_OK)), None)
     if hidden is None:
         return said
-    return failed(
-        UsageError(
-            f"a worker on {socket.gethostname()} does not see the file or folder, or may not read it",
-            where=hidden,
-            hint="put data, rules, documents and the output into a folder that all nodes see under the same "
-            "path, and let workers run as the user of this run",
-        )
-    )
+    reason = f"on {socket.gethostname()} does not see the file or folder, or may not read it"
+    return failed(UsageError.of("worker-unfit", hidden, reason=reason))
 
 
 def as_given(error: MasktronError, paths: Mapping[str, str]) -> MasktronError:
     """Let an error of a worker name paths as they were given."""
-    for full, given in paths.items():
-        for part in ("what", "where", "hint"):
-            setattr(error, part, getattr(error, part).replace(full, given))
+    error.rename_files(paths)
     return error
 
 

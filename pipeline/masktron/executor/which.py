@@ -11,6 +11,7 @@ from masktron.executor.contract import Executor, number_of
 from masktron.executor.standing import StandingExecutor
 from masktron.kernels.blas_threads import blas_alone
 from masktron.kernels.cores import usable_cores
+from masktron.problems.problem import Known, Setting
 from masktron.processes import interpreter
 from masktron.progress import Told, untold
 
@@ -55,13 +56,13 @@ def executor_of(name: ExecutorName = "local", *, workers: int, scheduler: str | 
         There is no such executor, or one has no scheduler; Dask is not installed.
     """
     if name not in EXECUTORS:
-        raise UsageError(f"no executor is called {name!r}", hint=f"one of {', '.join(EXECUTORS)}")
+        raise UsageError.of("unknown-name", kind="executor", name=name, known=Known(name, tuple(EXECUTORS)))
     if name == "dask":
         from masktron.executor.dask_cluster import DaskExecutor  # noqa: PLC0415 -- an extra
 
         return DaskExecutor(scheduler, workers=workers)
     if scheduler is not None:
-        raise UsageError("local processes have no scheduler", hint="--executor dask, or leave the scheduler out")
+        raise UsageError.of("needs-option", option=Setting("--scheduler"), needed=Setting("--executor", ("dask",)))
     if workers == 1 or interpreter() is None:  # a program that holds an interpreter cannot start another one
         return Serial()
     from masktron.executor.local_processes import LocalProcesses  # noqa: PLC0415

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config, Role
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.common import file_notes
@@ -18,7 +18,7 @@ from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.level_files import level_files, nested_columns
 from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.limits import strictest
-from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
+from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.jobs.told_by_level import told_by_level
@@ -27,7 +27,7 @@ from masktron.jobs.wide_job import roles_by_name, weights_by_level
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired
-from masktron.problems.problem import Note, Sentence
+from masktron.problems.problem import Known, Note, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.page_files import write_pages
@@ -99,11 +99,8 @@ def run_assess(
     )
     reading = config.reading if described is None else config.reading.or_as(described.reading)
     if against and described is None:
-        raise UsageError(
-            "what releases tell together needs the manifests of all",
-            where=str(masked),
-            hint="give that of this file with --manifest FILE",
-        )
+        given = Setting("--manifest", ("FILE",))
+        raise UsageError.of("needs-setting", masked, what=Setting("--against"), needed="all manifests", setting=given)
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
     removed = () if described is None else described.removed
     released = open_source(
@@ -141,8 +138,7 @@ def run_assess(
         lacking += _without_keys(names)
         names = [name for name in names if "keys" not in figure_of(name).needs]
     if wanting := unpaired(names, files):
-        which = f"{', '.join(wanting)} needs it: " if measures is not None else ""
-        raise UsageError(f"{which}{UNPAIRED}", where=str(masked), hint=TO_PAIR)
+        raise UsageError.of("records-not-paired", masked, figures=wanting)
     told: tuple[Sentence, ...] = ()
     if against and described is not None:
         files, told = with_earlier(files, described, beside, against, config, progress)
@@ -255,7 +251,7 @@ def _chosen(
         return [name for name in NAMES if name not in lacking], notes
     for name in measures:
         if name not in NAMES:
-            raise UsageError(f"unknown measure {name!r}", hint=did_you_mean(name, NAMES))
+            raise UsageError.of("unknown-name", kind="measure", name=name, known=Known(name, NAMES))
         if wants := _wants(figure_of(name), here):
             raise UsageError.of("figure-needs", figure=name, wanted=[_WANTED[need] for need in wants])
     return [name for name in NAMES if name in measures], []

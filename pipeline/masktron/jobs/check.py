@@ -11,7 +11,6 @@ from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.common import (
-    MAY_BE_EMPTY,
     file_notes,
     judging_stage,
     require_records,
@@ -31,6 +30,7 @@ from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.untested import may_be_untested
 from masktron.level_settings import NO_TABLES, GivenTables
+from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
@@ -142,7 +142,7 @@ def run_check(
         with executor or nullcontext(), saxon_prefetched(job.source, job, beside, progress) as prefetched:
             evaluation = job.evaluate(beside, progress, executor=executor)
             if not allow_empty:
-                require_records(job, evaluation.records, MAY_BE_EMPTY)
+                require_records(job, evaluation.records)
             results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
             failing = [job.index_of(rule.id) for rule in results if not rule.passes]
             results = audit.tested(results, evaluation, unfired)
@@ -216,6 +216,8 @@ def require_inputs(limits: Collection[str], original: object | None, manifest: o
         as not checked instead.
     """
     if limits and original is None:
-        raise UsageError(f"the limit {', '.join(limits)} needs the original", hint="give it: --original FILE")
+        given = Setting("--original", ("FILE",))
+        raise UsageError.of("needs-setting", what=tuple(limits), needed="the original", setting=given)
     if manifest is None and (names := [name for name in limits if "manifest" in figure_of(name).needs]):
-        raise UsageError(f"the limit {', '.join(names)} needs the manifest", hint="give it: --manifest FILE")
+        given = Setting("--manifest", ("FILE",))
+        raise UsageError.of("needs-setting", what=names, needed="the manifest", setting=given)

@@ -7,15 +7,14 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from masktron.errors import UsageError
+from masktron.errors import UsageError, Where
 from masktron.files import RepeatedNameError, parse_json, read_text
 from masktron.measures.combining import combine
+from masktron.problems.problem import Place
 from masktron.results import CombineResult
 
 type Estimates = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 """Estimates and variances of each quantity, release by release."""
-
-_LINES = "a line 'name,estimate,variance' for each quantity and release, below a header with these words"
 
 
 def run_combine(
@@ -29,14 +28,13 @@ def run_combine(
         Naming the quantity that cannot be combined.
     """
     if not estimates:
-        raise UsageError("there is nothing to combine", hint=_LINES)
+        raise UsageError.of("bad-estimates", reason="there are none")
     combined = {}
     for name, (points, variances) in estimates.items():
         try:
             combined[name] = combine(points, variances, full=full, population=population, level=level, ratio=ratio)
         except UsageError as error:
-            error.where = name
-            raise
+            raise UsageError.of("cannot-combine", quantity=name, reason=error.problem or error.what) from error
     return CombineResult("population" if population else "fully" if full else "partially", level, combined)
 
 
@@ -58,44 +56,38 @@ def _from_csv(text: str, path: Path) -> Estimates:
     try:
         header = [word.strip() for word in next((row for row in rows if row), [])]
         if not {"estimate", "variance"} <= set(header):
-            raise UsageError("the header does not name estimate and variance", where=str(path), hint=_LINES)
+            raise UsageError.of("bad-estimates", path, reason="the header does not name estimate and variance")
         if len(set(header)) < len(header):
-            raise UsageError("the header names a column twice", where=str(path), hint=_LINES)
+            raise UsageError.of("bad-estimates", path, reason="the header names a column twice")
         for fields in rows:
             if not fields:
                 continue
-            where = f"{path}:{rows.line_num}"
+            where = Place(str(path), rows.line_num)
             if len(fields) > len(header):
-                raise UsageError(
-                    f"there are {len(fields)} values, and the header names {len(header)}",
-                    where=where,
-                    hint="write a decimal point, not a comma; quote a name with commas",
-                )
+                reason = f"there are {len(fields)} values, and the header names {len(header)}"
+                raise UsageError.of("bad-estimates", where, reason=reason)
             row = dict(zip(header, fields, strict=False))
             points, variances = found.setdefault(row.get("name", "").strip() or "estimate", ([], []))
             points.append(_number(row.get("estimate"), where))
             variances.append(_number(row.get("variance"), where))
     except csv.Error as error:
-        raise UsageError(f"this is no CSV: {error}", where=f"{path}:{rows.line_num}", hint=_LINES) from error
+        raise UsageError.of("bad-estimates", Place(str(path), rows.line_num), reason=str(error)) from error
     return found
 
 
 def _from_json(text: str, path: Path) -> Estimates:
-    form = '{"name": {"estimates": [..], "variances": [..]}, ..}'
     try:
         content = parse_json(text)
         return {
             name: (_numbers(one["estimates"], f"{path}: {name}"), _numbers(one["variances"], f"{path}: {name}"))
             for name, one in content.items()
         }
-    except UsageError as error:
-        error.where = error.where or str(path)
+    except UsageError:
         raise
     except RepeatedNameError as error:
-        hint = "give each quantity once, with the values of all releases"
-        raise UsageError(str(error), where=str(path), hint=hint) from error
+        raise UsageError.of("bad-estimates", path, reason=str(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError("this is not the JSON of estimates", where=str(path), hint=form) from error
+        raise UsageError.of("bad-estimates", path, reason="this is not the JSON of estimates") from error
 
 
 def _numbers(values: object, where: str) -> list[float]:
@@ -105,10 +97,10 @@ def _numbers(values: object, where: str) -> list[float]:
     return [_number(value, where) for value in values]
 
 
-def _number(value: object, where: str) -> float:
+def _number(value: object, where: Where) -> float:
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
             return float(value)
         except (ValueError, OverflowError):
             pass
-    raise UsageError(f"{value!r} is no number", where=where, hint="write it like 1234.5")
+    raise UsageError.of("bad-value", where, name="an estimate", expected="a number such as 1234.5", given=repr(value))

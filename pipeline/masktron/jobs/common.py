@@ -15,7 +15,7 @@ from masktron.evaluation.tiers import MEMORY, PRACTICAL, Tier
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
-from masktron.problems.problem import Field, Note, Sentence
+from masktron.problems.problem import Field, Note, Place, Sentence
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Check, Rule
 from masktron.sources.records import Column, Layout
@@ -127,8 +127,6 @@ def _duration(seconds: float) -> str:
 
 _QUOTED = re.compile("'([^']*)'")
 _NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
-MAY_BE_EMPTY = "where a file may be empty: --allow-empty"
-"""What to do about a file without records in `validate` and `check`."""
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
 
@@ -217,7 +215,7 @@ def _held(findings: Sequence[Finding], name: str, column: Column | None) -> Iter
         yield from (value for value in values if value is not None)
 
 
-def require_records(job: Job, records: int, hint: str) -> None:
+def require_records(job: Job, records: int) -> None:
     """Refuse a file without records: nothing was asked of anybody.
 
     Raises
@@ -225,12 +223,7 @@ def require_records(job: Job, records: int, hint: str) -> None:
     DocumentError
     """
     if not records:
-        raise DocumentError(
-            f"the file has no record, so that there is nothing to judge: records are looked for as "
-            f"{shown_path(job.source.layout)}",
-            where=str(job.source.path),
-            hint=f"name another element with --record; {hint}",
-        )
+        raise DocumentError.of("no-records", job.source.path, path=shown_path(job.source.layout))
 
 
 def shown_path(layout: Layout) -> str:
@@ -308,9 +301,5 @@ def require_flat(job: Job) -> None:
         Naming the line and what is there.
     """
     if not job.source.shape.flat:
-        raise DocumentError(
-            f"the records are not flat: {job.source.shape.reason}",
-            where=f"{job.source.path}:{job.source.shape.line}",
-            hint="such a file is validated, not masked; write one record for each unit, or nested records "
-            "whose fields hold a single text",
-        )
+        place = Place(str(job.source.path), job.source.shape.line)
+        raise DocumentError.of("records-not-flat", place, reason=job.source.shape.reason)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role
-from masktron.errors import DocumentError, UsageError, did_you_mean
+from masktron.errors import DocumentError, UsageError
 from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
+from masktron.jobs.common import shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.given_away import read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
@@ -23,7 +24,8 @@ from masktron.jobs.wide_job import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords
-from masktron.problems.problem import Note, Sentence, fields
+from masktron.problems.problem import Field as Named
+from masktron.problems.problem import Known, Note, Place, Problem, Sentence, fields
 from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
@@ -255,17 +257,11 @@ def _read(source: Source, missing: Mapping[str, frozenset[str]], memory: int | N
     progress(f"surveying {source.path.name}", 0)
     shape = source.shape
     if not shape.flat:
-        raise DocumentError(
-            f"the records are not flat: {shape.reason}",
-            where=f"{source.path}:{shape.line}",
-            hint="nested or repeated fields cannot be compared; write one record per person or unit",
-        )
+        raise DocumentError.of("records-not-flat", Place(str(source.path), shape.line), reason=shape.reason)
     told = told_as(progress, f"reading {source.path.name}")
     records = read_columns(source, missing=missing, memory=memory, told=told)
     if not len(records):
-        raise DocumentError(
-            "the file has no records", where=str(source.path), hint="name the record element with --record"
-        )
+        raise DocumentError.of("no-records", source.path, path=shown_path(source.layout))
     return records
 
 
@@ -292,24 +288,17 @@ def require_described(masked: Source, original: Source, described: DescribedRele
         try:
             found = source.digest
         except OSError as error:
-            raise DocumentError(f"cannot read the {what}: {error.strerror}", where=str(source.path)) from error
+            raise DocumentError.of("cannot-read", source.path, file=what, reason=error.strerror) from error
         if found != digest:
-            raise UsageError(
-                f"this is not the {what} that the manifest describes (its SHA-256 differs)",
-                where=str(source.path),
-                hint="give the files and the manifest of one run of mask; masktron check says what else differs",
-            )
+            raise UsageError.of("not-of-one-run", source.path, reason=f"the {what} has another SHA-256")
 
 
 def _as_described(released: Records, source: Records, described: DescribedRelease) -> _Fields:
     """Fields as the manifest has them."""
     lost = sorted({*described.masked, *(() if described.weight is None else (described.weight,))} - {*source.columns})
     if lost:
-        raise UsageError(
-            f"the manifest has the field {', '.join(lost)}, which the original does not have",
-            where=str(source.source),
-            hint="give the files and the manifest of one run of mask",
-        )
+        reason = Problem("unknown-field", field=Named(lost[0]), known=Known(lost[0], tuple(source.columns)))
+        raise UsageError.of("not-of-one-run", source.source, reason=reason)
     solved = dict.fromkeys(name for name, *_ in described.solved)
     notes: list[Sentence] = [
         f"{', '.join(solved)}: left out of block_k, as other fields give it in each record; masktron check, which "
@@ -326,7 +315,7 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     # those of the original count, whether or not they were released
     weights = [name for name in source.columns if config.roles.get(name) is Role.WEIGHT]
     if len(weights) > 1:
-        raise UsageError(f"two fields are declared as the weight: {', '.join(weights)}", hint="keep one of them")
+        raise UsageError.of("bad-value", name="the role weight", expected="of one field", given=fields(weights))
     names = [
         name
         for name in common
@@ -334,11 +323,8 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
         and (source.columns[name].present.any() or released.columns[name].present.any())
     ]
     if not names:
-        raise UsageError(
-            "the two files have no field with values in common that could have been masked",
-            where=str(released.source),
-            hint="compare a masked file with its own original",
-        )
+        reason = "they have no field with values in common that could have been masked"
+        raise UsageError.of("not-of-one-run", released.source, reason=reason)
     numeric = [
         name
         for name in names
@@ -368,20 +354,13 @@ def _texts(column: Column) -> bool:
 
 def _known(source: Records, name: str) -> Column:
     if name not in source.columns:
-        raise UsageError(
-            f"the original has no field {name!r}",
-            where=str(source.source),
-            hint=did_you_mean(name, source.columns),
-        )
+        known = Known(name, tuple(source.columns))
+        raise UsageError.of("unknown-field", source.source, field=Named(name), known=known)
     return source.columns[name]
 
 
 def _weights(source: Records, name: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     values: NDArray[np.float64] = source.columns[name].values[rows]
     if not (values > 0).all():
-        raise DocumentError(
-            f"the weight {name!r} is not a positive number in every record",
-            where=str(source.source),
-            hint="weights must be there and above 0; or give the field another role",
-        )
+        raise DocumentError.of("bad-weights", source.source, field=Named(name))
     return values

@@ -6,19 +6,23 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.counts import counted
 from masktron.errors import UsageError, ViolationError
 from masktron.files import refuse_outputs
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Place, Sentence, Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import ConvertResult
 from masktron.sources.known_formats import XML, format_of_name, require_written, table_format
 from masktron.sources.opening import format_of, open_source, require_options
 from masktron.write.atomic import blamed
 from masktron.write.publication import publication, require_new
+
+if TYPE_CHECKING:
+    from masktron.sources.tables.table_model import Table
 
 _ALL = sys.maxsize
 """Memory for a table, which is always read as a whole here: a new file is made of it."""
@@ -59,7 +63,6 @@ def run_convert(
         columns_not_in_xml,
         copied,
         create_xml,
-        differences,
         empty_among_numbers,
         form_of_source,
         notes_of_source,
@@ -74,9 +77,8 @@ def run_convert(
     from masktron.sources.tables.table_format import described_by  # noqa: PLC0415 -- loads pyarrow
 
     if writing.format is None and format_of_name(out) is None and out.suffix.lower() != ".xml":
-        raise UsageError(
-            f"{out.name!r} does not say its format", where=str(out), hint="name it in --to, or end it with .csv"
-        )
+        formats = Setting("--to", ("csv",)), "a name that ends in .csv"
+        raise UsageError.of("needs-setting", out, what="the output", needed="a format", setting=formats)
     target = format_of(out, writing)
     require_written(out, target)
     require_options(out, target, writing.options)
@@ -88,7 +90,7 @@ def run_convert(
     losses: list[Sentence] = [*form_of_source(source)]
     notes = tuple(notes_of_source(source))
     if not table.variables:
-        raise UsageError("the records have no fields", where=str(data), hint="there is nothing to convert")
+        raise UsageError.of("records-not-flat", data, reason="they have no fields")
     table = renamed_columns(table, rename, str(data))
     require_names(table, target)
     progress(f"writing {out.name}", 0)
@@ -120,19 +122,7 @@ def run_convert(
             named = None if isinstance(place, AddressPath) else target
             how = ReadOptions(writing.record, named, writing.options)
             again = table_of_source(open_source(place, reading=how, progress=progress, whole=True, memory=_ALL))
-            if len(again) != len(table):
-                raise ViolationError(f"{counted(len(again), 'record')} read back of {len(table)}", where=str(out))
-            names = [[one.column for one in read.variables] for read in (table, again)]
-            if target != XML and names[0] != names[1]:
-                raise ViolationError("the names of the columns do not read back as they were", where=str(out))
-            for name, count, first in differences(table, again):
-                raise UsageError(
-                    f"{target} cannot hold {counted(count, 'value')} of {name!r} as "
-                    f"{'it is' if count == 1 else 'they are'}, "
-                    f"{'' if count == 1 else 'the first '}in record {first + 1}; nothing is written",
-                    where=str(out),
-                    hint="choose another format",
-                )
+            _require_same(table, again, target, out)
     return ConvertResult(
         data=str(data),
         output=str(out),
@@ -143,3 +133,24 @@ def run_convert(
         losses=tuple(losses),
         notes=notes,
     )
+
+
+def _require_same(table: Table, again: Table, target: str, out: Path) -> None:
+    """Refuse a file that does not read back as what was written.
+
+    Raises
+    ------
+    ViolationError, UsageError
+        Its records or columns are others; or a value is, which is named by its field and record.
+    """
+    from masktron.sources.tables.conversion import differences  # noqa: PLC0415 -- loads pyarrow
+
+    if len(again) != len(table):
+        raise ViolationError.of("cannot-hold", out, format=target, detail="all records")
+    names = [[one.column for one in read.variables] for read in (table, again)]
+    if target != XML and names[0] != names[1]:
+        raise ViolationError.of("cannot-hold", out, format=target, detail="the names of columns")
+    for name, count, first in differences(table, again):
+        place = Place(str(out), record=first + 1, field=Field(name))
+        detail = f"{counted(count, 'value')} as {'it is' if count == 1 else 'they are'}"
+        raise UsageError.of("cannot-hold", place, format=target, detail=detail)

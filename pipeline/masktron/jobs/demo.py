@@ -83,7 +83,7 @@ def _prepared(sample: str, out: Path) -> Path:
         for name in (f"{sample}.sch", "patterns.sch"):
             _copy(resource(f"rules/{name}"), folder / name)
     except OSError as error:
-        raise UsageError(f"cannot write the samples: {error.strerror}", where=str(folder)) from error
+        raise UsageError.of("cannot-write", folder, file="the sample", reason=error.strerror) from error
     return folder
 
 

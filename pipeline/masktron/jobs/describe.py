@@ -28,7 +28,7 @@ from masktron.likely_roles import (
     has_zero_before,
     likely_role,
 )
-from masktron.problems.problem import Field, Note, Sentence
+from masktron.problems.problem import Field, Note, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     DescribedProblem,
@@ -213,9 +213,10 @@ class RowRange:
 
     def __post_init__(self) -> None:
         if not 0 <= self.count <= MOST_ROWS:
-            raise UsageError(f"so many rows cannot be shown: {self.count}", hint=f"--rows is from 0 to {MOST_ROWS}")
+            expected = f"from 0 to {MOST_ROWS}"
+            raise UsageError.of("bad-value", name=Setting("--rows"), expected=expected, given=self.count)
         if self.first < 1:
-            raise UsageError(f"there is no record {self.first}", hint="--from is 1 or more")
+            raise UsageError.of("bad-value", name=Setting("--from"), expected="1 or more", given=self.first)
 
     def within(self, first: int, count: int) -> range:
         """Return the positions of the rows among `count` records of which the first has the position `first`."""
@@ -286,11 +287,7 @@ def run_describe(
     summaries = _summaries(names, said, config)
     read = _read(source, summaries, wanted, progress) if tree is None else _read_levels(source, summaries, progress)
     if not read.count:
-        raise DocumentError(
-            f"the file has no record: records are looked for as {shown_path(layout)}",
-            where=str(data),
-            hint="of a table, lines below the names of columns are records; of XML, name an element with --record",
-        )
+        raise DocumentError.of("no-records", data, path=shown_path(layout))
     variables = {variable.name: variable for variable in said}
     described: list[FieldDescription] = []
     problems: list[DescribedProblem] = []

@@ -19,6 +19,7 @@ from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm
 from masktron.memory import free_memory
 from masktron.progress import Progress, told_as
+from masktron.resources import REINSTALL
 from masktron.results import DoctorResult, EngineProbe, FeatureProbe, FormatProbe, PackageProbe
 from masktron.sources.known_formats import Format, installed_apart
 from masktron.versions import PACKAGES, version_of
@@ -53,7 +54,7 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
         try:
             warm(families, told_as(progress, "compiling the loops over records, once", "parts"))
         except CompilingError as error:
-            raise InstallationError(f"code could not be compiled: {error}") from None
+            raise InstallationError.of("does-not-work", reason=f"a loop: {error}", hint=REINSTALL) from None
     progress("asking engines", 0)
     engines = (EngineProbe(describe("libxml2"), _libxml2_works()), _saxon())
     progress("loading packages", 0)

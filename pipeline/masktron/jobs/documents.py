@@ -11,17 +11,20 @@ from pathlib import Path, PurePosixPath
 from lxml import etree
 
 from masktron.addresses import AddressPath
-from masktron.errors import DocumentError, UsageError, did_you_mean
+from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash, same_file
 from masktron.jobs.rulebooks import documents_of_all_phases
+from masktron.problems.problem import Known, Setting, rules
 from masktron.rulebook.document_calls import readers
-from masktron.rulebook.schema import Check, Document, Rulebook
+from masktron.rulebook.schema import Document, Rulebook
 from masktron.sources.output_names import stem_of
 from masktron.sources.xml.parser import parse_tree, tree_parser
 
 ORIGINAL_NAMES = ("original.xml", "microdata.xml")
 """Names that always stand for the original, whatever its file is called."""
 _NOTHING = "<nothing/>"
+_SHOWN = 3
+"""Rules that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,12 @@ def bound(rulebook: Rulebook, given: Given) -> Rulebook:
     read = readers(rulebook)
     lacking = [name for name in unknown if any(name in names for names in read.values())]
     if lacking and not given.optional:
-        raise _lacking(rulebook, lacking, read, given)
+        asking = [check for check in rulebook.checks if lacking[0] in read.get(check.index, ())]
+        ids = rules(check.id for check in asking[:_SHOWN])
+        place, file = str(asking[0].origin), Setting("--original", ("FILE",))
+        if given.original is None and lacking[0] in ORIGINAL_NAMES:
+            raise UsageError.of("needs-setting", place, what=ids, needed="the original", setting=file)
+        raise UsageError.of("document-not-given", place, documents=lacking, rules=ids)
     beside = (
         *(_document(name, path) for name, path in files.items()),
         *(Document(name, None, _NOTHING, "") for name in unknown),
@@ -93,14 +101,8 @@ def _require_known(rulebook: Rulebook, names: list[str]) -> None:
         if name in known:
             continue
         others = [one for one in known if one not in ORIGINAL_NAMES]
-        hint = did_you_mean(name, others)
-        if not others:
-            hint = "the rules read the original alone" if known else "the rules read no document"
-        raise UsageError(
-            f"no rule reads a document of the name {name!r}, for which a file was given",
-            where=str(rulebook.path),
-            hint=hint,
-        )
+        known_here = Known(name, tuple(others))
+        raise UsageError.of("unknown-name", rulebook.path, kind="document of the rules", name=name, known=known_here)
 
 
 def without_document(rulebook: Rulebook) -> dict[int, str]:
@@ -145,48 +147,16 @@ def _is_original(name: str, given: Given) -> bool:
     )
 
 
-def _lacking(rulebook: Rulebook, names: list[str], read: Mapping[int, frozenset[str]], given: Given) -> UsageError:
-    first, *others = names
-    rules = [check for check in rulebook.checks if first in read.get(check.index, ())]
-    original = "" if given.original is None else ", and the original has another name"
-    more = f"; the rules also read {', '.join(map(repr, others))}" if others else ""
-    own = f"document({ORIGINAL_NAMES[0]!r}) is the original under any name"
-    if given.original is None and first in ORIGINAL_NAMES:
-        return UsageError(
-            f"{_rules(rules)} read{'s' if len(rules) == 1 else ''} the original as {first!r}, and nobody said which "
-            f"file that is{more}",
-            where=str(rules[0].origin),
-            hint="give it: --original FILE",
-        )
-    if given.original is None:
-        own = f"where it is the original: --original FILE; {own}"
-    return UsageError(
-        f"{_rules(rules)} read{'s' if len(rules) == 1 else ''} the document {first!r}, and nobody said which file "
-        f"that is{original}{more}",
-        where=str(rules[0].origin),
-        hint=f"give it: {how_to_give(first)}; {own}",
-    )
-
-
-def _rules(rules: list[Check]) -> str:
-    shown = ", ".join(repr(check.id) for check in rules[:3])
-    more = f" and {len(rules) - 3} more" if len(rules) > 3 else ""
-    return f"the rule{'s' if len(rules) > 1 else ''} {shown}{more}"
-
-
 def _document(name: str, path: Path) -> Document:
     try:
         parse_tree(path, DocumentError)  # it says what is wrong
         content = path.read_bytes()
         root = etree.fromstring(content, tree_parser())  # the very bytes that the SHA-256 is of
     except DocumentError as error:
-        other = "not XML" in error.what
-        hint = "a document of the rules is XML: rules walk through its elements" if other else error.hint
-        what = f"the document {name!r} of the rules: {error.what}"
-        raise DocumentError(what, where=error.where, hint=hint) from None
+        reason = error.problem or error.what
+        raise DocumentError.of("document-unreadable", error.where, document=name, reason=reason) from None
     except (OSError, etree.XMLSyntaxError) as error:
-        what = f"the document {name!r} of the rules cannot be read any more: {error}"
-        raise DocumentError(what, where=str(path), hint="keep the file as it is while masktron runs") from None
+        raise DocumentError.of("document-unreadable", path, document=name, reason=str(error)) from None
     return Document(name, path, etree.tostring(root, encoding="unicode"), hashlib.sha256(content).hexdigest())
 
 

@@ -13,7 +13,6 @@ from masktron.classify.lints import equality_lints
 from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
-from masktron.counts import counted
 from masktron.errors import InfeasibleError, MasktronError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.tiers import Assigned
@@ -102,7 +101,7 @@ def run_explain(
     allowed = frozenset(job.index_of(rule) for rule in config.allow)
     progress(judging_stage(job, size_notes(job)), 0)
     evaluation = job.evaluate(beside, progress, limit=0, keep_verdicts=records is not None)
-    require_records(job, evaluation.records, "without --data, only the rules are explained")
+    require_records(job, evaluation.records)
     tiers = job.tiers(evaluation)
     broken = [e.check for e in job.edits if evaluation.failed[e.check.index] + evaluation.errors[e.check.index]]
     soft = frozenset(check.index for check in broken if check.soft)
@@ -208,9 +207,7 @@ def _planned(
         if records is None:
             return facts, None, (), None
         if len(records) < config.k:
-            raise InfeasibleError(
-                f"{counted(len(records), 'record does', 'records do')} not make a group of k = {config.k}"
-            )
+            raise InfeasibleError.of("fewer-than-k", records=len(records), k=config.k)
         require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
         facts, likely = fields_of(records, job.edits, config)
         codes = likely_missing(records, facts, job.edits, job.source.variables)
@@ -329,10 +326,7 @@ def method_notes(plan: Plan, method: Method) -> tuple[str, ...]:
     drawable = {fact.name for fact in plan.fields if fact.numeric or (method.orders and fact.order is not None)}
     drawn = [block for block in plan.blocks if method.categories or drawable.issuperset(block.variables)]
     if not drawn:
-        raise UsageError(
-            f"{method.name} draws numbers, and every block of masked fields holds categories",
-            hint="take a method that masks categories: see `masktron methods`",
-        )
+        raise UsageError.of("no-numbers-to-mask", method=method.name)
     return _drawn(method, drawn, [block for block in plan.blocks if block not in drawn])
 
 

@@ -6,10 +6,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from masktron.config import Config
-from masktron.errors import DocumentError, UsageError, did_you_mean
+from masktron.errors import DocumentError, UsageError
 from masktron.files import refuse_outputs
 from masktron.hierarchies import prefixes, widths, written
 from masktron.jobs.described import completed
+from masktron.problems.problem import Field, Known, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import HierarchyResult, shown
 from masktron.sources.opening import open_source
@@ -54,29 +55,21 @@ def run_hierarchy(
     """
     config = config or Config()
     if (width is None) == (digits is None):
-        raise UsageError(
-            "a hierarchy is of numbers in intervals, or of codes by their beginnings",
-            hint="give one of both: --width 5 or --digits 3,2",
+        ways = Setting("--width", ("5",)), Setting("--digits", ("3,2",))
+        raise UsageError.of(
+            "needs-setting", what="a hierarchy", needed="intervals or beginnings of codes", setting=ways
         )
     if levels is not None and width is None:
-        raise UsageError(
-            "--levels goes with --width", hint="--digits has a level for each number, and one above them"
-        )
+        raise UsageError.of("needs-option", option=Setting("--levels"), needed=Setting("--width", ("5",)))
     refuse_outputs({"the output": out}, {"the data": data, "the metadata": config.metadata})
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress)
     if not source.shape.flat:
-        raise DocumentError(
-            f"the records are no rows of single values: {source.shape.reason}",
-            where=str(data),
-            hint="name the element of a record with --record",
-        )
+        raise DocumentError.of("records-not-flat", data, reason=source.shape.reason)
     config, _ = completed(config, source)
     names = [one.name for one in source.layout.fields]
     if field not in names:
-        raise UsageError(
-            f"{field!r} is a field that the file does not have", where=str(data), hint=did_you_mean(field, names)
-        )
+        raise UsageError.of("unknown-field", data, field=Field(field), known=Known(field, tuple(names)))
     reading = told_as(progress, f"reading {data.name}")
     column = source.records(missing=config.missing, told=reading).columns[field]
     values = sorted({text for text in column.held.tolist() if text is not None})

@@ -13,11 +13,13 @@ from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.ordering import WRITTEN
 from masktron.measures.keys.key_file import KeyFile
+from masktron.problems.problem import Setting
 from masktron.roles import FieldFacts
 from masktron.sources.records import Column
 
 NO_KEYS = "a quasi-identifier, and no field is named as one or written as it was"
-_NAME_THEM = "name what others may know: --quasi-identifier FIELD, or --role FIELD=quasi-identifier"
+TO_NAME_KEYS = (Setting("--quasi-identifier", ("FIELD",)), Setting("--role", ("FIELD=quasi-identifier",)))
+"""What names quasi-identifiers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def refuse_limits_without_keys(limits: Iterable[str], keys: KnownKeys) -> None:
     """
     for name in limits:
         if "keys" in figure_of(name).needs and not keys.names:
-            raise UsageError(f"the limit {name} needs {NO_KEYS}", hint=_NAME_THEM)
+            raise UsageError.of("needs-setting", what=name, needed="a quasi-identifier", setting=TO_NAME_KEYS)
 
 
 def require_keys(names: Iterable[str], keys: KeyFile | None) -> None:
@@ -129,4 +131,4 @@ def require_keys(names: Iterable[str], keys: KeyFile | None) -> None:
     """
     asked = [name for name in names if "keys" in figure_of(name).needs]
     if asked and keys is None:
-        raise UsageError(f"{', '.join(asked)} needs {NO_KEYS}", hint=_NAME_THEM)
+        raise UsageError.of("needs-setting", what=asked, needed="a quasi-identifier", setting=TO_NAME_KEYS)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from masktron.errors import UsageError
 from masktron.hierarchies import Hierarchy
+from masktron.problems.problem import Field, Value
 from masktron.sources.variables import Variable
 
 
@@ -47,12 +48,8 @@ def hierarchy_of_values(
         for value in _meant(text, known, named, hierarchy.field, path):
             other = found.setdefault(value, text)
             if any(labels_at[other] != labels_at[text] for labels_at in hierarchy.levels[1:]):
-                raise UsageError(
-                    f"the hierarchy of {hierarchy.field} has {other!r} and {text!r} for one value, in rows that do "
-                    "not say the same",
-                    where=str(path),
-                    hint="keep one of the rows",
-                )
+                both = Value(other), Value(text)
+                raise UsageError.of("hierarchy-ambiguous", path, field=Field(hierarchy.field), values=both)
     return Hierarchy(hierarchy.field, tuple(_levels(hierarchy, found)))
 
 
@@ -62,11 +59,8 @@ def _meant(
     """Return the values that a text of a hierarchy stands for."""
     others = [value for value in named.get(text, ()) if value != text]
     if text in known and others:
-        raise UsageError(
-            f"in the hierarchy of {field}, {text!r} is a value, and the label of the value {others[0]!r}",
-            where=str(path),
-            hint="call all values by what stands in the file: masktron describe shows both",
-        )
+        both = Value(text), Value(others[0])
+        raise UsageError.of("hierarchy-ambiguous", path, field=Field(field), values=both)
     return (text,) if text in known or not others else tuple(others)
 
 

@@ -7,6 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.measures.figures import Measured
+from masktron.problems.problem import Setting
+
+_ONLY_ASSESSED = {
+    "class": ("a class", Setting("--class", ("FIELD",))),
+    "earlier": ("an earlier release", Setting("--against", ("FILE",))),
+}
 
 
 def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> Iterator[str]:
@@ -54,13 +60,16 @@ def refuse_class_limits(limits: Iterable[str]) -> None:
         Naming the figure.
     """
     for name in limits:
-        if "class" in figure_of(name).needs:
-            raise UsageError(
-                f"the limit {name} needs a field that is the class, and only assess is told which one",
-                hint="assess shows the figure: --class FIELD",
-            )
-        if "earlier" in figure_of(name).needs:
-            raise UsageError(
-                f"the limit {name} needs an earlier release, and only assess is told of one",
-                hint="masktron assess --against EARLIER shows the figure",
-            )
+        refuse_only_assessed(name)
+
+
+def refuse_only_assessed(figure: str) -> None:
+    """Refuse a figure of a class or of an earlier release outside `assess`.
+
+    Raises
+    ------
+    UsageError
+    """
+    for need, (needed, setting) in _ONLY_ASSESSED.items():
+        if need in figure_of(figure).needs:
+            raise UsageError.of("limit-only-assessed", figure=figure, needed=needed, setting=setting)

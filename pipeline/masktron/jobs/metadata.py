@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from masktron.config import AS_IT_SAYS, ReadOptions
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.files import refuse_outputs
+from masktron.problems.problem import Known
 from masktron.progress import Progress, no_progress
 from masktron.results import MetadataResult
 from masktron.sources.opening import open_source
@@ -46,7 +47,7 @@ def run_metadata(
     from masktron.sources.variables import Variable  # noqa: PLC0415
 
     if to not in STANDARDS:
-        raise UsageError(f"there is no standard {to!r} of metadata", hint=did_you_mean(to, STANDARDS))
+        raise UsageError.of("unknown-name", kind="standard of metadata", name=to, known=Known(to, tuple(STANDARDS)))
     refuse_outputs({"the output": out}, {"the data": data, "the metadata": reading.metadata})
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=reading, progress=progress)

@@ -351,7 +351,7 @@ def _judged_original(
     config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = read_columns(job.source, missing=config.missing, memory=config.memory, told=reading)
-    require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
+    require_records(job, len(records))
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     called = LevelWording.of(job.source).name
     fields, likely = fields_of(

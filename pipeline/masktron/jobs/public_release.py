@@ -74,11 +74,7 @@ def with_levels(
     nested = manifest.part("nested")
     known = nested.parts("fields") if nested.has("fields") else ()
     if not known:
-        raise UsageError(
-            "the manifest does not say which fields the levels have: an earlier version of masktron wrote it",
-            where=manifest.where,
-            hint="mask the file again with this version; --secret MANIFEST gives the same random numbers",
-        )
+        raise UsageError.of("manifest-too-old", manifest.where, what="which fields the levels have")
     plan = {fact.text("name"): fact for fact in manifest.part("plan").parts("fields")}
     blocks = {
         name: (at, block)

@@ -11,6 +11,7 @@ from masktron.config import Config
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.jobs.job import Job
 from masktron.jobs.originals import Originals
+from masktron.problems.problem import Problem
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_record import UnitPlace
 from masktron.sources.wide.wide_source import WideSource
@@ -49,24 +50,15 @@ def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp],
     if len(codes) > _COMPOSITIONS:
         named += f"; and {len(codes) - _COMPOSITIONS} compositions more"
     many, rarest = int(rare.sum()), int(np.bincount(compositions[rare])[codes].min())
-    units = f"{many} {source.levels.level(source.record_level).name}"
+    unit = source.levels.level(source.record_level).name
     if config.rare_units != "exclude":
-        raise InfeasibleError(
-            f"{units} cannot be like k - 1 others, since fewer than k = {config.k} have as many members: {named}",
-            where=str(source.path),
-            hint=f"leave them out with --rare-units exclude{_smaller(rarest)}; or make large units less rare: leave "
-            "out members beyond a number of them, and top-code what rules say of their number (docs/nested-files.md)",
-            facts=[RefusalFacts("rare-units", records=rarest)],
-        )
-    note = f"{units} left out, as fewer than k = {config.k} have as many members: {named}"
+        problem = Problem("rare-units", source.path, k=config.k, unit=unit, units=many, composed=named)
+        less = [Problem("lower-k", others=rarest - 1, k=rarest)] if rarest > 1 else []
+        raise InfeasibleError(problem.then(*less), facts=[RefusalFacts("rare-units", records=rarest)])
+    note = f"{many} {unit} left out, as fewer than k = {config.k} have as many members: {named}"
     left = with_whole_units(job, replace(originals, keep=originals.keep & ~rare, notes=(*originals.notes, note)))
     # where units go whole, other members of theirs go, and may leave more rare ones
     return without_rare(job, left, compositions, config) if isinstance(source, MemberSource) else left
-
-
-def _smaller(rarest: int) -> str:
-    """Say which k all units would do for; nothing where one is alone."""
-    return "" if rarest < 2 else f", or lower k: each is like {rarest - 1} others (-k {rarest})"
 
 
 def units_of(job: Job, of_units: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Role
 from masktron.counts import counted
-from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError, did_you_mean
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.files import refuse_outputs
 from masktron.hierarchies import Hierarchy, read_hierarchy
 from masktron.jobs.keys_known import known_keys
@@ -25,7 +25,7 @@ from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.individual_risk import population_uniques
-from masktron.problems.problem import Field, Note, Sentence, fields
+from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields, rules
 from masktron.progress import Progress, no_progress
 from masktron.recodings import Recoding
 from masktron.results import KeyFigures, RecodedRule, RecodeResult, RecodingChoice, shown
@@ -70,9 +70,8 @@ def suppressed_records(text: str) -> Threshold:
     try:
         return threshold(text, "suppressed")
     except UsageError:
-        raise UsageError(
-            f"--suppressed {text!r} is no number of records and no share from 0% to 100%", hint="such as 10, or 1%"
-        ) from None
+        expected = "a number of records such as 10, or a share from 0% to 100%"
+        raise UsageError.of("bad-value", name=Setting("--suppressed"), expected=expected, given=repr(text)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +207,7 @@ def run_recode(
     trees = {name: read_hierarchy(path, name, header=wishes.header) for name, path in hierarchies.items()}
     for name in trees:
         if config.roles.get(name) in (Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER):
-            raise UsageError(
-                f"{name} has a hierarchy and the role {config.roles[name]}",
-                hint=f"what is written as it is can be recoded: --role {name}=quasi-identifier",
-            )
+            raise UsageError.of("role-not-recoded", field=Field(name), role=config.roles[name])
     config = replace(config, roles={**dict.fromkeys(trees, Role.QUASI_IDENTIFIER), **config.roles})
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})
@@ -276,19 +272,18 @@ def _require_wishes(
     wishes: RecodeWishes, hierarchies: Mapping[str, Path], config: Config, write: Path | None
 ) -> None:
     if not hierarchies:
-        raise UsageError("there is no hierarchy to search", hint="give one for each key: --hierarchy AGE=age.csv")
+        given = Setting("--hierarchy", ("AGE=age.csv",))
+        raise UsageError.of("needs-setting", what="recode", needed="a hierarchy for each key", setting=given)
     if wishes.k < 2:
-        raise UsageError(f"--key-k must be 2 or more, not {wishes.k}")
+        raise UsageError.of("bad-value", name=Setting("--key-k"), expected="2 or more", given=wishes.k)
     if wishes.loss not in LOSSES:
-        raise UsageError(f"there is no measure {wishes.loss!r} of loss", hint=did_you_mean(wishes.loss, LOSSES))
+        known = Known(wishes.loss, tuple(LOSSES))
+        raise UsageError.of("unknown-name", kind="measure of loss", name=wishes.loss, known=known)
     if other := sorted(set(config.limits) - set(_LIMITS)):
-        raise UsageError(f"{other[0]} is no limit for recodings of keys", hint=f"limits are {', '.join(_LIMITS)}")
+        known = Known(other[0], tuple(_LIMITS))
+        raise UsageError.of("unknown-name", kind="limit for recodings of keys", name=other[0], known=known)
     if write is not None and write.exists():
-        raise UsageError(
-            "the file of settings is there already",
-            where=str(write),
-            hint="name a new one, and copy what it says under [recode]",
-        )
+        raise UsageError.of("cannot-write-settings", write, reason="it exists", settings=())
 
 
 def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy], wishes: RecodeWishes) -> _Question:
@@ -297,9 +292,9 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     masked = [name for name in known.names if roles[name] not in WRITTEN]
     names = [name for name in known.names if name not in masked and name != known.weight]
     others = [name for name, role in roles.items() if role is Role.UNTOUCHED]
-    _require_among(wishes.importance or {}, names, "an importance is given for", "keys are")
+    _require_among(wishes.importance or {}, names, "key to weigh")
     confidential = [name for name, role in roles.items() if role is Role.CONFIDENTIAL]
-    _require_among(wishes.diversity or {}, confidential, "--diversity names", "masked fields are")
+    _require_among(wishes.diversity or {}, confidential, "masked field")
     columns = opened.kept.columns
     limits = dict(opened.config.limits)
     diversity = dict.fromkeys(confidential, math.ceil(limits["l_diversity"])) if "l_diversity" in limits else {}
@@ -355,10 +350,10 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     )
 
 
-def _require_among(named: Mapping[str, object], names: Sequence[str], what: str, are: str) -> None:
+def _require_among(named: Mapping[str, object], names: Sequence[str], kind: str) -> None:
     for name in named:
         if name not in names:
-            raise UsageError(f"{what} {name!r}; {are} {', '.join(names) or 'none'}", hint=did_you_mean(name, names))
+            raise UsageError.of("unknown-name", kind=kind, name=name, known=Known(name, tuple(names)))
 
 
 def _records(bound: Threshold, records: int) -> int:
@@ -373,11 +368,8 @@ def _key(opened: Opened, name: str, hierarchy: Hierarchy | None, importance: flo
         unknown = np.array([value not in hierarchy.levels[0] for value in values], dtype=np.bool_)
         bad = np.flatnonzero(np.append(unknown, False)[codes])
         if len(bad):
-            raise DocumentError(
-                f"the field {name!r} has values that are not in its hierarchy, in {counted(len(bad), 'record')}",
-                where=f"{opened.kept.source}:{opened.kept.lines[bad[0]]}",
-                hint=f"add a row for them, or if they mean 'missing', say so: --missing {name}=CODE",
-            )
+            place = Place(str(opened.kept.source), int(opened.kept.lines[bad[0]]))
+            raise DocumentError.of("hierarchy-lacks-value", place, field=Field(name), records=len(bad))
     return leveled(name, codes, values, hierarchy, importance)
 
 
@@ -434,12 +426,11 @@ def _chosen(asked: _Question, nodes: Sequence[RecodedNode]) -> tuple[int, Transl
             return at, translation, tried
     first = asked.translation(nodes[0])
     reasons = {rule.id: rule.reason for rule in first.lost}
-    lost = "; ".join(f"{name} ({reasons[name]})" for name in tried[0])
-    raise InfeasibleError(
-        f"each of the {len(tried)} best recodings loses a hard rule; the one that loses least: {lost}",
-        where=str(asked.rules),
-        hint="let rules go with --allow-lost RULE-ID, or leave the fields that they read without a hierarchy",
-        facts=[RefusalFacts("keys", rules=tried[0])],
+    why = "; ".join(reasons[name] for name in tried[0])
+    facts = [RefusalFacts("keys", rules=tried[0])]
+    lost = rules(tried[0])
+    raise InfeasibleError.of(
+        "recodings-lose-rules", asked.rules, facts=facts, tried=len(tried), rules=lost, reasons=why
     )
 
 

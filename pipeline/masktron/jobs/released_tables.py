@@ -12,6 +12,7 @@ from typing import Any
 from masktron.config import ReadOptions
 from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings, level_paths, released_levels, with_tables
+from masktron.problems.problem import Setting
 from masktron.results import shown
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import LevelPath
@@ -208,12 +209,10 @@ def described_release_of(
     described = read_manifest(manifest)
     reading, elsewhere = tables_located(described.reading, manifest, masked, original)
     if not stated and (unnamed := [name for name in elsewhere if name not in named]):
-        raise UsageError(
-            f"the manifest names a table of {unnamed[0]} that is not beside the original: "
-            f"{described.reading.levels[unnamed[0]].data}",
-            where=str(manifest),
-            hint=f"name it: --original-table {unnamed[0]}=FILE",
-        )
+        level, table = unnamed[0], described.reading.levels[unnamed[0]].data
+        needed = f"a file, since {table} is not beside the original"
+        given = Setting("--original-table", (f"{level}=FILE",))
+        raise UsageError.of("needs-setting", manifest, what=f"the table of {level}", needed=needed, setting=given)
     return replace(described, reading=reading)
 
 

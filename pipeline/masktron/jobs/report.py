@@ -20,6 +20,7 @@ from masktron.jobs.released_tables import TABLES_GONE, of_release, tables_locate
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.level_settings import tables_named
+from masktron.problems.problem import Known, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.pages.page import Page
@@ -69,7 +70,8 @@ def run_report(
         A file cannot be read, or a page not be written.
     """
     if html is None and html_public is None:
-        raise UsageError("there is no page to write", hint="name one with --html FILE or --html-public FILE")
+        pages_to = Setting("--html", ("FILE",)), Setting("--html-public", ("FILE",))
+        raise UsageError.of("needs-setting", what="report", needed="a page to write", setting=pages_to)
     outputs = {"--html": html, "--html-public": html_public}
     given = {"the result": source, "the masked file": masked, "the original": original, "the rulebook": rules}
     refuse_outputs({name: path for name, path in outputs.items() if path is not None}, given)
@@ -82,9 +84,7 @@ def run_report(
     if manifest is None:
         unused = {"--masked": masked, "--original": original, "--rules": rules, "--html-public": html_public}
         if wrong := next((name for name, path in unused.items() if path is not None), None):
-            raise UsageError(
-                f"{wrong} goes with a manifest", where=str(source), hint="give the .manifest.json that mask wrote"
-            )
+            raise UsageError.of("needs-option", source, option=Setting(wrong), needed="a manifest")
         pages, notes = {} if html is None else {html: page_of_plain(content)}, []
     else:
         pages, notes = _of_manifest(source, manifest, masked, original, rules, html, html_public, progress, own=own)
@@ -104,15 +104,14 @@ def read_result(path: Path) -> PlainData:
     UsageError
         It cannot be read, or is none.
     """
-    hint = "give the JSON that a command wrote with --json, or the .manifest.json of mask"
     text = read_text(path, "result")
     try:
         content: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
-        raise UsageError(f"the result is not JSON: {reason}", where=str(path), hint=hint) from error
+        reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        raise UsageError.of("not-a-result", path, reason=reason) from error
     if not isinstance(content, dict) or not ({"job", "manifest_version"} & content.keys()):
-        raise UsageError("this is no result of masktron", where=str(path), hint=hint)
+        raise UsageError.of("not-a-result", path, reason="it names no command")
     return PlainData(content, str(path))
 
 
@@ -126,9 +125,8 @@ def job_of(content: PlainData) -> str:
     """
     job = "mask" if "manifest_version" in content.content else content.text("job")
     if job not in PAGES:
-        raise UsageError(
-            f"there is no page of a result of {job!r}", where=content.where, hint=f"pages are of {', '.join(PAGES)}"
-        )
+        known = Known(job, tuple(PAGES))
+        raise UsageError.of("unknown-name", content.where, kind="page of a result of", name=job, known=known)
     return job
 
 
@@ -176,17 +174,12 @@ def _of_manifest(
         pages[html] = mask_page(told_result(manifest), manifest=manifest, files=summary)
     if html_public is not None:
         if rulebook is None:
-            raise UsageError(
-                "the page for others needs the rulebook, which is not beside the manifest",
-                where=str(source),
-                hint="name it with --rules RULES.sch",
-            )
+            given = Setting("--rules", ("RULES.sch",))
+            needed = "the rulebook, which is not beside the manifest"
+            raise UsageError.of("needs-setting", source, what="the page for others", needed=needed, setting=given)
         if file_hash(rulebook) != manifest.part(part).text("sha256"):
-            raise UsageError(
-                "this is not the rulebook that the manifest describes (its SHA-256 differs)",
-                where=str(rulebook),
-                hint="give the rulebook of that run",
-            )
+            reason = "the rulebook has another SHA-256"
+            raise UsageError.of("not-of-one-run", rulebook, reason=reason)
         phase = None if part == "translated" else manifest.part("config").text("phase") or None
         pages[html_public] = public_page(
             public_release(manifest, open_rulebook(rulebook, phase), None if files is None else files.compared)

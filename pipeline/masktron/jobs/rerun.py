@@ -13,7 +13,7 @@ from masktron.addresses import AddressPath, is_inside, shortened
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.declared import about, names
-from masktron.errors import DocumentError, UsageError, ViolationError, did_you_mean
+from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
 from masktron.figures import NAMES, figure_of
 from masktron.files import refuse_outputs
 from masktron.jobs.changes import KINDS, ComparedFile, SaidNow, changes_of
@@ -33,6 +33,7 @@ from masktron.jobs.wide_job import named_as_fields
 from masktron.level_settings import with_tables
 from masktron.methods.chosen import chosen
 from masktron.perturbation_settings import short_pram
+from masktron.problems.problem import Known, Problem, Setting, rules
 from masktron.processes import rules_within
 from masktron.progress import Progress, no_progress
 from masktron.recoding_settings import short_how
@@ -51,20 +52,16 @@ from masktron.trust import files_read
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
 
-_WAYS = (
-    (
-        frozenset({"new-field", "type", "role", "kind", "missing-code", "order"}),
-        "correct the file, or say with --role, --missing, --nominal, --ordinal or --numeric what fields are",
+_GIVING = {
+    frozenset({"new-field", "type", "role", "kind", "missing-code", "order"}): (
+        "--role", "--missing", "--nominal", "--ordinal", "--numeric",
     ),
-    (frozenset({"record", "field-gone"}), "give a file that has what the last one had"),
-    (frozenset({"table"}), "name the tables of this run with --table LEVEL=FILE"),
-    (
-        frozenset({"rule-gone", "new-rule", "other-rule", "document"}),
-        "give the rules of the last run with --rules, and documents that they read with --document",
-    ),
-    (frozenset({"register"}), "name the register, in its newest copy: --register FILE"),
-)
-"""What can be done about changes that stand in the way, by their kinds."""
+    frozenset({"record", "field-gone"}): (),
+    frozenset({"table"}): ("--table",),
+    frozenset({"rule-gone", "new-rule", "other-rule", "document"}): ("--rules", "--document"),
+    frozenset({"register"}): ("--register",),
+}  # fmt: skip
+"""Options that say what is right where changes of some kinds stand in the way."""
 _OF_FIELDS = about(Config, "fields")
 _NAME_FILES = names(Config, lambda one: one.trust.levels or (one.trust.files and not one.trust.named_only))
 
@@ -79,17 +76,13 @@ class ChangedInputError(DocumentError):
     """
 
     def __init__(self, result: RerunResult, *, where: str) -> None:
-        refused = result.refused
-        listed = "".join(f"\n  {_named(change)}" for change in refused)
-        kinds = dict.fromkeys(change.kind for change in refused)
-        ways = [way for about, way in _WAYS if not about.isdisjoint(kinds)]
-        accepted = " ".join(f"--accept {kind}" for kind in kinds)
-        number = "one change stands" if len(refused) == 1 else f"{len(refused)} changes stand"
-        super().__init__(
-            f"{number} in the way of repeating the run; nothing is published:{listed}",
-            where=where,
-            hint=f"{'; '.join(ways)}; or where a change is right: {accepted}",
-        )
+        kinds = tuple(dict.fromkeys(change.kind for change in result.refused))
+        ways = [
+            Setting(option) for about, options in _GIVING.items() if not about.isdisjoint(kinds) for option in options
+        ]
+        changes = [_named(change) for change in result.refused]
+        setting = (*ways, Setting("--accept", kinds))
+        super().__init__(Problem("changed-since-last-run", where, changes=changes, setting=setting))
         self.result = result
 
 
@@ -102,14 +95,12 @@ class InvalidNextFileError(InvalidOriginalError):
     """
 
     def __init__(self, error: InvalidOriginalError, changes: tuple[ChangeResult, ...]) -> None:
-        super().__init__(
-            error.what,
-            where=error.where,
-            hint="correct the file; to leave records out or to let a rule go where the last run did not, run "
-            "masktron mask: rerun takes such settings from the manifest",
-            result=error.result,
-        )
-        self.changes = changes
+        failing = [rule for rule in error.result.rules if rule.violations]
+        violations = sum(rule.violations for rule in failing)
+        broken = rules(rule.id for rule in failing)
+        problem = Problem("next-file-invalid", error.where, violations=violations, rules=broken)
+        MasktronError.__init__(self, problem, facts=error.facts)
+        self.result, self.changes = error.result, changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +240,8 @@ def _repeated_run(
         raise InvalidNextFileError(error, changes) from error
     except ViolationError as error:
         held = [f"{name} {run.figures[name]:g}" for name in config.limits if name in run.figures]
-        error.hint += f"; in the last run: {', '.join(held)}" if held else ""
+        if error.problem and held:
+            error.problem = error.problem.then(Problem("last-run-figures", figures=held))
         raise
     same_bytes = (read_manifest(paths.manifest).output == run.described.output) if same else None
     return _beside(result, run, masked, same_bytes)
@@ -258,18 +250,16 @@ def _repeated_run(
 def _require_kinds(accept: Collection[str]) -> None:
     for kind in accept:
         if not KINDS.get(kind, False):
-            known = [one for one, stands in KINDS.items() if stands]
-            what = "stands in the way of no run" if kind in KINDS else "is no kind of change"
-            raise UsageError(f"{kind!r} {what}", hint=did_you_mean(kind, known))
+            known = tuple(one for one, stands in KINDS.items() if stands)
+            what = "kind of change that prevents a run"
+            raise UsageError.of("unknown-name", kind=what, name=kind, known=Known(kind, known))
 
 
 def _rulebook_of(run: FormerRun, former: Path) -> Path:
     if run.rules is None:
-        raise UsageError(
-            "the rulebook of the last run is not in the folder of the manifest",
-            where=str(former),
-            hint="name it: --rules FILE",
-        )
+        needed = "the rulebook of the last run, which is not beside the manifest"
+        given = Setting("--rules", ("FILE",))
+        raise UsageError.of("needs-setting", former, what="rerun", needed=needed, setting=given)
     return run.rules
 
 
@@ -289,12 +279,10 @@ def _require_named(run: FormerRun, how: Repeating, former: Path) -> None:
     named |= {("documents", name) for name in run.described.as_original}  # the original of this run stands for it
     for one in run.elsewhere:
         if one.setting not in named:
-            raise UsageError(
-                f"{'.'.join(one.setting)} is a file that the manifest does not have in its folder: "
-                f"{shortened(one.path)}",
-                where=str(former),
-                hint=f"name it: {one.option}",
-            )
+            option, _, value = one.option.partition(" ")
+            needed = f"its file, which is not beside the manifest: {shortened(one.path)}"
+            way = Setting(option, (value,))
+            raise UsageError.of("needs-setting", former, what=".".join(one.setting), needed=needed, setting=way)
 
 
 def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
@@ -342,10 +330,9 @@ def _moved(
     for name, how in given.items():
         if name not in base or short(base[name]) != short(how):
             last = f"the last run had {short(base[name])}" if name in base else "the last run did nothing to it"
-            raise UsageError(
-                f"{setting}.{name}: {short(how)} is another treatment; {last}",
-                hint="rerun takes from you only where the same file is; for another treatment, run masktron mask",
-            )
+            own = Setting(f"--{setting}", (f"{name}={short(how)}",))
+            reason = f"{last}; masktron mask takes another treatment"
+            raise UsageError.of("not-taken", command="rerun", setting=own, reason=reason)
     return {**base, **given}
 
 
@@ -391,16 +378,16 @@ def _of_fields_there(run: FormerRun, config: Config, job: Job) -> Config:
 
 def _compared(job: Job, config: Config) -> ComparedFile:
     """Read the fields of a file: those of flat records, or those of all levels."""
-    source, empty = job.source, "a file without records has nobody to protect and is published as it is"
+    source = job.source
     if source.tree is None:
         full, _ = completed(config, source)
         records = source.records(missing=full.missing)
-        require_records(job, len(records), empty)
+        require_records(job, len(records))
         fields = {name: HeldField("", column, records.lines) for name, column in records.columns.items()}
         return ComparedFile(job, fields, source.variables, full)
     full, _ = completed_by_level(config, source, source.tree)
     tables = source.level_tables(missing=full.missing)
-    require_records(job, len(tables.top), empty)
+    require_records(job, len(tables.top))
     return ComparedFile(job, fields_by_level(tables), variables_by_level(source, source.tree), full)
 
 

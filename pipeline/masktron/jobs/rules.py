@@ -46,7 +46,7 @@ def run_rules(
         try:
             source = rulebook.read_bytes()
         except OSError as error:
-            raise RulebookError(f"cannot be read: {error.strerror}", where=str(rulebook)) from error
+            raise RulebookError.of("cannot-read", rulebook, file="rulebook", reason=error.strerror) from error
     rules = rules_in(source, shown(rulebook))
     written = None
     if change is not None:

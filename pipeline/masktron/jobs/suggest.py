@@ -15,13 +15,14 @@ from masktron.classify.forms import form_of
 from masktron.codes import set_aside
 from masktron.config import Config
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
-from masktron.errors import DocumentError, UsageError, ViolationError, did_you_mean
+from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.files import refuse_outputs
+from masktron.jobs.common import shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.preflight.rulebook import what_follows
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Known, Place, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.proposals.candidate import REQUIRED
 from masktron.proposals.spelled import FieldPaths
@@ -74,17 +75,19 @@ def run_suggest(
     """
     config = config or Config()
     if accept and out is None:
-        raise UsageError("rules are accepted, and no file is named to write them to", hint="name one with --out")
+        raise UsageError.of("needs-option", option=Setting("--accept"), needed=Setting("--out", ("RULES.sch",)))
     if out is not None:
         refuse_outputs({"the rulebook": out}, {"the data": data, "the metadata": config.metadata})
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress, whole=True)
     config, declared = completed(config, source)
     refuse_unknown_fields(config, [one.name for one in source.layout.fields], str(data))
-    _require_flat(source)
+    if not source.shape.flat:
+        place = Place(str(source.path), source.shape.line)
+        raise DocumentError.of("records-not-flat", place, reason=source.shape.reason)
     records = source.records(missing=config.missing, told=told_as(progress, f"reading {data.name}"))
     if not len(records):
-        raise DocumentError("the file has no record, and suggests nothing", where=str(data))
+        raise DocumentError.of("no-records", data, path=shown_path(source.layout))
     variables = {variable.name: variable for variable in source.variables}
     records, config, aside = set_aside(records, config)
     found, notes = suggested_rules(records, config, variables, progress)
@@ -108,7 +111,7 @@ def run_suggest(
         with atomic_path(out) as temporary, blamed(out):
             temporary.write_bytes(schematron(written, paths.namespaces, title))
             if len(open_rulebook(temporary).checks) != len(written):
-                raise ViolationError("the written rulebook has other rules than were accepted", where=str(out))
+                raise ViolationError.of("cannot-hold", out, format="a rulebook", detail="all these rules")
     return SuggestResult(
         data=shown(data),
         records=len(records),
@@ -117,16 +120,6 @@ def run_suggest(
         notes=told,
         namespaces=dict(paths.namespaces),
     )
-
-
-def _require_flat(source: Source) -> None:
-    shape = source.shape
-    if not shape.flat:
-        raise DocumentError(
-            f"rules are suggested for records that are rows of single values: {shape.reason}",
-            where=f"{source.path}:{shape.line}" if shape.line else str(source.path),
-            hint="write the rules by hand; docs/writing-rules.md",
-        )
 
 
 def _judged(
@@ -221,10 +214,11 @@ def accepted_ids(proposals: Sequence[Proposal], accept: Iterable[str]) -> frozen
         elif asked in ids:
             found.add(asked)
         elif numbers is None:
-            raise UsageError(f"no proposal is called {asked!r}", hint=did_you_mean(asked, ids) or "see the list")
+            raise UsageError.of("unknown-name", kind="proposal", name=asked, known=Known(asked, tuple(ids)))
         else:
             low, high = int(numbers[1]), int(numbers[2] or numbers[1])
             if not 1 <= low <= high <= len(ids):
-                raise UsageError(f"--accept {asked}: the proposals have the numbers 1 to {len(ids)}")
+                expected = f"numbers from 1 to {len(ids)}"
+                raise UsageError.of("bad-value", name=Setting("--accept"), expected=expected, given=asked)
             found.update(ids[low - 1 : high])
     return frozenset(found)

@@ -31,7 +31,7 @@ from masktron.measures.differencing import (
     FieldReleases,
     differencing,
 )
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Sentence, Setting
 from masktron.progress import Progress
 from masktron.results import shown
 from masktron.sources.opening import open_source
@@ -83,16 +83,13 @@ def earlier_releases(
         There are originals or manifests, and not one for each release.
     """
     for given, what in ((originals, "originals"), (manifests, "manifests")):
+        named = f"{what} of earlier releases"
         if given and not masked:
-            raise UsageError(
-                "an original or a manifest of an earlier release was given, and no release",
-                hint="give it with --against FILE",
-            )
+            release = Setting("--against", ("FILE",))
+            raise UsageError.of("needs-setting", what=named, needed="the releases", setting=release)
         if given and len(given) != len(masked):
-            raise UsageError(
-                f"{len(masked)} earlier releases and {len(given)} {what} of earlier releases were given",
-                hint=f"give one of the {what} for each release, in the same order, or none",
-            )
+            expected = f"one for each of {len(masked)} releases in the same order, or none"
+            raise UsageError.of("bad-value", name=named, expected=expected, given=len(given))
     nothing = [None] * len(masked)
     return tuple(starmap(Against, zip(masked, originals or nothing, manifests or nothing, strict=True)))
 
@@ -223,22 +220,18 @@ def _beside(second: ReleaseSide, original: Source, against: Against, config: Con
     described = second.described
     manifest = against.manifest or manifest_beside(against.masked)
     if not manifest.exists():
-        raise UsageError(
-            "the earlier release has no manifest here, which says who was in which group",
-            where=str(manifest),
-            hint="give it with --against-manifest FILE",
-        )
+        given = Setting("--against-manifest", ("FILE",))
+        needed = "its manifest, which is not beside it"
+        raise UsageError.of("needs-setting", manifest, what="the earlier release", needed=needed, setting=given)
     before = against.original or original.path
     earlier = described_release_of(manifest, against.masked, before, config.levels)
     reading = config.reading.or_as(earlier.reading)
     as_released = of_release(reading, against.masked, earlier.removed)
     released = open_source(against.masked, reading=as_released, progress=progress, whole=True)
     if against.original is None and earlier.original != described.original:
-        raise UsageError(
-            "the earlier release was made of another original",
-            where=str(against.masked),
-            hint="give it with --against-original FILE",
-        )
+        given = Setting("--against-original", ("FILE",))
+        needed = "its own original, which is another one"
+        raise UsageError.of("needs-setting", against.masked, what="the earlier release", needed=needed, setting=given)
     source = open_source(before, reading=reading, progress=progress)
     require_described(released, source, earlier)
     then, now = earlier.nested, described.nested

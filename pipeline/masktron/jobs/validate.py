@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from masktron.config import AS_IT_SAYS, ReadOptions, Role
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.evaluation.shown_fields import Shown, ShownLevel
 from masktron.executor.contract import Executor
 from masktron.jobs.common import (
     LARGE,
-    MAY_BE_EMPTY,
     code_notes,
     departure_notes,
     file_notes,
@@ -30,7 +29,8 @@ from masktron.jobs.following import Following, allowances, with_allowances, with
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.untested import asking_unknown_names, idle_conditions, may_be_untested, with_untested
 from masktron.level_settings import LevelSettings, level_paths
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field as Named
+from masktron.problems.problem import Known, Sentence
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import FieldMeaning, ValidateResult, shown
@@ -112,11 +112,8 @@ def shown_of(job: Job, record_ids: Mapping[LevelPath, Field]) -> Shown:
 def _asked(source: Source, record_id: str) -> Field:
     field = source.layout.field(record_id)
     if field is None:
-        raise UsageError(
-            f"the record id {record_id!r} is not a field of the records",
-            where=str(source.path),
-            hint=did_you_mean(record_id, [field.name for field in source.layout.fields]),
-        )
+        known = Known(record_id, tuple(one.name for one in source.layout.fields))
+        raise UsageError.of("unknown-field", source.path, field=Named(record_id), known=known)
     return field
 
 
@@ -220,7 +217,7 @@ def run_validate(
         )
         evaluation = without_values(evaluate, wanted=release_safe, rulebook_read=True)
         if not allow_empty:
-            require_records(job, evaluation.records, MAY_BE_EMPTY)
+            require_records(job, evaluation.records)
         if evaluation.handed_back:
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)

@@ -52,7 +52,7 @@ def plotted(result: JobResult, ax: Axes | None) -> Axes:
     for picture in page_of(_without_findings(result)).pictures:
         if picture.name == wanted:
             return drawn_on(picture.sketch, ax)
-    raise UsageError(f"this result of {result.JOB} has nothing to plot", hint="print it: its text says why")
+    raise UsageError.of("nothing-to-plot", job=result.JOB)
 
 
 def _without_findings(result: JobResult) -> JobResult:

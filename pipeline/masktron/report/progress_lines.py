@@ -104,7 +104,8 @@ def also_written(path: Path, shown: Progress) -> Iterator[ProgressLines]:
     try:
         stream = path.open("a", encoding="utf-8", buffering=1)
     except OSError as error:
-        raise UsageError(f"cannot write the progress: {error.strerror}", where=f"{PROGRESS_FILE}={path}") from error
+        place = f"{PROGRESS_FILE}={path}"
+        raise UsageError.of("cannot-write", place, file="the progress", reason=error.strerror) from error
     with stream:
         yield ProgressLines(lambda line: _say(stream.write, line), shown)
 

@@ -152,10 +152,7 @@ def atomic_paths(
             raise _unwritable(targets[0], problem) from problem
         except MasktronError as error:
             # the temporary file is gone by the time that somebody reads its name
-            for part in ("what", "where", "hint"):
-                for one in outputs:
-                    setattr(error, part, getattr(error, part).replace(str(one.temporary), str(one.target)))
-            error.args = (error.what,)
+            error.rename_files({str(one.temporary): str(one.target) for one in outputs})
             raise
         _publish_all(outputs, released=released, noted=noted)
 
@@ -185,7 +182,7 @@ def _begun(target: str | Path) -> Iterator[_Output]:
     refuse_leading_out(Path(target))
     final = Path(os.path.realpath(target))
     if final.exists() and not final.is_file():
-        raise DocumentError("the output exists and is not a plain file", where=str(target), hint="name a file")
+        raise DocumentError.of("cannot-write", target, file="the output", reason="it exists and is not a plain file")
     remove_abandoned(final.parent)
     tell_folder(final.parent)
     try:
@@ -244,11 +241,8 @@ def open_part(path: Path, target: str | Path) -> io.BufferedWriter:
 
 def _refuse_another(temporary: Path, descriptor: int, target: str | Path) -> None:
     if not is_at(descriptor, temporary):
-        raise DocumentError(
-            "somebody else changed the folder of the output while it was written",
-            where=str(target),
-            hint="nothing was written; name a folder that only you may write to",
-        )
+        reason = "somebody else changed its folder meanwhile"
+        raise DocumentError.of("cannot-write", target, file="the output", reason=reason)
 
 
 def _publish_all(outputs: Sequence[_Output], *, released: bool, noted: bool) -> None:
@@ -324,8 +318,4 @@ def _sync(path: Path) -> None:
 
 def _unwritable(target: str | Path, problem: OSError) -> DocumentError:
     reason = os.strerror(problem.errno) if problem.errno else str(problem)
-    return DocumentError(
-        f"the output cannot be written: {reason}",
-        where=str(target),
-        hint="nothing was written; free space, or name a folder that you may write to",
-    )
+    return DocumentError.of("cannot-write", target, file="the output", reason=reason)

@@ -130,23 +130,13 @@ def read_former_run(path: Path) -> FormerRun:
     content = manifest_content(path)
     described = described_release(content, path)
     if "repeat" not in content or ("nested" in content and "levels" not in content["repeat"]):
-        raise UsageError(
-            "the manifest does not say what its run was given: a former version of masktron wrote it",
-            where=str(path),
-            hint="mask the next file with masktron mask and the same settings; its manifest says all",
-        )
+        raise UsageError.of("manifest-too-old", path, what="what its run was given")
     try:
         return _read(content, described, path)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, UsageError):
-            raise UsageError(
-                f"its settings cannot be used any more: {error.what}", where=str(path), hint=error.hint
-            ) from None
-        raise UsageError(
-            "the manifest is damaged: what it says of its run cannot be read",
-            where=str(path),
-            hint="give the .manifest.json that mask wrote",
-        ) from error
+            raise UsageError.of("not-a-manifest", path, reason=error.problem or error.what) from None
+        raise UsageError.of("not-a-manifest", path, reason="what it says of its run cannot be read") from error
 
 
 def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -> FormerRun:

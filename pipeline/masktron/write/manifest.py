@@ -269,8 +269,8 @@ def manifest_content(path: Path) -> Any:
     try:
         return manifest_from(text)
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
-        raise UsageError(f"the manifest cannot be read: {reason}", where=str(path), hint=_GIVE) from error
+        reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        raise UsageError.of("not-a-manifest", path, reason=reason) from error
 
 
 def described_release(content: Any, path: Path) -> DescribedRelease:
@@ -284,9 +284,9 @@ def described_release(content: Any, path: Path) -> DescribedRelease:
     try:
         return _described(_table({"the manifest": content}, "the manifest"))
     except KeyError as error:
-        raise UsageError(f"not a manifest of masktron: {error} is missing", where=str(path), hint=_GIVE) from error
+        raise UsageError.of("not-a-manifest", path, reason=f"{error} is missing") from error
     except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise UsageError(f"not a manifest of masktron: {error}", where=str(path), hint=_GIVE) from error
+        raise UsageError.of("not-a-manifest", path, reason=str(error)) from error
 
 
 def _described(content: Mapping[str, Any]) -> DescribedRelease:

@@ -76,11 +76,7 @@ def require_together(targets: Mapping[str, Path]) -> None:
     """
     for name, target in targets.items():
         if len(targets) > 1 and isinstance(target, AddressPath):
-            raise UsageError(
-                f"the table of {name} goes to a database, and several tables appear together only as files",
-                where=str(target),
-                hint="name files, and load them into the database afterwards: masktron convert",
-            )
+            raise UsageError.of("tables-in-database", target, level=name)
 
 
 def settle_publication(place: Path) -> None:

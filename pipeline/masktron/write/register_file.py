@@ -26,6 +26,7 @@ from typing import Any
 
 from masktron.errors import DocumentError, MasktronError, UsageError
 from masktron.files import read_text, refuse_special
+from masktron.problems.problem import Place, Problem
 from masktron.setting_values import Register
 from masktron.write.atomic import atomic_path
 
@@ -103,12 +104,8 @@ class OpenRegister:
             del self.entries[kept:]
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
-            why = problem.what if isinstance(problem, DocumentError) else problem.strerror
-            raise DocumentError(
-                f"the register of releases cannot be written: {why}",
-                where=str(self._register.path),
-                hint="nothing was published; make room, or give a file that you may write to",
-            ) from None
+            why = problem.problem or problem.what if isinstance(problem, DocumentError) else problem.strerror
+            raise DocumentError.of("register-unusable", self._register.path, reason=why) from None
 
     def _append(self, entry: dict[str, Any]) -> None:
         chain = self._hashed(entry, self._chain)
@@ -137,11 +134,8 @@ class OpenRegister:
         own = self._hashed(entry, self._chain)
         if not hmac.compare_digest(own.encode(), chain.encode("utf-8", "replace")):
             if number == 1:
-                raise DocumentError(
-                    "the salt is not that of the register, or the register is damaged in line 1",
-                    where=str(self._register.salt),
-                    hint="give back both files as they were; without them nobody knows what has been released",
-                )
+                reason = "it is another salt than that of the register, or line 1 was changed"
+                raise DocumentError.of("register-damaged", self._register.salt, reason=reason)
             raise self._damaged(number, "it was changed, or a line before it is gone")
         self._chain = chain
         return entry
@@ -151,19 +145,11 @@ class OpenRegister:
         return hashlib.blake2b(text, key=self.secret, digest_size=16, person=b"masktron chain").hexdigest()
 
     def _shorter(self, lines: int, counted: int) -> DocumentError:
-        return DocumentError(
-            f"the register of releases was cut: it has {lines} whole lines, and had {counted}",
-            where=str(self._register.path),
-            hint=f"give back its newest copy; where no copy has all lines, write 0 into {self._register.count}, and "
-            "know that releases whose lines are lost are not recognised",
-        )
+        reason = f"it has {lines} whole lines, and had {counted}"
+        return DocumentError.of("register-damaged", self._register.path, reason=reason)
 
     def _damaged(self, number: int, how: str) -> DocumentError:
-        return DocumentError(
-            f"the register of releases is damaged: {how}",
-            where=f"{self._register.path}:{number}",
-            hint="give back the register as it was; nothing is released while nobody knows what has been",
-        )
+        return DocumentError.of("register-damaged", Place(str(self._register.path), number), reason=how)
 
 
 @contextmanager
@@ -181,12 +167,8 @@ def opened_register(register: Register) -> Iterator[OpenRegister]:
     # the register is made before its count and its salt, so who finds one of these finds the register
     left = [path for path in (register.salt, register.count) if path.exists()]
     if left and not register.path.exists():
-        raise DocumentError(
-            f"the register of releases is gone, and its {'salt' if register.salt in left else 'count'} is there",
-            where=str(register.path),
-            hint="restore it from a backup; to start without any record of earlier releases, name a register and a "
-            "salt that do not exist yet",
-        )
+        reason = f"it is gone, and its {'salt' if register.salt in left else 'count'} is there"
+        raise DocumentError.of("register-damaged", register.path, reason=reason)
     descriptor = _opened(register.path)
     try:
         _lock(descriptor, register.path)
@@ -214,11 +196,8 @@ def _opened(path: Path) -> int:
 
 def _lock(descriptor: int, path: Path) -> None:
     if sys.platform == "win32":
-        raise UsageError(
-            "a register of releases needs locks of files that this system does not have",
-            where=str(path),
-            hint="run masktron on Linux or macOS, or without a register",
-        )
+        reason = "this system has no locks of files; run masktron on Linux or macOS, or without a register"
+        raise UsageError.of("register-unusable", path, reason=reason)
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -248,7 +227,7 @@ def _counted(register: Register, *, new: bool) -> tuple[int, str]:
     try:
         text = read_text(register.count, "count of the register")
     except UsageError as error:
-        raise _without_count(register, error.what) from None
+        raise _without_count(register, error.problem or error.what) from None
     if (found := _COUNT.fullmatch(text)) is None:
         raise _without_count(register, "it is not a number of lines and a hash")
     return int(found[1] or 0), found[2] or ""
@@ -259,12 +238,8 @@ def _write_count(register: Register, text: str) -> None:
         temporary.write_text(text, encoding="ascii")
 
 
-def _without_count(register: Register, why: str) -> DocumentError:
-    return DocumentError(
-        f"the count of the register of releases cannot be read: {why}",
-        where=str(register.count),
-        hint="give it back as it was; where the register surely has all its lines, write 0 into it",
-    )
+def _without_count(register: Register, why: Problem | str) -> DocumentError:
+    return DocumentError.of("register-damaged", register.count, reason=why)
 
 
 def _salt(register: Register) -> bytes:
@@ -273,11 +248,8 @@ def _salt(register: Register) -> bytes:
     except UsageError as error:
         raise _without_salt(register, error) from None
     if _SALT.fullmatch(text) is None:
-        raise DocumentError(
-            f"the salt of the register is not {2 * _SALT_BYTES} hexadecimal digits",
-            where=str(register.salt),
-            hint="give it back as it was",
-        )
+        reason = f"its salt is not {2 * _SALT_BYTES} hexadecimal digits"
+        raise DocumentError.of("register-damaged", register.salt, reason=reason)
     return bytes.fromhex(text)
 
 
@@ -292,16 +264,8 @@ def _new_salt(register: Register) -> bytes:
 
 
 def _without_salt(register: Register, error: MasktronError) -> DocumentError:
-    return DocumentError(
-        f"the register of releases cannot be read without its salt: {error.what}",
-        where=str(register.salt),
-        hint="give it back, or say where it is: --salt FILE; without it nobody knows what has been released",
-    )
+    return DocumentError.of("register-damaged", register.salt, reason=error.problem or error.what)
 
 
 def _unusable(path: Path, why: str) -> DocumentError:
-    return DocumentError(
-        f"the register of releases cannot be used: {why}",
-        where=str(path),
-        hint="name a file that you may write to, in a folder that is there: --register FILE",
-    )
+    return DocumentError.of("register-unusable", path, reason=why)

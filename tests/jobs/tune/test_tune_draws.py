@@ -29,6 +29,7 @@ from masktron.report.pages.tune_page import tune_page
 from masktron.results import TuneResult
 from masktron.results.tune import PROTECTION
 from masktron.settings_file import load_config
+from refusals import code_of
 from schema_files import conforms
 
 RNG = np.random.default_rng(5)
@@ -245,8 +246,8 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
     assert tune_settings_in(path).swap_rate == (0.0,)
     out = tmp_path / "t"
     for own, said in (
-        ({"swap_rate": (0.1,)}, "nothing says which regions are swapped"),
-        ({"pram": {"JOB": ("change:0.1",), "JOB+SEX": ("change:0.1",)}}, "pram names the field JOB twice"),
+        ({"swap_rate": (0.1,)}, "swap-without-regions"),
+        ({"pram": {"JOB": ("change:0.1",), "JOB+SEX": ("change:0.1",)}}, "bad-setting"),
         ({"pram": {"SEX": ("none.csv",)}}, "none.csv"),
         ({"pram": {"A": ("change:0.1",)}}, r"pram\.A: the field has the role confidential"),
     ):
@@ -297,7 +298,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
              "--methods", "mdav", "--grouping", "all", "--pram", "JOB=change:0.1", "--pram", "JOB=change:0.3",
              "--swap-rate", "0.1", "--workers", "0"]  # fmt: skip
     spoilt = run(*words, "--json", "settings/sex.csv")
-    assert (spoilt.code, "--json would overwrite the matrix of SEX" in spoilt.err) == (2, True)
+    assert (spoilt.code, code_of(spoilt.err)) == (2, "would-overwrite")
     told = run(*words)
     assert "keys drawn or swapped" in told.out and "pram_confidence" in told.out
     found = json.loads((tmp_path / "t" / "tune.json").read_text())["candidates"]

@@ -24,10 +24,12 @@ from masktron.declared import (
     with_commas,
 )
 from masktron.declared import integer as whole
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.figures import NAMES, Group, figure_of
+from masktron.jobs.limits import refuse_only_assessed
 from masktron.jobs.tune.axes import Ways, pram_ways, recode_ways, swap_rates
 from masktron.perturbation_settings import located_pram, matrices_named, moved_matrices
+from masktron.problems.problem import Known
 from masktron.recoding_settings import FromHierarchy, how_of, moved_hierarchies, resolved
 from masktron.setting_values import Param
 from masktron.settings_file import read_toml, require_beside
@@ -129,7 +131,9 @@ def seconds_of(text: str | float) -> float:
     """
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", str(text).strip())
     seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    _require(seconds > 0, f"budget must be a time above 0, not {text!r}", "for example 90s, 10m or 1h")
+    if seconds <= 0:
+        expected = "a time above 0 such as 90s, 10m or 1h"
+        raise UsageError.of("bad-value", name="budget", expected=expected, given=repr(text))
     return seconds
 
 
@@ -322,7 +326,7 @@ def tune_settings_from(table: object, where: str = "") -> TuneSettings:
         It is no table, or has an unknown key or a wrong value.
     """
     if not isinstance(table, Mapping):
-        raise UsageError("tune must be a table NAME = value", where=where)
+        raise UsageError.of("bad-value", where, name="tune", expected="a table NAME = value", given=repr(table))
     known = ["class" if name == _field("class") else name for name in declared_in(TuneSettings)]
     settings: dict[str, Any] = {}
     try:
@@ -331,7 +335,8 @@ def tune_settings_from(table: object, where: str = "") -> TuneSettings:
             settings[_field(name)] = value
         return TuneSettings(**settings)
     except UsageError as error:
-        raise UsageError(error.what, where=where, hint=error.hint) from error
+        error.where = where
+        raise
 
 
 def _field(name: str) -> str:
@@ -344,26 +349,14 @@ def _axis(name: str, group: Group) -> str:
     require(isinstance(name, str), "the name of a figure", name)
     _known("figure", name, NAMES)
     figure = figure_of(str(name))
-    own = [one for one in NAMES if figure_of(one).group == group]
-    _require(
-        figure.group == group or (group == "risk" and figure.group == "contract"),
-        f"{name} is a figure of {figure.group}, not of {group}",
-        f"one of {', '.join(own)}",
-    )
-    _require("class" not in figure.needs, f"{name} needs a class, which only assess is told", "take another figure")
-    _require(
-        "earlier" not in figure.needs,
-        f"{name} needs an earlier release, and only assess is told of one",
-        "take another figure; masktron assess --against EARLIER shows this one",
-    )
+    if figure.group != group and not (group == "risk" and figure.group == "contract"):
+        own = tuple(one for one in NAMES if figure_of(one).group == group)
+        raise UsageError.of("unknown-name", kind=f"figure of {group}", name=name, known=Known("", own))
+    refuse_only_assessed(name)
     return name
 
 
 def _known(what: str, name: object, names: Iterable[str]) -> None:
-    listed = list(names)
-    _require(name in listed, f"unknown {what} {name!r}", did_you_mean(str(name), listed))
-
-
-def _require(condition: bool, what: str, hint: str = "") -> None:
-    if not condition:
-        raise UsageError(what, hint=hint)
+    listed = tuple(names)
+    if name not in listed:
+        raise UsageError.of("unknown-name", kind=what, name=str(name), known=Known(str(name), listed))

@@ -65,7 +65,8 @@ def _rate(value: object) -> float:
     except ValueError:
         found = -1.0
     if not 0 <= found <= 1:
-        raise UsageError(f"swap_rate must be numbers from 0 to 1, not {value!r}", hint="for example 0.02,0.1")
+        expected = "numbers from 0 to 1 such as 0.02,0.1"
+        raise UsageError.of("bad-value", name="swap_rate", expected=expected, given=repr(value))
     return found
 
 
@@ -79,10 +80,8 @@ def _ways(
     found = _assigned(name, value) if isinstance(value, list | tuple) else _tabled(name, value, example)
     for field, own in found.items():
         if not own or not all(isinstance(how, str) for how in own):
-            raise UsageError(
-                f"{name}.{field} must be a list of ways, not {list(own)!r}",
-                hint=f"for example {example.partition('=')[2].strip()}",
-            )
+            expected = f"a list of ways such as {example.partition('=')[2].strip()}"
+            raise UsageError.of("bad-value", name=f"{name}.{field}", expected=expected, given=repr(list(own)))
         for how in own:
             read(f"{name}.{field}", how)
     return found
@@ -92,7 +91,7 @@ def _assigned(name: str, value: Sequence[object]) -> Ways:
     found: Ways = {}
     for assignment in value:
         if not isinstance(assignment, str):
-            raise UsageError(f"{name} must be texts FIELD=HOW, not {assignment!r}")
+            raise UsageError.of("bad-value", name=name, expected="texts FIELD=HOW", given=repr(assignment))
         for field, how in declared_in(Config)[name].collected(name, [assignment]).items():
             found[field] = (*found.get(field, ()), how)
     return found
@@ -100,14 +99,12 @@ def _assigned(name: str, value: Sequence[object]) -> Ways:
 
 def _tabled(name: str, value: object, example: str) -> Ways:
     if not isinstance(value, Mapping):
-        raise UsageError(
-            f"tune.{name} must be a table FIELD = [ways], not {value!r}",
-            hint=f"for example {example} under [tune.{name}]",
-        )
+        expected = f"a table such as {example}"
+        raise UsageError.of("bad-value", name=f"tune.{name}", expected=expected, given=repr(value))
     found: Ways = {}
     for field, ways in value.items():
         own = [ways] if isinstance(ways, str) else ways
         if not isinstance(own, list | tuple):
-            raise UsageError(f"{name}.{field} must be a list, not {own!r}")
+            raise UsageError.of("bad-value", name=f"{name}.{field}", expected="a list", given=repr(own))
         found[str(field)] = tuple(dict.fromkeys(own))
     return found

@@ -74,7 +74,7 @@ class KeptOutcomes:
             try:
                 folder.mkdir(mode=0o700, exist_ok=True)
             except OSError as error:
-                raise DocumentError(f"cannot keep results: {error.strerror}", where=str(folder)) from error
+                raise DocumentError.of("cannot-write", folder, file="a result", reason=error.strerror) from error
 
     def find(self, attempt: Attempt) -> TuneOutcome | None:
         """Return what was found before; None where that is not known, or cannot be trusted."""

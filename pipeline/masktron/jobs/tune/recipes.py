@@ -18,6 +18,7 @@ from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.axes import unlike_pram
 from masktron.methods import method_named
 from masktron.methods.base import Method, Partitioning
+from masktron.problems.problem import Setting
 from masktron.recoding_settings import averages, how_of, resolved
 from masktron.results import TuneCandidate
 from masktron.results.tried_treatment import KeyTreatment
@@ -308,19 +309,14 @@ def position_of(candidate: int | TuneRecipe, found: Sequence[TuneRecipe | TuneCa
     """
     if isinstance(candidate, int):
         if candidate not in range(len(found)):
-            raise UsageError(
-                f"there is no candidate {candidate}: there are {len(found)} of this file with what was asked for",
-                hint=f"name one of 0 to {len(found) - 1}",
-            )
+            expected = f"a number from 0 to {len(found) - 1}"
+            raise UsageError.of("bad-value", name="the candidate", expected=expected, given=candidate)
         return candidate
     for at, one in enumerate(found):
         if _what(one) == _what(candidate):
             return at
-    name = candidate_name(*_what(candidate))
-    raise UsageError(
-        f"the candidate of this number in the last run, {name}, is none of those that are asked for now",
-        hint="ask as the last run did, or run once without a number for new ones",
-    )
+    expected = "one of those that are asked for now: ask as the last run did, or run once without a number"
+    raise UsageError.of("bad-value", name="the candidate", expected=expected, given=candidate_name(*_what(candidate)))
 
 
 def _what(
@@ -392,10 +388,7 @@ def _swaps(config: Config, asked: TuneSettings) -> list[dict[str, Any]]:
     if not asked.swap_rate:
         return [own]
     if not own:
-        raise UsageError(
-            "swap_rate: nothing says which regions are swapped",
-            hint='name them in the settings: regions = ["COUNTY", "TOWN"] under [swap]',
-        )
+        raise UsageError.of("swap-without-regions", setting=Setting("--swap-rate"))
     rates = [rate for rate in asked.swap_rate if rate != own.get("rate", 0.0)]
     return [own, {}, *({**own, "rate": rate} for rate in rates)]
 

@@ -77,11 +77,7 @@ def settings_text(config: Config, path: Path) -> str:
     }
     made = toml_text(own)
     if apart := _apart(_read(made, path), config, path):
-        raise UsageError(
-            f"the settings cannot be written to a file: {', '.join(apart)}",
-            where=str(path),
-            hint="leave them out, or take the line of the candidate from tune.json",
-        )
+        raise UsageError.of("cannot-write-settings", path, reason="TOML would say something else of ", settings=apart)
     return made
 
 
@@ -93,11 +89,10 @@ def changed(text: str, config: Config, path: Path) -> str:
     UsageError
         It would not say this then.
     """
-    hint = "name a file that is not there: --write FILE"
     try:
         former = tomllib.loads(text)
     except ValueError as error:
-        raise UsageError(f"the settings there are not valid TOML: {error}", where=str(path), hint=hint) from error
+        raise UsageError.of("cannot-write-settings", path, reason=f"it is not TOML: {error}", settings=()) from error
     there = TomlText(text)
     for name in CHANGED:
         value = _plain(getattr(config, name), path)
@@ -111,7 +106,7 @@ def changed(text: str, config: Config, path: Path) -> str:
     _put_treatments(there, former, config, path)
     there.assign("limits", former.get("limits"), _limits(config.limits, former.get("limits")))
     made = str(there)
-    _require_same(made, former, config, path, hint)
+    _require_same(made, former, config, path)
     return made
 
 
@@ -154,21 +149,18 @@ def _limits(limits: Mapping[str, float], former: object) -> dict[str, object]:
     }
 
 
-def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Path, hint: str) -> None:
+def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Path) -> None:
     """Refuse a text that does not say what it has to, or says something else than before."""
     try:
         now = tomllib.loads(made)
     except ValueError as error:
-        raise UsageError("the settings there cannot be changed", where=str(path), hint=hint) from error
+        raise UsageError.of("cannot-write-settings", path, reason="it cannot be changed", settings=()) from error
     loose = {*CHANGED, "params", "limits", *_OF_KEYS}
     same = _without(now, loose) == _without(former, loose)
     apart = _apart(_read(made, path), config, path)
     if apart or not same:
-        raise UsageError(
-            f"the settings there would not say what was tried: {', '.join(apart) or 'other settings would change'}",
-            where=str(path),
-            hint=f"options were given beside the file; {hint}",
-        )
+        reason = "since options were given beside it, it would differ in "
+        raise UsageError.of("cannot-write-settings", path, reason=reason, settings=apart or ["others"])
 
 
 def _read(text: str, path: Path) -> Config:
@@ -229,4 +221,4 @@ def _plain(value: Any, path: Path) -> Any:
         return Path(os.path.relpath(value, path.parent)).as_posix()
     if value is None or isinstance(value, str | bool | int | float):
         return str(value) if isinstance(value, str) else value
-    raise UsageError(f"a setting cannot be written to a file: it is a {type(value).__name__}", where=str(path))
+    raise UsageError.of("cannot-write-settings", path, reason=f"TOML has no {type(value).__name__}", settings=())

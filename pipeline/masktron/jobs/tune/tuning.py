@@ -25,6 +25,7 @@ from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.jobs.tune.trials import MapSoFar, Trials, kinds_masked
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.kernels.cores import usable_cores
+from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
 from masktron.scratch import folder_on_disk, remove_abandoned
@@ -83,10 +84,9 @@ def run_tune(
     refuse_class_limits(config.limits)
     config = _with_axes(config, asked)
     if config.secret is not None or config.seed is not None:
-        raise UsageError(
-            "tune takes no secret and no seed: everybody knows its random numbers, and nobody those of a release",
-            hint="leave them out; --seeds says how many runs there are of what draws",
-        )
+        both = Setting("--secret"), Setting("--seed")
+        reason = "its random numbers are known, and those of a release must not be"
+        raise UsageError.of("not-taken", command="tune", setting=both, reason=reason)
     if asked.methods:  # then they are known, whatever the file holds
         _require_there(candidate, recipes(config, asked, numbers=True, categories=True))
     if out is not None:
@@ -98,9 +98,7 @@ def run_tune(
         try:
             original = open_original(data, rules, config, deadline.watching(progress))
         except BudgetOver:
-            raise ResourceError(
-                "the budget ended before the file was read", where=str(data), hint="give more: --budget 10m"
-            ) from None
+            raise ResourceError.of("budget-over", data) from None
         asks = {"recode": asked.recode, "key_k": asked.key_k, "pram": asked.pram, "swap_rate": asked.swap_rate}
         refuse_treatments([name for name, value in asks.items() if value], original.job.source)
         asked = _with_groupings(asked, original)
@@ -128,12 +126,9 @@ def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
         return asked
     if "rules" in asked.groupings:
         unit = source.levels.level(source.record_level).name
-        raise UsageError(
-            f"the grouping rules: each {unit} is alike others in all that is masked of it and of its members, and "
-            "mask has no other grouping than all",
-            where=str(source.path),
-            hint=f"leave --grouping out, or protect members alone (--protect), which tells more of each {unit}",
-        )
+        reason = f"mask groups each {unit} with its members by all masked fields"
+        own = Setting("--grouping", ("rules",))
+        raise UsageError.of("not-taken", source.path, command="tune", setting=own, reason=reason)
     return replace(asked, groupings=("all",))
 
 
@@ -158,9 +153,9 @@ def _make_folder(out: Path) -> None:
     try:
         out.mkdir(mode=0o700, exist_ok=True)
     except FileNotFoundError:
-        raise UsageError("the folder of --out does not exist", where=str(out.parent), hint="create it") from None
+        raise UsageError.of("no-folder-for-output", out.parent, output=Setting("--out")) from None
     except OSError as error:
-        raise DocumentError(f"cannot make the folder: {error.strerror}", where=str(out)) from error
+        raise DocumentError.of("cannot-write", out, file="the folder of results", reason=error.strerror) from error
 
 
 def _workers(asked: TuneSettings, config: Config, data: Path) -> int:

@@ -4,6 +4,7 @@ TEXTS = {
     "unknown-name": ("there is no {kind} {name!r}", "{known}"),
     "bad-value": ("{name} must be {expected}, not {given}", ""),
     "bad-arrays": ("{detail}", ""),
+    "unknown-field": ("the file has no field {field}", "{known}"),
     "no-such-file": ("the file does not exist", ""),
     "no-such-folder": ("the folder does not exist", ""),
     "file-unreadable": ("the file cannot be read: {reason}", ""),
@@ -12,5 +13,8 @@ TEXTS = {
         "check that it is {format}; if it is, save it again with the program that wrote it, or export it as CSV",
     ),
     "cannot-hold": ("{format} cannot hold {detail}", "write CSV or Parquet, or change the field before masking"),
-    "package-missing": ("{package} is not installed", "pip install 'masktron[{extra}]'"),
+    "package-missing": (
+        "{what} needs {package:and}, which {package:is|are} not installed",
+        'pip install "masktron[{extra}]"',
+    ),
 }

@@ -83,11 +83,7 @@ class PlainData:
 
     def _of(self, key: str, kind: type[Any] | tuple[type[Any], ...], default: Any) -> Any:
         if key not in self.content:
-            raise UsageError(
-                f"not a result of masktron: {key!r} is missing",
-                where=self.where,
-                hint="give the JSON that a command wrote, of this version of masktron",
-            )
+            raise UsageError.of("not-a-result", self.where, reason=f"{key!r} is missing")
         found = self.content[key]
         if found is None and default != "no default":
             return default
@@ -111,8 +107,4 @@ class PlainData:
 
     def wrong(self, key: str) -> UsageError:
         """Return the error of what cannot be under a key."""
-        return UsageError(
-            f"not a result of masktron: {key!r} is not of the right type",
-            where=self.where,
-            hint="give the JSON that a command wrote, of this version of masktron",
-        )
+        return UsageError.of("not-a-result", self.where, reason=f"{key!r} is not of the right type")
