@@ -134,10 +134,9 @@ def test_a_table_is_chosen(tmp_path: Path, made: TableFormat) -> None:
     write = {"sqlite": sqlite, "duckdb": duck}[made.name]
     one, two = "CREATE TABLE one(a INTEGER)", "CREATE TABLE two(a INTEGER, b INTEGER)"
     path = write(tmp_path / f"a.{made.name}", one, two, "INSERT INTO two VALUES (1, 2), (3, 4)")
-    with refused(UsageError, "table-not-chosen", tables=("one", "two")):
-        read(path)
-    with refused(UsageError, "unknown-name", kind="table", name="three"):
-        read(path, table="three")
+    for code, options in (("table-not-chosen", {}), ("unknown-name", {"table": "three"})):
+        with refused(UsageError, code):
+            read(path, **options)
     assert read(path, table="two").cells.to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}
     asked = read(path, query="SELECT a + b AS c FROM two ORDER BY a DESC;")
     assert asked.cells.to_pydict() == {"c": ["7", "3"]}

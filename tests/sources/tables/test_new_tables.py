@@ -249,10 +249,11 @@ def test_what_is_no_database_and_what_cannot_be_written_is_said(tmp_path: Path, 
     with refused(DocumentError, "database-error"):
         run_convert(data, at(other, "one"))
     assert other.read_bytes() == content
-    with refused(UsageError, "no-folder-for-output", output="the database"):
-        run_convert(data, at(tmp_path / "none" / f"a.{scheme}", "one"))
-    with refused(UsageError, "query-not-written", table="?table=NAME"):
-        run_convert(data, path_of(f"{scheme}:{tmp_path / 'a'}?query=SELECT 1"))
+    query = path_of(f"{scheme}:{tmp_path / 'a'}?query=SELECT 1")
+    folder = at(tmp_path / "none" / f"a.{scheme}", "one")
+    for place, code in ((folder, "no-folder-for-output"), (query, "query-not-written")):
+        with refused(UsageError, code):
+            run_convert(data, place)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", other.name]
 
 

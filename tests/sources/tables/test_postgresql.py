@@ -130,14 +130,9 @@ def test_numbers_without_a_precision_stay_exact(place: str) -> None:
 
 
 def test_types_without_a_text_form_are_refused(place: str) -> None:
-    for kind, value in (
-        ("_int4", "ARRAY[1]"),
-        ("uuid", "gen_random_uuid()"),
-        ("json", "'1'::json"),
-        ("interval", "'1 day'::interval"),
-    ):
-        detail = f"values of type {kind}"
-        with refused(DocumentError, "column-not-readable", field="a", detail=detail) as caught:
+    found = {"_int4": "ARRAY[1]", "uuid": "gen_random_uuid()", "json": "'1'::json", "interval": "'1 day'::interval"}
+    for kind, value in found.items():
+        with refused(DocumentError, "column-not-readable", field="a", detail=f"values of type {kind}") as caught:
             asked(place, f"SELECT {value} AS a")
         assert "opensesame" not in str(caught.value)
 
@@ -184,11 +179,9 @@ def test_queries_change_nothing(place: str) -> None:
     execute(place, "CREATE TABLE counted(a int)", "CREATE SEQUENCE steps")
     with refused(UsageError, "bad-value", name="the query"):
         asked(place, "DELETE FROM counted RETURNING a")
-    with refused(DocumentError, "server-error") as caught:
+    with refused(DocumentError, "server-error", reason="cannot execute nextval() in a read-only transaction"):
         asked(place, "SELECT nextval('steps') AS a")
-    assert "read-only transaction" in str(caught.value)
-    reason = "a value is none of the type of its column (SQLSTATE 22P02)"
-    with refused(DocumentError, "server-error", reason=reason) as caught:
+    with refused(DocumentError, "server-error") as caught:
         asked(place, "SELECT ('sec' || 'ret 7')::int AS a")
     assert "secret" not in str(caught.value)
     assert asked(place, "SELECT 1 AS a -- done")["a"].to_pylist() == [1]

@@ -143,10 +143,8 @@ def test_short_numbers_keep_their_length(tmp_path: Path) -> None:
 
 def test_long_names_need_version_8(tmp_path: Path) -> None:
     table = table_of_texts({"long_name_of_a_variable": ["1", "2"]})
-    renames = "--rename long_name_of_a_variable=long_nam"
-    with refused(UsageError, "column-names-not-allowed", renames=renames) as caught:
+    with refused(UsageError, "column-names-not-allowed", renames="--rename long_name_of_a_variable=long_nam"):
         table_format("xpt").create(tmp_path / "new.xpt", table, {"version": "5"})
-    assert "at most 8 (version 8: 32)" in caught.value.hint
     table_format("xpt").create(tmp_path / "new.xpt", table, {})
     assert read_cells(tmp_path / "new.xpt") == {"long_name_of_a_variable": ["1", "2"]}
 

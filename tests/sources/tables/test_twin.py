@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -97,30 +96,24 @@ def test_what_no_document_can_hold_is_refused(tmp_path: Path, capsys: pytest.Cap
     data = write(tmp_path / "d.parquet", [{"A": "x"}, {"A": "\x01"}])
     done = Runner(capsys)("validate", data, "--rules", write_rules(tmp_path / "r.sch", "A"))
     assert done.code == 4
-    assert code_of(done.err) == "value-not-readable"
-    assert f"{data}, record 2: A holds" in done.err
+    assert (code_of(done.err), f"{data}, record 2: A holds" in done.err) == ("value-not-readable", True)
 
 
 @pytest.mark.parametrize(
-    ("second", "code", "references"),
+    ("second", "code", "place"),
     [
-        ([["1"], ["2"]], "readings-differ", {"what": "the number of records"}),
-        ([["1"], ["2"], ["3.0"]], "readings-differ", {"what": "A", "record": 3}),
-        ([["1"], [None], ["3"]], "readings-differ", {"what": "A", "record": 2}),
-        ([["1"], ["2"], ["3", "4"]], "file-damaged", {"detail": "it has 2 cells for 1 columns", "record": 3}),
+        ([["1"], ["2"]], "readings-differ", ""),
+        ([["1"], ["2"], ["3.0"]], "readings-differ", ", record 3"),
+        ([["1"], [None], ["3"]], "readings-differ", ", record 2"),
+        ([["1"], ["2"], ["3", "4"]], "file-damaged", ", record 3"),
     ],
 )
 def test_two_readings_that_differ_stop_the_run(
-    second: list[list[str | None]],
-    code: str,
-    references: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    second: list[list[str | None]], code: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = write(tmp_path / "d.parquet", [{"A": 1}, {"A": 2}, {"A": 3}])
     monkeypatch.setattr(ParquetFormat, "read_again", lambda *_: SecondReading(("A",), iter(second)))
-    where = f"{data}, record {record}" if (record := references.pop("record", 0)) else data
-    with refused(DocumentError, code, where=where, **references):
+    with refused(DocumentError, code, where=f"{data}{place}"):
         open_source(data).records()
 
 
