@@ -20,7 +20,7 @@ from masktron.problems.problem import Known, Problem, SettingName
 from masktron.problems.wording import Reader, sentence
 from masktron.processes import rules_within
 
-_SENTENCES = ("notes", "losses", "problems", "not_checked", "obstacle", "concerns", "candidates")
+_SENTENCES = ("notes", "losses", "problems", "not_checked", "obstacle", "concerns", "candidates", "why", "features")
 """Attributes of results that are sentences, or one, or have some."""
 
 

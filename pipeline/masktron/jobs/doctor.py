@@ -30,9 +30,7 @@ _PROBE = (
 )
 _RECORDS = "<Data><V>1</V><V>2</V></Data>"
 
-FEATURES = MappingProxyType(
-    {"pages with pictures (--html)": "report", "masktron web": "web", "workers of Dask (--executor dask)": "dask"}
-)
+FEATURES = MappingProxyType({"pages with pictures": "report", "masktron web": "web", "workers of Dask": "dask"})
 """What extras bring that is no format, with the extra."""
 
 

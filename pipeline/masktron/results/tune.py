@@ -219,7 +219,7 @@ class TuneResult(JobResult, PlottedResult):
     candidates: tuple[TuneCandidate, ...]
     front: tuple[int, ...]
     recommended: int | None
-    why: str
+    why: Sentence
     unmasked: Mapping[str, float]
     seeds: int = 1
     notes: tuple[Sentence, ...] = ()

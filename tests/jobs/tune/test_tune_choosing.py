@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.jobs.tune.choosing import NEAR_UNMASKED, broken_limits, choose_candidate, finalists, pareto
+from masktron.problems.wording import sentence
 from masktron.results import SpreadResult, TuneCandidate
 
 RISK, LOSS = "disclosure_risk", "pil"
@@ -73,7 +74,7 @@ def test_the_recommendation_is_the_least_loss_within_the_limits(
         if all(run[2] <= linkage and run[0] <= risk for run in own)
     ]
     assert found.recommended == (min(fine)[2] if fine else None)
-    assert found.why
+    assert sentence(found.why)
 
 
 @pytest.mark.parametrize(("limits", "risk", "pasted"), [
@@ -85,7 +86,7 @@ def test_nothing_is_recommended_without_a_limit_on_risk(limits: dict[str, float]
     runs = [(89.5, 5.0), (29.7, 30.0), (5.0, 80.0)] if risk == RISK else [(2.0, 5.0), (30.4, 30.0), (90.0, 80.0)]
     found = choose_candidate(judged([candidate(run, names=(risk, LOSS)) for run in runs], limits), risk, LOSS, limits)
     assert (found.recommended, len(found.front)) == (None, 3)
-    assert found.why == f"no limit says how much risk is acceptable: set one, for example {pasted}"
+    assert sentence(found.why) == f"no limit says how much risk is acceptable: set one, for example {pasted}"
     name, _, bound = pasted.removeprefix("--limit ").partition("=")
     again = {**limits, name: float(bound)}
     assert choose_candidate(judged([candidate(run, names=(risk, LOSS)) for run in runs], again), risk, LOSS, again
@@ -100,7 +101,7 @@ def test_nothing_is_recommended_before_the_search_is_finished(state: Any, finish
     last = replace(last, state=state) if state == "measured" else replace(last, state=state, figures={}, spread={})
     found = choose_candidate([first, last], RISK, LOSS, limits, finished=finished)
     assert (found.recommended, found.best) == (None, 0)
-    assert found.why.startswith("the search is not finished (")
+    assert sentence(found.why).startswith("the search is not finished (")
 
 
 @pytest.mark.parametrize("name", ["linkage", "unchanged"])
@@ -114,7 +115,7 @@ def test_what_leaves_the_file_nearly_as_it_was_is_not_recommended(name: str) -> 
     assert choose_candidate(judged([near, far], limits), RISK, LOSS, limits).recommended == 1
     found = choose_candidate(judged([near], limits), RISK, LOSS, limits)
     assert found.recommended is None
-    assert "leaves the file nearly as it was" in found.why and "--limit linkage=45" in found.why
+    assert "leaves the file nearly as it was" in sentence(found.why) and "--limit linkage=45" in sentence(found.why)
 
 
 def test_concerns_rank_a_candidate_down() -> None:
@@ -124,8 +125,8 @@ def test_concerns_rank_a_candidate_down() -> None:
     own = [replace(own[0], concerns=("a is below 0",)), *own[1:3], replace(own[3], concerns=("b", "c"))]
     found = choose_candidate(own, RISK, LOSS, limits)
     assert found.recommended == 2
-    assert "has the fewest concerns of the 4 candidates" in found.why
-    assert "the 2 that lose less raise more concerns" in found.why
+    assert "has the fewest concerns of the 4 candidates" in sentence(found.why)
+    assert "the 2 that lose less raise more concerns" in sentence(found.why)
     sampled = [replace(one, state="sampled") for one in own]
     assert finalists(sampled, RISK, LOSS, limits)[:2] == [2, 1]
 
@@ -135,8 +136,8 @@ def test_it_says_which_limit_excludes_which() -> None:
     runs = [(50.0, 10.0, 60.0), (40.0, 30.0, 20.0)]
     found = choose_candidate(judged([candidate(run) for run in runs], limits), RISK, LOSS, limits)
     assert found.recommended is None
-    assert "linkage at most 10 excludes all of 2 (the best has 20)" in found.why
-    assert "pil at most 20 excludes 1 of 2" in found.why
+    assert "linkage at most 10 excludes all of 2 (the best has 20)" in sentence(found.why)
+    assert "pil at most 20 excludes 1 of 2" in sentence(found.why)
 
 
 def test_where_none_is_within_the_limits_it_says_which_is_nearest_and_what_to_try() -> None:
@@ -149,7 +150,7 @@ def test_where_none_is_within_the_limits_it_says_which_is_nearest_and_what_to_tr
     nearest = min(range(3), key=sums.__getitem__)
     assert nearest == 1
     candidates[1] = replace(candidates[1], method="mdav")
-    why = choose_candidate(candidates, RISK, LOSS, limits).why
+    why = sentence(choose_candidate(candidates, RISK, LOSS, limits).why)
     assert "nearest comes mdav, k = 3" in why
     assert "(linkage 11.5 is 1.5 over, key_k 1 is 3 short, pil 25 is 5 over); to go on, " in why
     assert "for key_k let tune try some treatments of keys (--recode FIELD=width:10, --key-k 3;" in why
@@ -157,13 +158,15 @@ def test_where_none_is_within_the_limits_it_says_which_is_nearest_and_what_to_tr
     assert "for pil try smaller groups" in why
     assert why.endswith("; or give another limit")
     candidates[0] = replace(candidates[0], key_k=3)
-    assert "for key_k let tune try coarser treatments" in choose_candidate(candidates, RISK, LOSS, limits).why
+    assert "for key_k let tune try coarser treatments" in sentence(
+        choose_candidate(candidates, RISK, LOSS, limits).why
+    )
 
 
 def test_what_every_candidate_keeps_is_no_step() -> None:
     limits = {"block_k": 9.0, "linkage": 90.0}
     found = judged([candidate((50.0, 10.0, 60.0, 3.0), names=(RISK, LOSS, "linkage", "block_k"))], limits)
-    why = choose_candidate(found, RISK, LOSS, limits).why
+    why = sentence(choose_candidate(found, RISK, LOSS, limits).why)
     assert "for block_k try larger groups (-k 20,50) or --grouping all; or give" in why
     assert "for linkage" not in why
     assert "keys" not in why
@@ -172,9 +175,9 @@ def test_what_every_candidate_keeps_is_no_step() -> None:
 def test_a_figure_without_a_value_is_nearest_to_nothing() -> None:
     limits = {"linkage": 10.0}
     runs = [(50.0, 10.0, math.nan), (40.0, 30.0, 60.0)]
-    why = choose_candidate(judged([candidate(run) for run in runs], limits), RISK, LOSS, limits).why
+    why = sentence(choose_candidate(judged([candidate(run) for run in runs], limits), RISK, LOSS, limits).why)
     assert "(linkage 60 is 50 over)" in why
-    why = choose_candidate(judged([candidate(runs[0])], limits), RISK, LOSS, limits).why
+    why = sentence(choose_candidate(judged([candidate(runs[0])], limits), RISK, LOSS, limits).why)
     assert "(linkage has no value)" in why
 
 
@@ -183,8 +186,8 @@ def test_it_says_what_broke_the_limits_and_lost_less() -> None:
     runs = [(50.0, 10.0, 60.0), (40.0, 30.0, 5.0), (40.0, 35.0, 5.0)]
     found = choose_candidate(judged([candidate(run) for run in runs], limits), RISK, LOSS, limits)
     assert found.recommended == 1
-    assert "loses least of the 2 candidates within linkage at most 10" in found.why
-    assert found.why.endswith("the one that loses less breaks linkage")
+    assert "loses least of the 2 candidates within linkage at most 10" in sentence(found.why)
+    assert sentence(found.why).endswith("the one that loses less breaks linkage")
 
 
 def test_it_says_that_others_were_run_on_a_sample_alone() -> None:
@@ -193,7 +196,7 @@ def test_it_says_that_others_were_run_on_a_sample_alone() -> None:
     one, other, third = judged([candidate(run) for run in runs], limits)
     found = choose_candidate([one, other, replace(third, state="sampled")], RISK, LOSS, limits)
     assert (found.recommended, found.front) == (0, (1, 0))
-    assert "loses least of the 2 candidates run on all records within linkage at most 10" in found.why
+    assert "loses least of the 2 candidates run on all records within linkage at most 10" in sentence(found.why)
 
 
 def test_a_lucky_seed_does_not_keep_a_limit() -> None:
@@ -238,17 +241,17 @@ def test_nothing_measured_has_its_reason(states: tuple[str, ...], told: str) -> 
     }
     found = choose_candidate([made[state] for state in states], RISK, LOSS, {})
     assert found.recommended is None
-    assert found.why == told
+    assert sentence(found.why) == told
 
 
 def test_one_seed_is_said() -> None:
     limits = {"linkage": 10.0}
     for runs in (1, 2):
         own = [replace(one, draws=True) for one in judged([candidate(*[(30.0, 10.0, 5.0)] * runs)], limits)]
-        why = choose_candidate(own, RISK, LOSS, limits).why
+        why = sentence(choose_candidate(own, RISK, LOSS, limits).why)
         assert ("; it was run with one seed only" in why) == (runs == 1)
     groups = judged([candidate((30.0, 10.0, 5.0))], limits)  # nothing is drawn: one run is all there is
-    assert "seed" not in choose_candidate(groups, RISK, LOSS, limits).why
+    assert "seed" not in sentence(choose_candidate(groups, RISK, LOSS, limits).why)
 
 
 @pytest.mark.parametrize(
@@ -272,8 +275,8 @@ def test_a_range_that_is_wider_than_the_gap_is_said(
     candidates = judged([candidate(*best, names=(RISK, LOSS)), candidate(*following, names=(RISK, LOSS))], given)
     found = choose_candidate([candidates[0], replace(candidates[1], method="ipso")], RISK, LOSS, given)
     assert found.recommended == 0
-    assert told in found.why
-    assert ("range" in found.why) == bool(told)
+    assert told in sentence(found.why)
+    assert ("range" in sentence(found.why)) == bool(told)
 
 
 def test_finalists_are_those_within_the_limits_before_the_front() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from masktron.counts import counted
 from masktron.figures import figure_of
+from masktron.problems.problem import Note, Sentence
 from masktron.results import SpreadResult, TuneCandidate
 
 _FINALISTS = 5
@@ -16,11 +17,11 @@ _FINALISTS = 5
 _NEXT = 2
 """Candidates within the limits of which one should be so on all records, too."""
 _STEPS: Mapping[str, str] = {
-    "keys": "let tune try {other} treatments of keys (--recode FIELD=width:10, --key-k 3; a weight that is written "
-    "is a key as well: --recode W=breaks:0,100:mean), or leave a field out (--role FIELD=identifier)",
-    "risk": "try larger groups (-k 20,50), --grouping all or methods that draw (--methods)",
-    "contract": "try larger groups (-k 20,50) or --grouping all",
-    "utility": "try smaller groups (-k 3) or other methods (--methods)",
+    "keys": "let tune try {other} treatments of keys ([[--recode FIELD=width:10]], [[--key-k 3]]; a weight that is "
+    "written is a key as well: [[--recode W=breaks:0,100:mean]]), or leave a field out ([[--role FIELD=identifier]])",
+    "risk": "try larger groups ([[-k 20,50]]), [[--grouping all]] or methods that draw ([[--methods]])",
+    "contract": "try larger groups ([[-k 20,50]]) or [[--grouping all]]",
+    "utility": "try smaller groups ([[-k 3]]) or other methods ([[--methods]])",
 }
 """What may bring a figure within its limit, by what the figure is about."""
 _FEW = 3
@@ -45,7 +46,7 @@ class Recommendation:
 
     front: tuple[int, ...]
     recommended: int | None
-    why: str
+    why: Sentence
     best: int | None = None
 
 
@@ -167,18 +168,24 @@ def choose_candidate(
     ranked = [at for at in within if not _is_near(candidates[at])]
     best = ranked[0] if ranked else None
     missed = sum(one.state == "unreached" for one in candidates)
+    why: Sentence
     if missed or not finished:
         why = _unfinished(missed, len(candidates))
     elif not measured:
         why = _nothing(candidates, risk, utility)
     elif all(figure_of(name).group == "utility" for name in limits):
-        why = f"no limit says how much risk is acceptable: set one, for example {_example(risk, measured, ranked)}"
+        why = Note(
+            "no limit says how much risk is acceptable: set one, for example [[--limit {limit}]]",
+            limit=_example(risk, measured, ranked),
+        )
     elif not within:
         why = _none_within(candidates, measured, limits)
     elif best is None:
-        why = (
-            f"every candidate within the limits leaves the file nearly as it was (linkage or unchanged of "
-            f"{NEAR_UNMASKED:g} % or more): set a stricter limit, for example --limit linkage={NEAR_UNMASKED / 2:g}"
+        why = Note(
+            "every candidate within the limits leaves the file nearly as it was (linkage or unchanged of "
+            "{near:g} % or more): set a stricter limit, for example [[--limit linkage={half:g}]]",
+            near=NEAR_UNMASKED,
+            half=NEAR_UNMASKED / 2,
         )
     else:
         return Recommendation(front, best, _chosen(candidates, measured, ranked, risk, utility, limits), best)
@@ -200,9 +207,11 @@ def _is_near(candidate: TuneCandidate) -> bool:
     return bool(near_unmasked({name: own.most for name, own in candidate.spread.items()}))
 
 
-def _unfinished(missed: int, of: int) -> str:
+def _unfinished(missed: int, of: int) -> Sentence:
     some = f"{missed} of {of} candidates were not tried" if missed else "some runs are missing"
-    return f"the search is not finished ({some}): run it again, with a larger --budget if it ended"
+    return Note(
+        "the search is not finished ({some}): run it again, with a larger [[--budget]] if it ended", some=some
+    )
 
 
 def _example(risk: str, measured: Mapping[int, tuple[float, float]], ranked: Sequence[int]) -> str:
@@ -211,7 +220,7 @@ def _example(risk: str, measured: Mapping[int, tuple[float, float]], ranked: Seq
     middle = values[len(values) // 2]  # less is better, also of figures of which more is
     step = 10.0 ** (math.floor(math.log10(abs(middle))) - 1) if middle else 1.0
     bound = math.ceil(middle / step - 1e-9) * step
-    return f"--limit {risk}={_less(risk, bound):.3g}"
+    return f"{risk}={_less(risk, bound):.3g}"
 
 
 def _chosen(
@@ -322,7 +331,7 @@ def _excess(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> 
     )
 
 
-def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> str:
+def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> Sentence:
     if any(one.state in ("measured", "sampled") for one in candidates):
         if any(one.state == "measured" for one in candidates):
             return f"no candidate has both {risk} and {utility}: the file has nothing of what they are about"
@@ -332,9 +341,10 @@ def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> st
             f"no candidate was measured, for want of time or memory: {_reasons(candidates, 'ended')}; fewer workers "
             "need less memory, and a longer rule timeout gives engines more time"
         )
-    return (
-        f"no candidate is admitted: {_reasons(candidates, 'refused')}; mask --on-refusal suggest, with the settings "
-        "of one, tries what may help"
+    return Note(
+        "no candidate is admitted: {reasons}; mask [[--on-refusal suggest]], with the settings of one, tries "
+        "what may help",
+        reasons=_reasons(candidates, "refused"),
     )
 
 
@@ -347,7 +357,7 @@ def _reasons(candidates: Sequence[TuneCandidate], state: str) -> str:
 
 def _none_within(
     candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], limits: Mapping[str, float]
-) -> str:
+) -> Sentence:
     broken = Counter(name for at in measured for name, _ in _outside(candidates[at].spread, limits))
     excludes = "; ".join(
         f"{_limit(name, limits[name])} excludes {'all' if count == len(measured) else count} of {len(measured)}"
@@ -357,9 +367,13 @@ def _none_within(
     nearest = min(measured, key=lambda at: (_excess(candidates[at].spread, limits), at))
     gaps = ", ".join(_gap(name, value, limits[name]) for name, value in _outside(candidates[nearest].spread, limits))
     treated = any(not candidates[at].treatment.is_none for at in measured)
-    return (
-        f"no candidate is within all limits: {excludes}; nearest comes {candidates[nearest].name} ({gaps}); to go "
-        f"on, {'; '.join(_next_steps(broken, treated=treated))}; or give another limit"
+    return Note(
+        "no candidate is within all limits: {excludes}; nearest comes {nearest} ({gaps}); to go on, "
+        "{steps:;}; or give another limit",
+        excludes=excludes,
+        nearest=candidates[nearest].name,
+        gaps=gaps,
+        steps=[*_next_steps(broken, treated=treated)],
     )
 
 
@@ -370,7 +384,7 @@ def _gap(name: str, value: float, bound: float) -> str:
     return f"{name} {value:.4g} is {abs(value - bound):.3g} {'over' if value > bound else 'short'}"
 
 
-def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[str]:
+def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[Note]:
     """Say what may bring figures within their limits, by what they are about.
 
     Parameters
@@ -384,9 +398,9 @@ def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[str]:
     for name in broken:
         figure = figure_of(name)
         about = "keys" if "keys" in figure.needs and figure.group == "risk" else figure.group
-        by_steps.setdefault(_STEPS[about].format(other="coarser" if treated else "some"), []).append(name)
+        by_steps.setdefault(_STEPS[about], []).append(name)
     for steps, names in by_steps.items():
-        yield f"for {', '.join(names)} {steps}"
+        yield Note(f"for {{names}} {steps}", names=names, other="coarser" if treated else "some")
 
 
 def _best(candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], name: str) -> float:
