@@ -304,7 +304,7 @@ def test_a_rule_on_a_removed_field_is_not_asked_of_the_released_file(tmp_path: P
         assert f'id="{one.id}"' in lines[int(one.origin.rpartition(":")[2]) - 1]
     validated = masktron.validate(out, translated)
     assert (validated.valid, validated.notes) == (True, ())
-    assert any("reads 'ID', a field that the file never has" in one for one in masktron.validate(out, rules).notes)
+    assert any("it reads ID" in one for one in masktron.validate(out, rules).notes)
     for own in (rules, translated):
         checked = masktron.check(out, own, manifest=manifest, original=data)
         assert checked.complies, checked.problems

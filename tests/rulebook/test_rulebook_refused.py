@@ -52,7 +52,7 @@ STRUCTURE = [
     (rule('<let name="x" as="xs:integer" value="1"/><assert test="1"/>'), "not-supported", {"construct": "let/@as"}),
     (rule('<assert test="1" id="a"/><assert test="1" id="a"/>'), "name-taken", {"kind": "id", "name": "a"}),
     (rule('<extends rule="none"/><assert test="1"/>'), "unknown-name", {"kind": "abstract rule", "name": "none"}),
-    (rule("<asert test='1'/>"), "element-not-allowed", {"child": "<asert>", "parent": "<rule>"}),
+    (rule("<asert test='1'/>"), "not-allowed-here", {"child": "<asert>", "parent": "<rule>"}),
     (OK.replace("<pattern>", '<pattern documents="d">'), "not-supported", {"construct": "pattern/@documents"}),
     (f'<x:key {XSL} name="k" match="a" use="b"/>{OK}', "not-supported", {"construct": "the foreign element <x:key>"}),
     (f"<key {XSL.replace(':x', '')}/>{OK}", "not-supported", {"construct": "the foreign element <key>"}),

@@ -121,8 +121,8 @@ class EngineProcess:
             try:
                 self._process = started(self._function, heard=True)
             except OSError as problem:
-                reason = problem.strerror or str(problem)
-                raise ResourceError.of("engine-not-started", name=self._name, reason=reason) from None
+                how = f"cannot be started: {problem.strerror or problem}"
+                raise ResourceError.of("engine-ended", name=self._name, how=how) from None
             self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
             self.started += 1
         return self._process

@@ -81,4 +81,5 @@ def _saxon(
 
 
 def _unreadable(atom: InDomain, message: str) -> RulebookError:
-    return RulebookError.of("bad-document-path", path=atom.path, document=atom.source, reason=message)
+    expression, reason = f"{atom.path} in {atom.source!r}", f"{message}; a path begins at the root of the document"
+    return RulebookError.of("cannot-evaluate", engine="masktron", expression=expression, reason=reason)

@@ -250,12 +250,17 @@ def described(engines: Iterable[EngineName], rulebook: Rulebook) -> str:
 def _engine(rulebook: Rulebook, layout: Layout, engine: EngineChoice, rules: Sequence[Rule]) -> EngineName:
     hard = next((rule for rule in rules if needs_saxon(rule, rulebook, layout)), None)
     if engine == "libxml2" and rulebook.version != "1.0":
-        raise UsageError.of("needs-saxon", rulebook.path, what=f"XPath {rulebook.version}, only 1.0")
+        raise _beyond_libxml2(str(rulebook.path), f"XPath {rulebook.version}")
     if engine == "libxml2" and hard is not None:
-        raise UsageError.of("needs-saxon", str(hard.origin), what="this context in linear time")
+        raise _beyond_libxml2(str(hard.origin), "a context that takes more than linear time")
     if rulebook.version != "1.0" or engine == "saxon" or hard is not None:
         return "saxon"
     return "recommended" if engine == "auto" else "libxml2"
+
+
+def _beyond_libxml2(where: str, construct: str) -> UsageError:
+    instead = "use the engine saxon"
+    return UsageError.of("not-supported", where, construct=f"{construct} in libxml2", instead=instead)
 
 
 def _walks(rulebook: Rulebook, checks: Collection[int]) -> bool:

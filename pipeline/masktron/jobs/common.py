@@ -16,7 +16,7 @@ from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
 from masktron.problems.problem import Field, Note, Place, Sentence
-from masktron.results import RuleResult
+from masktron.results import RuleResult, Untested
 from masktron.rulebook.schema import Check, Rule
 from masktron.sources.records import Column, Layout
 from masktron.sources.source import Source
@@ -125,7 +125,6 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
 
 
-_QUOTED = re.compile("'([^']*)'")
 _NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
@@ -138,12 +137,12 @@ def notes_of(job: Job, evaluation: Evaluation | None = None, results: Sequence[R
     fields.
     """
     records = evaluation is None or evaluation.records
-    why = {rule.id: rule.untested.what for rule in results if rule.untested is not None}
+    read = {rule.id: _fields_of(rule.untested) for rule in results if rule.untested is not None}
     lints = [
         f"{edit.check.id}: {lint}"
         for edit in job.edits
         for lint in edit.lints
-        if not (_on_a_field(lint, why.get(edit.check.id, "")) if records else _NO_FIELD.match(lint))
+        if not (_on_a_field(lint, read.get(edit.check.id, frozenset())) if records else _NO_FIELD.match(lint))
     ]
     return (*job.rulebook.notes, *lints)
 
@@ -153,10 +152,14 @@ def file_notes(*sources: Source | None) -> tuple[Sentence, ...]:
     return tuple(dict.fromkeys(note for source in sources if source is not None for note in source.notes))
 
 
-def _on_a_field(lint: str, why: str) -> bool:
+def _fields_of(reason: Untested) -> frozenset[str]:
+    return frozenset(one.name for one in reason.problem.parts() if isinstance(one, Field))
+
+
+def _on_a_field(lint: str, named: Collection[str]) -> bool:
     """Whether a lint says of a field what is said of a rule that reads it."""
     field = _NO_FIELD.match(lint)
-    return bool(field and (field[1] or field[2]) in _QUOTED.findall(why.partition(" reads ")[2]))
+    return bool(field and (field[1] or field[2]) in named)
 
 
 def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[str, ...]:

@@ -12,15 +12,17 @@ import numpy as np
 from masktron.classify import Edit
 from masktron.classify.edit import MissingStep
 from masktron.counts import counted
-from masktron.errors import MasktronError, RulebookError, ViolationError, did_you_mean
+from masktron.errors import MasktronError, RulebookError, ViolationError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.job import Job
 from masktron.preflight.antecedent import escapes
 from masktron.preflight.coverage import coverage
+from masktron.problems.problem import Field, Known, Problem, Rule, fields
 from masktron.progress import no_progress
 from masktron.results import RuleResult, Untested
+from masktron.rulebook import schema
 from masktron.rulebook.context_paths import ANY, NamedPath, NameTest, context_paths
-from masktron.rulebook.schema import Check, Pattern, Rule
+from masktron.rulebook.schema import Check, Pattern
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.source import Source
@@ -33,7 +35,7 @@ EVERY = "*"
 _CODES = "texts are compared as they are written, and '1' is not '01'"
 _STEPS = ("/", "//", "::", "@")
 """What stands before a name that is not looked for in the record itself."""
-_EARLIER = "the earlier rules of its pattern take"
+_EARLIER = "the earlier rules of its pattern"
 _PROBES = 400
 """Pairs of rules that are evaluated to find which one takes the nodes of another; beyond, all earlier ones do."""
 
@@ -103,8 +105,8 @@ def untested(
     """Return the checks that the file does not test, each with the reason, by index."""
     wanted = frozenset(checks)
     silent = [index for index in sorted(wanted) if not evaluation.fired[index] + evaluation.errors[index]]
-    fields = {field.name for field in job.source.layout.fields}
-    doubtful = [edit for edit in job.edits if edit.check.index in wanted and _doubtful(edit, job, fields)]
+    there = {field.name for field in job.source.layout.fields}
+    doubtful = [edit for edit in job.edits if edit.check.index in wanted and _doubtful(edit, job, there)]
     if not silent and not doubtful:
         return {}
     words = job.source.vocabulary()
@@ -141,11 +143,10 @@ def written_untested(
         index = job.index_of(result.id)
         reason = before.get(index)
         if reason is None and not result.reached:
-            what = (
-                f"the rule {result.id!r} fired on {counted(fired[index], 'node')} of the original and fires on none "
-                "of the masked file: masking, or leaving records out, has taken them from its context"
-            )
-            reason = Untested(what, "", misnamed=False, allowed=True)
+            lost = f"masking has taken its {counted(fired[index], 'node')} of the original from it"
+            nothing = Problem("fires-on-nothing", reasons=(lost,), context="in the masked file")
+            problem = Problem("rule-untested", rule=Rule(result.id), reasons=(nothing,))
+            reason = Untested(problem, misnamed=False, allowed=True)
         found.append(replace(result, of_records=result.id in within, untested=reason))
     return tuple(found)
 
@@ -159,7 +160,7 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
         Naming each rule, the name and the closest names of the file.
     """
     words = job.source.vocabulary()
-    fields = {field.name for field in job.source.layout.fields}
+    there = {field.name for field in job.source.layout.fields}
     rules = _rules(job)
     found: dict[int, Untested] = {}
     for edit in job.edits:
@@ -167,7 +168,7 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
             continue
         rule = rules[edit.check.index]
         doubts = [_misnamed_context(rule, edit.check, words, job)]
-        if _doubtful(edit, job, fields):
+        if _doubtful(edit, job, there):
             asked = _asked_where(rule, job) if doubts[0] else ()
             doubts.append(_unknown_fields(edit, rule, words, asked, job.source))
         if reasons := [doubt for doubt in doubts if doubt is not None]:
@@ -180,9 +181,9 @@ def asking_unknown_names(job: Job, allowed: Collection[int] = ()) -> frozenset[i
 
     That is known before they are evaluated. Of a file without fields nothing is known.
     """
-    fields = {field.name for field in job.source.layout.fields}
-    doubtful = [edit for edit in job.edits if edit.check.index not in allowed and _doubtful(edit, job, fields)]
-    if not fields or not doubtful:
+    there = {field.name for field in job.source.layout.fields}
+    doubtful = [edit for edit in job.edits if edit.check.index not in allowed and _doubtful(edit, job, there)]
+    if not there or not doubtful:
         return frozenset()
     words, rules = job.source.vocabulary(), _rules(job)
     unknown = ((edit.check.index, rules[edit.check.index], edit) for edit in doubtful)
@@ -219,8 +220,8 @@ def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
 
 def known_only(job: Job) -> tuple[Edit, ...]:
     """Return the edits that read nothing but fields of the file: those that can be planned with."""
-    fields = {field.name for field in job.source.layout.fields}
-    return tuple(edit for edit in job.edits if fields.issuperset(edit.variables))
+    there = {field.name for field in job.source.layout.fields}
+    return tuple(edit for edit in job.edits if there.issuperset(edit.variables))
 
 
 def refuse(job: Job, reasons: Mapping[int, Untested]) -> None:
@@ -237,9 +238,12 @@ def refuse(job: Job, reasons: Mapping[int, Untested]) -> None:
         return
     checks = job.rulebook.checks
     kind: type[MasktronError] = RulebookError if any(one.misnamed for one in reasons.values()) else ViolationError
-    (index, first), *others = reasons.items()
-    more = [f"{checks[i].origin}: {reason.what}\n  -> {reason.hint}" for i, reason in others]
-    raise kind(first.what, where=str(checks[index].origin), hint="\n".join([first.hint, *more]))
+    places = [checks[index].origin for index in reasons]
+    problems = tuple(one.problem for one in reasons.values())
+    if len(problems) == 1:
+        raise kind(problems[0].at(str(places[0])))
+    hints = (further for one in problems for further in one.further)
+    raise kind(Problem("rules-untested", str(places[0]), rules=problems).then(*dict.fromkeys(hints)))
 
 
 def told(results: Iterable[RuleResult]) -> Iterator[str]:
@@ -251,20 +255,20 @@ def told(results: Iterable[RuleResult]) -> Iterator[str]:
             yield f"{rule.origin}: {rule.untested.what}{mark}{hint}"
 
 
-def _doubtful(edit: Edit, job: Job, fields: Collection[str]) -> bool:
+def _doubtful(edit: Edit, job: Job, known: Collection[str]) -> bool:
     """Whether a rule asks for a name that is no field of the records, or for a field in a namespace of its own."""
     if edit.missing or _inside_fields(edit, job.source):
         return True
     spaces = {field.tag.rpartition("}")[0].removeprefix("{") for field in job.source.layout.fields}
     names = ((f"@{name.local}" if name.attribute else name.local, name.space) for name in edit.asked)
-    return any(name not in fields or (space != ANY and spaces != {space}) for name, space in names)
+    return any(name not in known or (space != ANY and spaces != {space}) for name, space in names)
 
 
 def _inside_fields(edit: Edit, source: Source) -> tuple[tuple[str, str], ...]:
     """Return the steps of a test from one field of a flat record into another one, which no record has."""
     if "/" not in edit.check.test or source.tree is not None:
         return ()
-    fields = {field.name for field in source.layout.fields}
+    known = {field.name for field in source.layout.fields}
     tokens = tokenize(edit.check.test)
     found: dict[tuple[str, str], None] = {}
     for before, outer, slash, inner, after in zip(
@@ -275,17 +279,17 @@ def _inside_fields(edit: Edit, source: Source) -> tuple[tuple[str, str], ...]:
         if (before is not None and before.text in _STEPS) or (after is not None and after.text in ("(", "::")):
             continue
         names = tuple(one.text.rpartition(":")[2] for one in (outer, inner))
-        if fields.issuperset(names) and not any(name.startswith(f"{names[0]}/") for name in fields):
+        if known.issuperset(names) and not any(name.startswith(f"{names[0]}/") for name in known):
             found[names[0], names[1]] = None
     return tuple(found)
 
 
-def _rules(job: Job) -> dict[int, Rule]:
+def _rules(job: Job) -> dict[int, schema.Rule]:
     return {check.index: pattern.rules[position] for pattern, position, check in job.rulebook.situated()}
 
 
 def _unknown_fields(
-    edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str], source: Source
+    edit: Edit, rule: schema.Rule, words: Vocabulary, known: Collection[str], source: Source
 ) -> Untested | None:
     """Say which names of a check, in this rule, the file never has: all of them, in the order of their letters.
 
@@ -297,41 +301,46 @@ def _unknown_fields(
     names = {step.name for step in missing.values()}
     names.update(one for one in edit.asked if (one.local, one.attribute) not in missing)
     own = " ".join((rule.shown, rule.visit_each, edit.check.test, *(let.value for let in rule.lets)))
-    unknown, otherwise, hints = [], [], []
+    unknown: list[str] = []
+    reasons: list[Problem] = []
+    hints: list[Problem] = []
     for name in sorted(names, key=lambda one: (one.local, one.attribute, one.space)):
         shown = f"@{name.local}" if name.attribute else name.local
         if name.occurs(words):
             step = missing.get((name.local, name.attribute))
             if step is not None and tree is not None and _lacks(tree, step, known):
-                what, hint = _elsewhere(step, tree)
-                otherwise.append(f"{shown!r}, {what}")
-                hints.append((shown, hint))
+                level = tree.level(step.path).name
+                reasons.append(Problem("reads-unknown", names=(Field(shown),), level=level))
+                hints += _elsewhere(step, tree)
             continue
         if shown in known or any(shown == one.rpartition("/")[2] for one in known):
             continue
         if rule.visit_each and not re.search(rf"(?<![\w.-]){re.escape(name.local)}(?![\w.-])", own):
             continue  # an earlier rule of the pattern asks for it
-        what, hint = _lacking(name, words)
-        if not what and re.search(rf"[=]\s*{re.escape(name.local)}(?![\w.:(\[/-])", edit.check.test):
-            hint += f"{' If' if hint.endswith('?') else '; if'} it is a text, write it in quotes: '{name.local}'"
-        if what:
-            otherwise.append(f"{shown!r}: {what}")
-        else:
-            unknown.append(repr(shown))
-        hints.append((shown, hint))
+        if differs := _differing(name, words):
+            reasons.append(differs)
+            hints.append(differs)
+            continue
+        unknown.append(shown)
+        hints.append(_meant(name, words, shown))
+        if re.search(rf"[=]\s*{re.escape(name.local)}(?![\w.:(\[/-])", edit.check.test):
+            hints.append(_instead(shown, f"'{name.local}' if it is a text"))
     for outer, inner in _inside_fields(edit, source):
-        unknown.append(repr(f"{outer}/{inner}"))
-        hints.append(
-            (f"{outer}/{inner}", f"in XPath / leads to an element inside: write {outer} div {inner} to divide")
-        )
-    if not hints:
-        return None
-    fields = "a field" if len(unknown) == 1 else "fields"
-    named = " and ".join([", ".join(unknown[:-1]), unknown[-1]] if unknown[1:] else unknown)
-    said = [f"{named}, {fields} that the file never has"] if unknown else []
-    hint = hints[0][1] if len(hints) == 1 else _one_by_one(hints)
-    what = f"the rule {edit.check.id!r} reads {'; and '.join([*said, *otherwise])}"
-    return Untested(what, _or_allow(hint, edit.check), misnamed=True)
+        unknown.append(f"{outer}/{inner}")
+        hints.append(_instead(unknown[-1], f"{outer} div {inner} to divide, since / is a path"))
+    if unknown:
+        reasons.insert(0, Problem("reads-unknown", names=fields(unknown), level="record"))
+    return _untested(edit.check, reasons, hints, misnamed=True) if reasons else None
+
+
+def _untested(check: Check, reasons: Sequence[Problem], hints: Iterable[Problem], *, misnamed: bool) -> Untested:
+    rule = Rule(check.id)
+    problem = Problem("rule-untested", rule=rule, reasons=tuple(reasons))
+    return Untested(problem.then(*hints, Problem("may-be-untested", rule=rule)), misnamed)
+
+
+def _instead(construct: str, instead: str) -> Problem:
+    return Problem("xpath-slip", construct=construct, instead=instead)
 
 
 def _lacks(tree: Tree, step: MissingStep, known: Collection[str]) -> bool:
@@ -339,22 +348,17 @@ def _lacks(tree: Tree, step: MissingStep, known: Collection[str]) -> bool:
     return "/".join((*(step.path or (tree.top.name,)), _shown(step))) not in known
 
 
-def _elsewhere(step: MissingStep, tree: Tree) -> tuple[str, str]:
-    """Say that a name is one of other levels, and how to reach these."""
-    here = tree.level(step.path)
+def _elsewhere(step: MissingStep, tree: Tree) -> Iterator[Problem]:
+    """Say how to reach a name in other levels; how a prefix is called, the rulebook says."""
+    name = _shown(step)
     there = [
         (path, level)
         for path, level in tree.levels()
-        if level.field(_shown(step)) is not None or any(child.name == _shown(step) for child in level.children)
+        if level.field(name) is not None or any(child.name == name for child in level.children)
     ]
-    what = f"which no {here.name} has"
-    if not there:
-        return what, ""
-    names = " and ".join(level.name for _, level in there)
-    if "}" in here.tag:  # how a prefix is called, the rulebook says
-        return what, f"it is of {names}"
-    ways = " or ".join("/".join((*_way(step.path, path), _shown(step))) for path, _ in there)
-    return what, f"it is of {names}: write {ways}, or give the rule the context {there[0][1].name}"
+    if there and "}" not in tree.level(step.path).tag:
+        ways = " or ".join("/".join((*_way(step.path, path), name)) for path, _ in there)
+        yield _instead(name, f"{ways}, or give the rule the context {there[0][1].name}")
 
 
 def _way(here: LevelPath, there: LevelPath) -> tuple[str, ...]:
@@ -369,49 +373,35 @@ def _shown(step: MissingStep) -> str:
 
 def _together(reasons: Sequence[Untested], check: Check) -> Untested:
     """Return one reason out of those for which a check is not tested."""
-    if len(reasons) == 1:
-        return reasons[0]
-    allow = _or_allow("", check)
-    own = [reason.hint.removesuffix(allow).rstrip("; ") for reason in reasons]
-    again = f"the rule {check.id!r} "
-    what = "; and it ".join([reasons[0].what, *(reason.what.removeprefix(again) for reason in reasons[1:])])
-    return Untested(what, _or_allow(_joined(own), check), misnamed=True)
+    problems = [one.problem for one in reasons]
+    hints = dict.fromkeys(hint for one in problems for hint in one.further[:-1])
+    return _untested(check, [each for one in problems for each in one.references["reasons"]], hints, misnamed=True)
 
 
-def _one_by_one(hints: Iterable[tuple[str, str]]) -> str:
-    """Put hints on several names together, each behind its name."""
-    return _joined([f"{name}: {hint}" for name, hint in hints if hint])
+def _differing(name: NameTest, words: Vocabulary) -> Problem | None:
+    """Say how a name differs from the same one of the file; None where the file has none like it."""
+    local = name.local
+    if spaces := words.spaces(local, attribute=name.attribute):
+        there = " or ".join(f"in the namespace {space}" if space else "in no namespace" for space in sorted(spaces))
+        asked = f"in the namespace {name.space}" if name.space else "without a prefix"
+        declared = f'p:{local}, and <ns prefix="p" uri="{min(spaces)}"/> in the schema'
+        instead = declared if min(spaces) else f"{local} without a prefix"
+    elif words.spaces(local, attribute=not name.attribute):
+        there, asked = ("an element", "with @") if name.attribute else ("an attribute", "without @")
+        instead = f"{local} without @" if name.attribute else f"@{local}"
+    else:
+        return None
+    return Problem("name-differs", name=local, there=there, asked=asked, instead=instead)
 
 
-def _joined(hints: Iterable[str]) -> str:
-    return re.sub(r"\?; ", "? ", "; ".join(hint for hint in hints if hint))
-
-
-def _lacking(name: NameTest, words: Vocabulary) -> tuple[str, str]:
-    """Say how a name differs from those of the file, and what to write; the first is empty where it is unknown."""
-    if spaces := words.spaces(name.local, attribute=name.attribute):
-        own = " or ".join(f"in the namespace {space}" if space else "in no namespace" for space in sorted(spaces))
-        asked = f"in the namespace {name.space}" if name.space else "without a prefix, in no namespace"
-        space = min(spaces)
-        hint = (
-            f'declare <ns prefix="p" uri="{space}"/> in the schema and write p:{name.local}'
-            if space
-            else f"write {name.local} without a prefix"
-        )
-        return f"the file's {name.local} is {own}, and the rule asks for it {asked}", hint
-    if words.spaces(name.local, attribute=not name.attribute):
-        if name.attribute:
-            return f"the file's {name.local} is an element", f"write {name.local} without @"
-        return f"the file's {name.local} is an attribute", f"write @{name.local}"
+def _meant(name: NameTest, words: Vocabulary, shown: str) -> Problem:
+    """Say that the file does not have a name, and what was meant."""
     parts = name.local.split("-")
     if len(parts) > 1 and all(words.spaces(part) for part in parts):
-        return "", f"XPath reads one name, not a difference: write {' - '.join(parts)} with blanks"
-    return "", did_you_mean(name.local, words.names(attribute=name.attribute) or words.names())
-
-
-def _or_allow(hint: str, check: Check) -> str:
-    allow = f"where it may be so: --allow-unfired {check.id}"
-    return f"{hint} {allow}" if hint.endswith("?") else f"{hint}; {allow}" if hint else allow
+        return _instead(shown, f"{' - '.join(parts)} with blanks: XPath reads {name.local} as one name")
+    names = tuple(words.names(attribute=name.attribute) or words.names())
+    kind = "attribute" if name.attribute else "element"
+    return Problem("unknown-name", kind=kind, name=name.local, known=Known(name.local, names))
 
 
 def _silent(
@@ -430,26 +420,29 @@ def _silent(
     for pattern, position, check in waiting:
         rule = pattern.rules[position]
         if taken := takers.get(check.index):
-            what = f"{taken} all its nodes ({_context(rule)})"
-            hint = "put it before that rule, or into a pattern of its own"
-        elif rule.visit_each:
-            what = f"nothing is left that it could visit ({_context(rule)})"
-            hint = f"look at the rules before it in its pattern, and at the values that it asks for: {_CODES}"
+            why = Problem("nodes-taken", taker=taken)
         else:
-            what = f"no node of the file satisfies its {_context(rule)}"
-            hint = f"look at the values that it asks for: {_CODES}"
-        said = f"the rule {check.id!r} fires on nothing: {what}"
-        yield check.index, Untested(said, _or_allow(hint, check), misnamed=False)
+            why = Problem("no-node-matches", records=_records(job))
+        yield check.index, _idle(check, rule, [why], misnamed=False)
 
 
-def _context(rule: Rule) -> str:
+def _idle(check: Check, rule: schema.Rule, reasons: Sequence[Problem], *, misnamed: bool) -> Untested:
+    nothing = Problem("fires-on-nothing", reasons=tuple(reasons), context=_context(rule))
+    return _untested(check, [nothing], reasons, misnamed=misnamed)
+
+
+def _records(job: Job) -> str:
+    return "/".join(["", *(tag.rpartition("}")[2] for tag in job.source.layout.record_path)])
+
+
+def _context(rule: schema.Rule) -> str:
     """Show the context of a rule as it is written, with what else says on which nodes the rule fires."""
     if rule.visit_each:
         return f"context {rule.shown}, visit-each {rule.visit_each}"
     return f"context {rule.shown}{', in the part of the file that the phase takes' if rule.written else ''}"
 
 
-def _misnamed_context(rule: Rule, check: Check, words: Vocabulary, job: Job) -> Untested | None:
+def _misnamed_context(rule: schema.Rule, check: Check, words: Vocabulary, job: Job) -> Untested | None:
     """Say what a context asks for that the file does not have; None where one of its alternatives has all."""
     # the context that `visit-each` makes has the conditions of earlier rules in it
     texts = (rule.shown, rule.visit_each) if rule.visit_each else (rule.context,)
@@ -459,35 +452,26 @@ def _misnamed_context(rule: Rule, check: Check, words: Vocabulary, job: Job) -> 
     return None
 
 
-def _misnamed_text(text: str, rule: Rule, check: Check, words: Vocabulary, job: Job) -> Untested | None:
+def _misnamed_text(text: str, rule: schema.Rule, check: Check, words: Vocabulary, job: Job) -> Untested | None:
     reasons = [_misnamed(path, words, job) for path in context_paths(text, dict(job.rulebook.namespaces))]
-    if not reasons or None in reasons:
+    if not all(reasons) or not reasons:
         return None
-    what, hint = next(reason for reason in reasons if reason)
-    said = f"the rule {check.id!r} fires on nothing: {what} ({_context(rule)})"
-    return Untested(said, _or_allow(hint, check), misnamed=True)
+    return _idle(check, rule, next(reason for reason in reasons if reason), misnamed=True)
 
 
-def _asked_where(rule: Rule, job: Job) -> set[str]:
+def _asked_where(rule: schema.Rule, job: Job) -> set[str]:
     """Return the names that the context of a rule asks for, as rules show them."""
     texts = (rule.shown, rule.visit_each) if rule.visit_each else (rule.context,)
     paths = [path for text in texts for path in context_paths(text, dict(job.rulebook.namespaces))]
     return {f"@{name.local}" if name.attribute else name.local for path in paths for name in path.names}
 
 
-def _misnamed(path: NamedPath, words: Vocabulary, job: Job) -> tuple[str, str] | None:
-    """Say what a path asks for that the file does not have; None where it has all, or nobody knows."""
+def _misnamed(path: NamedPath, words: Vocabulary, job: Job) -> tuple[Problem, ...]:
+    """Say what a path asks for that the file does not have; nothing where it has all, or nobody knows."""
     lacking = [name for name in path.names if not name.occurs(words)]
     if lacking:
-        kinds = [f"{'attribute' if name.attribute else 'element'} {name.local}" for name in lacking]
-        told = [_lacking(name, words) for name in lacking]
-        said = [what or f"the file has no {kind}" for kind, (what, _) in zip(kinds, told, strict=True)]
-        hints = [(name.local, hint) for name, (_, hint) in zip(lacking, told, strict=True)]
-        return "; ".join(said), hints[0][1] if len(hints) == 1 else _one_by_one(hints)
-    if path.matches(words):
-        return None
-    records = "/".join(["", *(tag.rpartition("}")[2] for tag in job.source.layout.record_path)])
-    return "nothing stands where its path leads", f"the records are {records}, their fields below them"
+        return tuple(_differing(name, words) or _meant(name, words, name.local) for name in lacking)
+    return () if path.matches(words) else (Problem("no-node-matches", records=_records(job)),)
 
 
 def _takers(
@@ -503,7 +487,7 @@ def _takers(
     taken = [one for one, count in zip(behind, alone, strict=True) if count]
     found = {check.index: _EARLIER for _, _, check in taken}
     reached = (evaluation.fired + evaluation.errors).tolist()
-    pairs: list[tuple[Pattern, int, Check, Rule]] = []
+    pairs: list[tuple[Pattern, int, Check, schema.Rule]] = []
     for pattern, position, check in taken:
         able = [
             earlier
@@ -523,11 +507,13 @@ def _takers(
     return found
 
 
-def _takes(rule: Rule) -> str:
-    return f"the rule with context {rule.shown} in line {rule.origin.line} takes"
+def _takes(rule: schema.Rule) -> str:
+    return f"the rule with context {rule.shown} in line {rule.origin.line}"
 
 
-def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], original: Source | None) -> list[int]:
+def _probed(
+    job: Job, probes: Sequence[tuple[Pattern, int, schema.Rule | None]], original: Source | None
+) -> list[int]:
     """Return how many nodes each rule of a pattern has alone, or behind an earlier one."""
     if not probes:
         return []
@@ -553,18 +539,18 @@ def _of_records(job: Job) -> frozenset[str]:
     """Return the ids of the checks that fire on records or on their fields."""
     names = frozenset({job.source.layout.record_tag.rpartition("}")[2]})
     scope = Scope(ROOT, namespaces=dict(job.rulebook.namespaces), record_names=names, base=ROOT)
-    fields = frozenset(field.name for field in job.source.layout.fields)
+    known = frozenset(field.name for field in job.source.layout.fields)
     return frozenset(
         check.id
         for pattern in job.rulebook.patterns
         for rule in pattern.rules
-        if _meets_records(rule.context, scope, fields)
+        if _meets_records(rule.context, scope, known)
         for check in rule.checks
     )
 
 
-def _meets_records(context: str, scope: Scope, fields: frozenset[str]) -> bool:
+def _meets_records(context: str, scope: Scope, known: frozenset[str]) -> bool:
     try:
-        return any(place.kind != "outside" for place in places(context, scope, fields))
+        return any(place.kind != "outside" for place in places(context, scope, known))
     except RulebookError:
         return False

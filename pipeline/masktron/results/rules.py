@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from masktron.errors import Exit
+from masktron.problems.problem import Problem
+from masktron.problems.wording import worded
 from masktron.serialised import Serialised, told_by_key
 from masktron.thresholds import Threshold
 
@@ -20,18 +22,29 @@ class Untested(Serialised):
 
     Attributes
     ----------
-    what, hint : str
-        In a sentence each, as an error has them.
+    problem : Problem
+        Its code names the reason; `what` and `hint` are its sentences.
     misnamed : bool
         Whether it asks for a name or a place that the file does not have, as a misspelt rule does.
     allowed : bool
         Whether somebody said that it may be so.
     """
 
-    what: str
-    hint: str
+    KEYS: ClassVar[str] = "what hint misnamed allowed"
+
+    problem: Problem
     misnamed: bool
     allowed: bool = False
+
+    @property
+    def what(self) -> str:
+        """What is wrong, in a sentence."""
+        return worded(self.problem).what
+
+    @property
+    def hint(self) -> str:
+        """What can be done."""
+        return worded(self.problem).hint
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,12 @@ TEXTS = {
         'the root element is <{element}>, not <schema xmlns="http://purl.oclc.org/dsdl/schematron">',
         'name the file with the rules; a schema takes in others by <include href="..."/> and <extends href="..."/>',
     ),
-    "element-not-allowed": ("{child} is not allowed in {parent}", "{known}"),
+    "not-allowed-here": ("{child} is not allowed in {parent}", "{known}"),
     "attribute-missing": ("<{element}> has no {attribute}", 'write <{element} {attribute}="...">'),
-    "unknown-attribute": ("<{element}> has no attribute {attribute} in any edition of Schematron", "{known}"),
     "not-supported": ("masktron does not support {construct}", "{instead}"),
     "exclude-each-other": ("{element} cannot have both {one} and {other}", "keep one of them"),
     "name-taken": ("the {kind} {name!r} is taken already, {first}", "give each {kind} a name of its own"),
     "refers-to-itself": ("{name} includes or extends itself", "break the cycle: remove an <include> or <extends>"),
-    "rule-out-of-reach": (
-        "the abstract rule {name!r} is in another {scope}, at {home}",
-        "move it into this {scope}, or into <rules> of the schema",
-    ),
     "bad-href": (
         "the href {href!r} {reason}",
         "give a path relative to this file, of a file in the folder of the rulebook or below it",
@@ -76,10 +71,6 @@ TEXTS = {
         "look at the test, its context and its variables; a message shows nodes, values or, with <name path>, the "
         "names of nodes",
     ),
-    "bad-document-path": (
-        "the path {path} does not select values of {document!r}: {reason}",
-        "write the path from the root of the document, as in document('original.xml')//Record/V1",
-    ),
     "engines-disagree": (
         "{engine} and {other} disagree on {about}",
         "please report this rulebook and file: the result cannot be trusted",
@@ -92,22 +83,33 @@ TEXTS = {
         "the rules read {document!r}, and no original is given",
         "name the original file: [[--original FILE]]",
     ),
-    "needs-saxon": ("libxml2 cannot evaluate {what}", "use the engine saxon"),
     "worker-cannot-read": (
         "a worker cannot read the file: {reason}",
         "workers on other machines find files under the same full paths (docs/workers.md)",
     ),
-    "engine-not-started": (
-        "the process of {name} cannot be started: {reason}",
-        "look at the limits of processes, open files and memory: ulimit -a",
-    ),
     "engine-ended": (
         "the process of {name} {how}",
-        "most likely memory ran out: free some, or give the container more; else please report this rulebook",
+        "most likely memory ran out, or a limit was reached (ulimit -a): free some, or give the container more; else "
+        "please report this rulebook",
     ),
     "too-few-addresses": (
         "{name} got no memory: this run may use {limit:,} bytes of addresses (ulimit -v)",
         "{name} reserves far more addresses than it uses: lift this limit (ulimit -v unlimited), and bound memory by "
         "other means, such as a container or systemd-run -p MemoryMax=",
+    ),
+    "rule-untested": ("rule {rule} tests nothing: {reasons:and}", ""),
+    "rules-untested": ("{rules:lines}", ""),
+    "may-be-untested": ("rule {rule} may test nothing", "if this is intended: [[--allow-unfired {rule}]]"),
+    "reads-unknown": ("it reads {names:and}, which no {level} has", ""),
+    "name-differs": ("the file's {name} is {there}, and the rule asks for it {asked}", "write {instead}"),
+    "fires-on-nothing": ("it fires on nothing, since {reasons:and} ({context})", ""),
+    "no-node-matches": (
+        "no node of the file is left for it",
+        "the records are {records}; look at the values that the context asks for, since '1' is not '01', and at the "
+        "rules before it in its pattern",
+    ),
+    "nodes-taken": (
+        "all its nodes are taken by {taker}",
+        "put it before that rule, or into a pattern of its own",
     ),
 }

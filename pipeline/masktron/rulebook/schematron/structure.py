@@ -97,7 +97,7 @@ def _lacking(element: str, attribute: str, origin: Origin) -> RulebookError:
 
 def _misplaced(child: str, parent: str, origin: Origin, *allowed: str) -> RulebookError:
     known = Known(child, allowed)
-    return RulebookError.of("element-not-allowed", str(origin), child=child, parent=parent, known=known)
+    return RulebookError.of("not-allowed-here", str(origin), child=child, parent=parent, known=known)
 
 
 def _taken(kind: str, name: str, first: str, origin: Origin) -> RulebookError:
@@ -257,8 +257,9 @@ def _check_reach(
     home = _abstract_rule(extends, schema, sources).getparent()
     if home is None or home is rule.getparent() or name_of(home) == "rules":
         return
-    place, scope, at = str(sources.origin(extends)), name_of(home), str(sources.origin(home))
-    raise RulebookError.of("rule-out-of-reach", place, name=extends.get("rule"), scope=scope, home=at)
+    scope, construct = name_of(home), f"the abstract rule {extends.get('rule')!r} of another {name_of(home)}"
+    instead = f"move it from {sources.origin(home)} into this {scope}, or into <rules> of the schema"
+    raise RulebookError.of("not-supported", str(sources.origin(extends)), construct=construct, instead=instead)
 
 
 def expanded(

@@ -192,7 +192,7 @@ def check_vocabulary(element: etree._Element, sources: IncludedFiles) -> None:
 
 
 def _misplaced(child: str, parent: str, where: str, known: Known | None = None) -> RulebookError:
-    return RulebookError.of("element-not-allowed", where, child=child, parent=parent, known=known)
+    return RulebookError.of("not-allowed-here", where, child=child, parent=parent, known=known)
 
 
 def check_attributes(element: etree._Element, sources: IncludedFiles) -> None:
@@ -234,7 +234,7 @@ def _check_known(attribute: etree.QName, element: str, known: list[str], where: 
     if attribute.namespace:
         shown = f"{'xml' if attribute.namespace == _XML else 'sch'}:{shown}"
     known_ = Known(shown, tuple(known))
-    raise RulebookError.of("unknown-attribute", where, element=element, attribute=shown, known=known_)
+    raise _misplaced(f"the attribute {shown}", f"<{element}>", where, known_)
 
 
 def _admitted(sources: IncludedFiles, edition: str, what: str, where: str) -> None:
