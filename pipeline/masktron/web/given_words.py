@@ -5,6 +5,7 @@ from __future__ import annotations
 from masktron.config import Config, Role
 from masktron.declared import declared_in
 from masktron.problems.problem import Setting
+from masktron.shell_words import shell_word
 from masktron.sources.names import column_name
 from masktron.web.pages.data_step import option_words
 from masktron.web.pages.form_values import further_settings, label_of
@@ -26,7 +27,7 @@ def in_form(setting: Setting) -> str:
     """
     name = setting_of(setting.option)
     if (known := declared_in(Config).get(name)) is None:
-        return " ".join([setting.option, *setting.values])
+        return " ".join([setting.option, *map(shell_word, setting.values)])
     parted = str.rpartition if known.right else str.partition
     pairs = [parted(one, "=")[::2] if "=" in one else ("", one) for one in setting.values]
     if name == "quasi_identifiers":
