@@ -13,6 +13,7 @@ from masktron.commands.help_pages import ELSE, named_page, of_options, page_of_e
 from masktron.commands.offered import Offered, offered
 from masktron.declared import PANELS
 from masktron.errors import UsageError
+from masktron.problems.problem import Known, Note, SettingName
 from paths import DOCS
 
 
@@ -107,26 +108,27 @@ def test_pages_are_named_by_the_titles_that_they_have() -> None:
 
 
 def test_the_option_that_an_error_is_about_decides() -> None:
-    assert page_of_usage("--key-k must be 2 or more", ["mask"]) == said("suppression")
-    assert page_of_usage("something else", ["tune"]) == said("tuning")
+    assert page_of_usage(["--key-k"], ["mask"]) == said("suppression")
+    assert page_of_usage([], ["tune"]) == said("tuning")
     for command, page in (("rerun", "repeating"), ("suggest", "suggesting")):
-        assert page_of_usage("Option '--accept' requires an argument.", [command]) == said(page)
-    assert page_of_usage("No such option: --verbose (Possible options: --role)", ["rerun"]) == said("repeating")
-    assert page_of_usage("pages need matplotlib: pip install 'masktron[report]'", ["mask"]) == said("installing")
-    assert page_of_usage("levels.Household.fields is not given", ["validate"]) == said("nested-files")
+        assert page_of_usage(["--accept"], [command]) == said(page)
+    missing = UsageError.of("package-missing", package="matplotlib", extra="report")
+    assert page_of_error(missing, ["mask"]) == said("installing")
+    level = UsageError.of("setting-without-value", setting=SettingName("levels", ("Household", "fields")))
+    assert page_of_error(level, ["validate"]) == said("nested-files")
 
 
 def test_the_place_of_an_error_decides_where_it_is_an_option_and_not_where_it_is_a_file() -> None:
-    unknown = UsageError("there is no format 'foo' of microdata", where="levels.csv")
+    unknown = UsageError.of("unknown-setting", "levels.csv", setting=SettingName("foo"), known=Known("foo", ()))
     assert page_of_error(unknown, ["describe"]) == said("formats")
-    no_level = UsageError("a table is given for 'P', which is no level with a table of its own", where="--table P")
+    no_level = UsageError.of("setting-not-taken", "--table P", setting=SettingName("P"), command="mask")
     assert page_of_error(no_level, ["mask"]) == said("nested-files")
 
 
 def test_an_error_that_names_a_page_gets_no_other_one() -> None:
     for page in ("keys", "formats/databases"):
-        assert page_of_error(UsageError("no such table", hint=f"see docs/{page}.md"), ["mask"]) is None
-    assert page_of_error(UsageError("no such table"), ["mask"]) == said("methods")
+        assert page_of_error(UsageError(Note(f"no such table: see docs/{page}.md")), ["mask"]) is None
+    assert page_of_error(UsageError(Note("no such table")), ["mask"]) == said("methods")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from masktron.declared import declared_in
 
 if TYPE_CHECKING:
     from masktron.errors import MasktronError
+    from masktron.problems.problem import Problem
 
 TITLES: Mapping[str, str] = MappingProxyType(
     {
@@ -50,10 +50,6 @@ TITLES: Mapping[str, str] = MappingProxyType(
 
 ELSE = "command-line"
 """The page about the command line, for all others."""
-_OF_WORDS = ((r"pip install ", "installing"), (r"\blevels\.|\[levels\b", "nested-files"))
-"""The pages about what an error names that is no option."""
-_UNKNOWN = re.compile(r"(?i)no such option")
-"""How an error begins about an option that a command lacks: those that it has are about something else."""
 
 
 @cache
@@ -66,23 +62,20 @@ def of_options(command: str = "") -> Mapping[str, str]:
     return {spelling: page for spelling, page in found.items() if page}
 
 
-def page_of_usage(said: str, arguments: Sequence[str]) -> str:
-    """Return where to read on after an error of usage.
+def page_of_usage(options: Iterable[str], arguments: Sequence[str]) -> str:
+    """Return where to read on after an error of usage: about the first option that has a page, else the command.
 
     Parameters
     ----------
-    said : str
-        The error: a package that is to be installed, or ``[levels]``, decides, or the first option in it that has a
-        page.
+    options : iterable of str
+        What the error is about.
     arguments : sequence of str
-        The command line behind the program's name; else its command decides.
+        The command line behind the program's name.
     """
     command = next(iter(arguments), "")
-    own = [page for words, page in _OF_WORDS if re.search(words, said)]
-    if not _UNKNOWN.search(said):
-        pages = of_options(command)
-        own += [pages[option] for option in re.findall(r"--[a-z][a-z-]*", said) if option in pages]
-    return named_page(own[0] if own else COMMANDS[command].page if command in COMMANDS else ELSE)
+    pages = of_options(command)
+    usual = COMMANDS[command].page if command in COMMANDS else ELSE
+    return named_page(next((pages[option] for option in options if option in pages), usual))
 
 
 def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
@@ -91,20 +84,26 @@ def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
     Errors of usage (exit code 2), and refusals to mask (exit code 5).
     """
     from masktron.errors import InfeasibleError, ReleasedBeforeError, UsageError
+    from masktron.problems.wording import templates
 
-    said = str(error)
-    if re.search(r"docs/[a-z/-]+\.md", said):
-        return None
     if isinstance(error, ReleasedBeforeError):
         return named_page("repeating")
+    if error.problem is None or any("docs/" in one for one in templates(error.problem)):
+        return None
     if isinstance(error, InfeasibleError):
         return named_page("refusals")
-    # the name of a file says nothing of the matter: levels.csv is no setting
-    place = error.where if error.where.startswith("--") else ""
-    if not isinstance(error, UsageError):
-        return None
-    page = declared_in(Config)[error.setting].page if error.setting in declared_in(Config) else ""
-    return named_page(page) if page else page_of_usage(f"{place} {error.what} {error.hint}", arguments)
+    return _page_of(error.problem, error.setting, arguments) if isinstance(error, UsageError) else None
+
+
+def _page_of(problem: Problem, setting: str, arguments: Sequence[str]) -> str:
+    from masktron.problems.wording import options_of
+
+    declared = declared_in(Config)
+    page = (
+        "installing" if problem.code == "package-missing" else declared[setting].page if setting in declared else ""
+    )
+    page = page or ("nested-files" if setting == "levels" else "")
+    return named_page(page) if page else page_of_usage(options_of(problem), arguments)
 
 
 def named_page(page: str) -> str:

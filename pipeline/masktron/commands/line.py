@@ -155,6 +155,12 @@ def main(begun: float | None = None) -> None:
         _run(begun)
 
 
+def _options(error: click.UsageError) -> list[str]:
+    """Return the options that an error of click is about."""
+    named = getattr(error, "option_name", None)
+    return [named] if named else getattr(getattr(error, "param", None), "opts", [])
+
+
 def _invoke(begun: float | None) -> None:
     """Run what the arguments say; as `SystemExit`, it says with which exit code."""
     try:
@@ -179,7 +185,8 @@ def _run(begun: float | None) -> None:
         if isinstance(error, click.NoSuchOption) and (owners := takers_of(error.option_name)):
             said = f"{error.option_name} is no option here, but of masktron {', '.join(owners)}"
         path = " ".join([PROGRAM, *[one for one in sys.argv[1:2] if one in COMMANDS]])
-        _complain(f"{said}\n  -> {path} --help shows what there is\n  {page_of_usage(said, sys.argv[1:])}")
+        about = [] if isinstance(error, click.NoSuchOption) else _options(error)
+        _complain(f"{said}\n  -> {path} --help shows what there is\n  {page_of_usage(about, sys.argv[1:])}")
         tell("UsageError", said, Exit.USAGE)
         sys.exit(Exit.USAGE)
     except SystemExit as ended:

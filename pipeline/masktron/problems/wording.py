@@ -130,6 +130,20 @@ def texts() -> Mapping[str, tuple[str, str]]:
     return found
 
 
+def templates(problem: Problem) -> tuple[str, ...]:
+    """Return the templates of a problem, and of those within it."""
+    inner = [one for one in problem.references.values() if isinstance(one, Problem)]
+    own = (problem.code,) if isinstance(problem, Note) else texts()[problem.code]
+    return (*own, *(each for one in (*inner, *problem.further) for each in templates(one)))
+
+
+def options_of(problem: Problem) -> list[str]:
+    """Return the options that a problem is about or that its hint gives, the place first, if that is one."""
+    place = problem.place.source.partition(" ")[0]
+    named = [one.option for one in problem.parts() if isinstance(one, Setting)]
+    return [place, *named, *(option for one in templates(problem) for option in sorted(options_in(one)))]
+
+
 def names_in(template: str) -> set[str]:
     """Return the names of the references that a template has."""
     return {name for _, name, _, _ in Formatter().parse(template) if name}
