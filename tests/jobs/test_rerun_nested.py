@@ -15,6 +15,7 @@ from cli_runner import Runner, write_rules
 from masktron.errors import UsageError
 from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError
 from masktron.level_settings import levels_from, with_tables
+from masktron.problems.wording import sentence
 from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, levels, tables_of
 from refusals import code_of, refused
@@ -53,7 +54,7 @@ class Survey:
         except InvalidNextFileError as error:
             found = error.changes
         assert not out.exists()
-        return {(one.kind, one.place): f"{'!' if one.refuses else ''}{one.what}" for one in found}
+        return {(one.kind, one.place): f"{'!' if one.refuses else ''}{sentence(one.what)}" for one in found}
 
     def edited(self, name: str, target: Path, change: Callable[[list[str]], list[str]]) -> Path:
         """Write a file with other lines."""
@@ -160,7 +161,7 @@ def test_categories_and_codes_of_a_level_are_compared(survey: Survey, tmp_path: 
     line = 1 + text[: text.index("<Region>S<")].count("\n")
     given: dict[str, Any] = {"dry_run": True, "rules": survey.folder / "rules.sch"}
     found = masktron.rerun(first.manifest, other, tmp_path / "b.xml", **given)
-    assert [(one.kind, one.place, one.what) for one in found.changes] == [
+    assert [(one.kind, one.place, sentence(one.what)) for one in found.changes] == [
         (
             "new-category",
             "Region",

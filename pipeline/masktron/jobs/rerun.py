@@ -33,7 +33,7 @@ from masktron.jobs.wide_job import named_as_fields
 from masktron.level_settings import with_tables
 from masktron.methods.chosen import chosen
 from masktron.perturbation_settings import short_pram
-from masktron.problems.problem import Known, Problem, Setting, rules
+from masktron.problems.problem import Known, Note, Problem, Sentence, Setting, rules
 from masktron.processes import rules_within
 from masktron.progress import Progress, no_progress
 from masktron.recoding_settings import short_how
@@ -481,19 +481,21 @@ def _each_once[T](blocks: Iterable[tuple[tuple[str, ...], T]]) -> dict[tuple[tup
     return found
 
 
-def _repeated(result: RerunResult, same_bytes: bool | None) -> tuple[str, ...]:
+def _repeated(result: RerunResult, same_bytes: bool | None) -> tuple[Sentence, ...]:
     """Say of the same original whether the masked file is the same."""
     if same_bytes is None:
         return ("another file: the run has a secret of its own",)
     if same_bytes:
         return ("the same file: the masked file is the same, byte for byte",)
-    others = [_named(change) for change in result.changes]
-    why = "; ".join(others) or "nothing that is known: please report it"
+    why = [_named(change) for change in result.changes] or [Note("nothing that is known: please report it")]
     return (
-        "the same file, and other bytes: who has both masked files may compute values of single respondents; "
-        f"what has changed: {why}",
+        Note(
+            "the same file, and other bytes: who has both masked files may compute values of single respondents; "
+            "what has changed: {why}",
+            why=why,
+        ),
     )
 
 
-def _named(change: ChangeResult) -> str:
-    return f"{change.kind} {change.place}: {change.what}" if change.place else f"{change.kind}: {change.what}"
+def _named(change: ChangeResult) -> Note:
+    return Note("{place}: {what}", place=f"{change.kind} {change.place}".rstrip(), what=change.what)
