@@ -137,6 +137,14 @@ class MasktronError(Exception):
         """Make an error of a problem: its code, its place and what it names; `Problem` says how."""
         return cls(Problem(code, where, **references), facts=facts)
 
+    def then(self, *further: Problem) -> None:
+        """Add what else can be done."""
+        if self.problem is not None:
+            self.problem = self.problem.then(*further)
+        else:
+            wording: Any = import_module("masktron.problems.wording")
+            self.hint = "; ".join(filter(None, [self.hint, *(wording.worded(one).hint for one in further)]))
+
     @property
     def what(self) -> str:
         """What is wrong, in one sentence."""
@@ -144,7 +152,8 @@ class MasktronError(Exception):
 
     @what.setter
     def what(self, text: str) -> None:
-        self._said = (text, self.where, self.hint)
+        if text != self.what:
+            self._said = (text, self.where, self.hint)
 
     @property
     def where(self) -> str:
@@ -155,6 +164,8 @@ class MasktronError(Exception):
 
     @where.setter
     def where(self, place: str) -> None:
+        if place == self.where:
+            return
         if self._said:
             self._said = (self._said[0], place, self._said[2])
         elif self.problem:
@@ -167,7 +178,8 @@ class MasktronError(Exception):
 
     @hint.setter
     def hint(self, text: str) -> None:
-        self._said = (self.what, self.where, text)
+        if text != self.hint:
+            self._said = (self.what, self.where, text)
 
     @property
     def helps(self) -> tuple[FormatOption, ...]:

@@ -42,6 +42,8 @@ from masktron.constraints import (
     Whole,
 )
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
+from masktron.problems.problem import Field, Known, Problem, rules
+from masktron.problems.wording import worded
 from masktron.roles import FieldFacts
 from masktron.sources.lexical import parse_number
 
@@ -311,13 +313,14 @@ def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, Fie
     InfeasibleError
         It asks masked values to be unique, or is not understood.
     """
-    names = ", ".join(sorted(masked.keys() & set(edit.variables)))
+    read = sorted(masked.keys() & set(edit.variables))
+    names = ", ".join(read)
     summed = [tally for bound in constraint.bounds for tally, _ in bound.terms if tally.function in ("sum", "avg")]
     match constraint.kind:
         case "unique" if constraint.key and not masked.keys() >= set(constraint.key):
             return f"it reads the masked {names}, which its key does not consist of: judged in the written file"
         case "unique":
-            why = f"{names} is to be unique, and masking makes the values of k or more records equal"
+            why = "it asks for unique values, and masking makes those of k or more records equal"
         case "count":
             return f"a count that depends on the masked {names}: judged after masking"
         case "total" if any(tally.field in masked and masked[tally.field].numeric for tally in summed):
@@ -328,14 +331,14 @@ def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, Fie
         case "total":
             return f"a figure over the file of the masked {names} that cannot be repaired: judged after masking"
         case "other":
-            why = f"it reads the masked field {names}, and what it asks is not understood"
-    raise InfeasibleError(
-        f"the rule {edit.check.id!r} looks at several records at once: {why} ({constraint.reason})",
-        where=str(edit.check.origin),
-        hint=f"give {names} the role record-id or untouched, or let the rule go: --allow {edit.check.id!r}",
-        facts=[
-            RefusalFacts("across-records", tuple(sorted(masked.keys() & set(edit.variables))), rules=(edit.check.id,))
-        ],
+            why = "it looks at several records at once, and what it asks is not understood"
+    raise InfeasibleError.of(
+        "rules-not-kept",
+        str(edit.check.origin),
+        fields=tuple(map(Field, read)),
+        rules=rules([edit.check.id]),
+        reason=f"{why} ({constraint.reason})",
+        facts=[RefusalFacts("across-records", tuple(read), rules=(edit.check.id,))],
     )
 
 
@@ -350,7 +353,8 @@ def _aggregator_named(name: str) -> Aggregator:
     for aggregator in AGGREGATORS:
         if aggregator.name == name:
             return aggregator
-    raise UsageError(f"there is no aggregator {name!r}", hint=f"one of {', '.join(one.name for one in AGGREGATORS)}")
+    known = Known(name, tuple(one.name for one in AGGREGATORS))
+    raise UsageError.of("unknown-name", kind="aggregator", name=name, known=known)
 
 
 def _with(
@@ -369,12 +373,9 @@ def _with(
     )
     blocks = [block for partition in restricted for block in partition.blocks]
     if blocks and all(block.aggregator != asked.name for block in blocks):
-        reasons = "; ".join(dict.fromkeys(block.refusals[-1] for block in blocks))
-        raise InfeasibleError(
-            f"nothing can be masked by {asked.name}: {reasons}",
-            hint="ask for another aggregator",
-            facts=[RefusalFacts("aggregator", tuple(name for block in blocks for name in block.variables))],
-        )
+        names = tuple(name for block in blocks for name in block.variables)
+        reasons = tuple(dict.fromkeys(block.refusals[-1] for block in blocks))
+        raise _unsuitable(asked.name, reasons, RefusalFacts("aggregator", names))
     return restricted
 
 
@@ -384,13 +385,18 @@ def _restricted(asked: Aggregator, block: Block, edits: Sequence[Edit], masked: 
         return replace(block, refusals=(*block.refusals, unfit))
     own = [edit for edit in edits if edit.check.index in block.checks]
     if obstacle := _obstacle(asked, _context(facts, frozenset(block.ties)), own, facts):
-        raise InfeasibleError(
-            f"{', '.join(block.variables)} cannot be masked by {asked.name}: {obstacle}",
-            hint="ask for another aggregator or none, or let the rule go with --allow",
-            facts=[RefusalFacts("aggregator", block.variables, block.conditions, tuple(e.check.id for e in own))],
-        )
+        ids = tuple(edit.check.id for edit in own)
+        why = RefusalFacts("aggregator", block.variables, block.conditions, ids)
+        raise _unsuitable(asked.name, (obstacle,), why)
     reason = _reason(asked.name, own) if own else f"{asked.name} was asked for, and no rule reads these fields"
     return replace(block, candidates=(Candidate(asked.name, reason),), refusals=())
+
+
+def _unsuitable(aggregator: str, reasons: tuple[str | Problem, ...], facts: RefusalFacts) -> InfeasibleError:
+    named = tuple(map(Field, facts.fields))
+    return InfeasibleError.of(
+        "aggregator-unsuitable", fields=named, aggregator=aggregator, reasons=reasons, facts=[facts]
+    )
 
 
 def _components(masked: list[str], edits: Sequence[Edit]) -> list[tuple[str, ...]]:
@@ -439,16 +445,13 @@ def _candidates(
     facts = {name: masked[name] for name in component}
     context = _context(facts, ties)
     obstacles = {aggregator.name: _obstacle(aggregator, context, edits, facts) for aggregator in AUTOMATIC}
+    reasons = tuple(filter(None, obstacles.values()))
     able = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
     names = _preferred(able, facts, edits)
     if not names:
-        reasons = "; ".join(filter(None, obstacles.values()))
-        raise InfeasibleError(
-            f"no aggregator keeps the rules on {', '.join(component)}: {reasons}",
-            hint="let a rule go with --allow, or give one of the fields the role untouched",
-            facts=[RefusalFacts("no-aggregator", component, rules=tuple(edit.check.id for edit in edits))],
-        )
-    refusals = () if Mean.name in names else tuple(filter(None, obstacles.values()))
+        ids = tuple(edit.check.id for edit in edits)
+        raise _unsuitable("any aggregator", reasons, RefusalFacts("no-aggregator", component, rules=ids))
+    refusals = () if Mean.name in names else tuple(worded(one).what for one in reasons)
     return tuple(Candidate(name, _reason(name, edits)) for name in names), refusals
 
 
@@ -508,19 +511,22 @@ def _multiplies(facts: Mapping[str, FieldFacts], edits: Sequence[Edit]) -> bool:
 
 def _obstacle(
     aggregator: Aggregator, context: GroupContext, edits: Sequence[Edit], facts: Mapping[str, FieldFacts]
-) -> str | None:
+) -> Problem | None:
     """Say what keeps an aggregator from being used; None when nothing does."""
     if unfit := _unfit(aggregator, {fact.kind for fact in facts.values()}):
-        return unfit
+        return Problem("aggregator-refused", reason=unfit, rules=(), detail="")
     if isinstance(aggregator, GeometricMean):
         context = replace(context, one_signed=context.replaced)
     for edit in edits:
+        own = rules([edit.check.id])
         if isinstance(edit.constraint, OpaqueEdit) and not isinstance(aggregator, Medoid):
-            return f"{aggregator.name} cannot vouch for {edit.check.id}, which is not understood"
+            reason = f"{aggregator.name} cannot vouch for "
+            return Problem("aggregator-refused", reason=reason, rules=own, detail=", which is not understood")
         for conjunction in form_of(edit.constraint):
             for atom in conjunction if _possible(conjunction, facts) else ():
                 if not _kept(aggregator, atom, context, facts):
-                    return f"{aggregator.name} would break {edit.check.id} ({edit.name})"
+                    reason = f"{aggregator.name} would break "
+                    return Problem("aggregator-refused", reason=reason, rules=own, detail=f" ({edit.name})")
     return None
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import Runner, numbers, write_data, write_rules
+from refusals import code_of
 
 
 class Case:
@@ -294,7 +295,8 @@ def test_original_that_fails(case: Case) -> None:
     write_data(case.data, rows)
     outcome = case.run("mask", case.data, "--rules", case.rules, "--out", case.out, "-k", 5)
     assert outcome.code == 1
-    assert "1 of 40 original records break an edit: " in outcome.err
+    assert code_of(outcome.err) == "original-breaks-rules"
+    assert "1 of 40 original records" in outcome.err
     assert "--invalid exclude" in outcome.err
     assert "R1" in outcome.out
     assert not list(case.out.parent.iterdir())

@@ -9,6 +9,7 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.errors import DocumentError
+from refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -21,9 +22,8 @@ def test_an_error_names_the_file_and_no_place_in_it(name: str, text: str, tmp_pa
     with pytest.raises(DocumentError) as told:
         masktron.validate(data, rules)
     assert told.value.where.startswith(f"{data}:"), "without the option there is a line"
-    with pytest.raises(DocumentError) as safe:
+    with refused(DocumentError, "reason-hidden", where=data):
         masktron.validate(data, rules, release_safe=True)
-    assert (safe.value.where, safe.value.what) == (str(data), "the file cannot be used")
     done = run("validate", data, "-r", rules, "--release-safe")
     assert done.code == 4
     assert f"{name}:" not in done.err.replace(f"{name}: the file cannot be used", "")

@@ -53,9 +53,7 @@ def test_a_quasi_identifier_is_written_as_it_is_and_one_with_the_mark_is_masked(
 
 def test_a_mark_on_a_field_that_is_not_there_is_refused(tmp_path: Path, files: tuple[Path, Path]) -> None:
     data, rules = files
-    with pytest.raises(
-        UsageError, match="mark of a quasi-identifier is declared for 'AG', a field that the file does"
-    ):
+    with pytest.raises(UsageError):
         masktron.mask(data, rules, tmp_path / "m.xml", quasi_identifiers=["AG"], roles={"SEX": Role.UNTOUCHED})
 
 
@@ -133,8 +131,9 @@ def test_a_masked_key_is_looked_at_as_it_is_written(files: tuple[Path, Path], tm
 def test_limits(files: tuple[Path, Path], masked: tuple[Path, masktron.MaskResult], tmp_path: Path) -> None:
     data, rules = files
     out, limited = tmp_path / "m.xml", {"key_k": 3, "global_risk": 0.5}
-    with pytest.raises(OutsideLimitsError, match=r"key_k is 2, the limit 3; global_risk is [0-9.]+, the limit 0.5"):
+    with refused(OutsideLimitsError, "outside-limits") as caught:
         masktron.mask(data, rules, out, limits=limited, **SAID)
+    assert caught.value.facts[0].figures == ("key_k", "global_risk")
     assert not out.exists()
     released, result = masked
     manifest = released.with_name("m.manifest.json")
@@ -220,7 +219,7 @@ def test_the_larger_estimate_counts_for_limits_and_verdicts(fine: tuple[Path, Pa
     assert len(estimates) == 3
     assert all(f"{one[:1].upper()}{one[1:]}." in page.read_text() for one in estimates)
     between = {"global_risk": (by_weights + by_model) / 2}
-    with pytest.raises(OutsideLimitsError, match="global_risk is"):
+    with refused(OutsideLimitsError, "outside-limits"):
         masktron.mask(data, rules, tmp_path / "n.xml", limits=between, **FINE)
 
 

@@ -15,7 +15,7 @@ def test_many_changes_are_counted_and_quoted_simply(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", *[f"R = 'a' or R != '{at}'" for at in range(11)])
     book = open_rulebook(rules, None)
     layout = open_source(tmp_path / "d.csv").layout
-    lines = list(may_be_missing(book, layout, {"R": [one.id for one in book.checks]}))
+    lines = may_be_missing(book, layout, {"R": [one.id for one in book.checks]}).references["changes"]
     commands = [line for line in lines if "masktron rules " in line]
     assert len(commands) == 8
     assert commands[0].endswith("--test \"not(R) or (R = 'a' or R != '0')\"")

@@ -29,6 +29,7 @@ from masktron.setting_values import Register
 from masktron.settings_file import load_config
 from masktron.sources.opening import open_source
 from masktron.write.register_file import opened_register
+from refusals import refused
 from schema_files import conforms
 
 ROWS = [{"Id": 100 + at, **row} for at, row in enumerate(numbers(60))]
@@ -426,9 +427,9 @@ def digest_of(office: Office, number: int) -> str:
 
 
 def test_a_reason_needs_a_register_and_words(office: Office) -> None:
-    with pytest.raises(UsageError, match="without a register of releases"):
+    with refused(UsageError, "needs-setting", what="--again"):
         office.release(ROWS, register=None, again="why not")
-    with pytest.raises(UsageError, match="the reason to release records again is empty"):
+    with refused(UsageError, "bad-value", name="--again"):
         office.release(ROWS, again="  ")
     assert not office.register.path.exists()
     result = office.release(ROWS, again="a first time")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from lxml import html
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config, config_from
-from masktron.errors import Exit, InfeasibleError, OutsideLimitsError, UsageError
+from masktron.errors import InfeasibleError, OutsideLimitsError, UsageError
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.prepared import open_original
@@ -25,6 +26,7 @@ from masktron.progress import no_progress
 from masktron.settings_file import load_config
 from masktron.shell_words import shell_word
 from plain_rows import read_rows as read
+from refusals import code_of, plain, problem_of, refused
 from schema_files import conforms
 
 AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)
@@ -193,46 +195,49 @@ def test_what_rules_demand_is_not_suppressed(tmp_path: Path) -> None:
     masktron.mask(data, write_rules(tmp_path / "r.sch", "B <= A", "AGE > 0"), out, **settings())
     assert all(row["AGE"] for row in read(out))
     demanding = write_rules(tmp_path / "s.sch", "B <= A", "AGE > 0", "string-length(REGION) = 1")
-    with pytest.raises(InfeasibleError) as caught:
+    with refused(InfeasibleError, "keys-stay-rare", where=data) as caught:
         masktron.mask(data, demanding, tmp_path / "n.csv", **settings())
-    assert caught.value.exit_code is Exit.INFEASIBLE
-    assert "may not be missing by itself: AGE in" in caught.value.what
-    assert "REGION in" in caught.value.what
-    assert caught.value.where == str(data)
+    assert plain(kept_by_rules(caught.value)["fields"]) == ("AGE", "REGION")
     assert not (tmp_path / "n.csv").exists()
+
+
+def kept_by_rules(error: InfeasibleError) -> Mapping[str, Any]:
+    """Return what an error says of the rules that keep keys from being left out."""
+    (one,) = (one for one in problem_of(error).further if one.code == "rules-need-keys")
+    return one.references
 
 
 def test_a_key_that_would_go_everywhere_is_refused(tmp_path: Path, rules: Path) -> None:
     rows = [{**row, "AGE": at} for at, row in enumerate(ROWS, start=100)]
     data = data_of(tmp_path, ".csv", [{**row, "AGE": 100 + at // 2} for at, row in enumerate(rows)])
-    with pytest.raises(InfeasibleError, match="AGE would be suppressed in every record"):
+    with refused(InfeasibleError, "keys-stay-rare", keys=("AGE",)):
         masktron.mask(data, write_rules(tmp_path / "b.sch", "B <= A"), tmp_path / "m.csv", **settings())
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "code"),
     [
-        ({"key_k": 1}, "key_k must be at least 2"),
-        ({"key_k": 2.5}, "key_k must be an integer"),
-        ({"key_k": None, "keys": {"subsets": 2}}, "keys.subsets is given without k"),
-        ({"keys": {"subset": 2}}, "unknown setting keys.subset"),
-        ({"keys": {"subsets": 0}}, "keys.subsets must be at least 1"),
-        ({"keys": {"subsets": 3}}, "keys.subsets = 3, and there are 2 keys: AGE, REGION"),
-        ({"keys": {"importance": {"AGE": 0}}}, "keys.importance.AGE must be a number from 1e-06 to 1e+06, not 0"),
-        ({"keys": {"importance": {"AGE": 1e307}}}, "keys.importance.AGE must be a number from 1e-06 to 1e+06"),
-        ({"keys": {"importance": {"A": 2}}}, "keys.importance.A: the field is no quasi-identifier"),
-        ({"keys": {"missing_matches": 1}}, "keys.missing_matches must be true or false"),
-        ({"keys": {"k": 4}}, "key_k is 3, and keys.k is 4"),
-        ({"resume": True}, "goes on where it ended only with the secret"),
-        ({"seed": 7}, "may be found by trying"),
-        ({"roles": dict.fromkeys((*KEYS, "STATUS"), "confidential"), "numeric": ["AGE"]}, "needs a quasi-identifier"),
-        ({"quasi_identifiers": ["A"]}, "A is a quasi-identifier and masked"),
+        ({"key_k": 1}, ""),
+        ({"key_k": 2.5}, ""),
+        ({"key_k": None, "keys": {"subsets": 2}}, ""),
+        ({"keys": {"subset": 2}}, ""),
+        ({"keys": {"subsets": 0}}, ""),
+        ({"keys": {"subsets": 3}}, "bad-value"),
+        ({"keys": {"importance": {"AGE": 0}}}, ""),
+        ({"keys": {"importance": {"AGE": 1e307}}}, ""),
+        ({"keys": {"importance": {"A": 2}}}, "field-not-usable"),
+        ({"keys": {"missing_matches": 1}}, ""),
+        ({"keys": {"k": 4}}, ""),
+        ({"resume": True}, "needs-setting"),
+        ({"seed": 7}, "weak-seed"),
+        ({"roles": dict.fromkeys((*KEYS, "STATUS"), "confidential"), "numeric": ["AGE"]}, "needs-setting"),
+        ({"quasi_identifiers": ["A"]}, "role-does-not-fit"),
     ],
 )
-def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given: dict[str, Any], says: str) -> None:
+def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given: dict[str, Any], code: str) -> None:
     with pytest.raises(UsageError) as caught:
         masktron.mask(data_of(tmp_path, ".csv"), rules, tmp_path / "m.csv", **settings(**given))
-    assert says in caught.value.what
+    assert not code or code_of(caught.value) == code
     assert not (tmp_path / "m.csv").exists()
 
 
@@ -325,25 +330,19 @@ def test_suppression_promises_nothing_of_values_beside_the_keys(tmp_path: Path, 
     data, out = write_data(tmp_path / "d.xml", rows), tmp_path / "m.xml"
     how: dict[str, Any] = {"k": K, "roles": dict.fromkeys(KEYS, "quasi-identifier") | {"STATUS": "untouched"}}
     limits = {"key_k": K, "l_diversity": 2}
-    with pytest.raises(OutsideLimitsError) as caught:
-        masktron.mask(data, rules, out, key_k=K, limits=limits, **how)
-    assert "l_diversity is 1 in A, the limit 2" in caught.value.what
-    assert "key_k" not in caught.value.what
-    assert caught.value.exit_code == Exit.VIOLATION
+
+    def told(code: str = "outside-limits", **more: Any) -> tuple[list[str], tuple[str, ...]]:
+        with refused(OutsideLimitsError, code) as caught:
+            masktron.mask(data, rules, out, **how, **more)
+        return [
+            one.code for one in problem_of(caught.value).further if one.code.startswith("keys-")
+        ], caught.value.facts[0].figures
+
+    assert told(key_k=K, limits=limits) == (["keys-tell-values"], ("l_diversity",))
     assert sorted(one.name for one in tmp_path.iterdir()) == ["d.xml", "r.sch"]
-    for words in (
-        'masktron recode with limits={"l_diversity": 2} finds the classes',
-        "local suppression makes records alike, and their masked values need not differ",
-        'recode={"FIELD": "width:10"}',
-    ):
-        assert words in caught.value.hint
     # without suppression it is not offered for this figure alone, as it promises nothing of it
-    with pytest.raises(OutsideLimitsError) as caught:
-        masktron.mask(data, rules, out, limits={"l_diversity": 2}, **how)
-    assert "leave out cells" not in caught.value.hint
-    with pytest.raises(OutsideLimitsError) as caught:
-        masktron.mask(data, rules, out, limits=limits, **how)
-    assert "leave out cells until 3 records are alike (key_k=3)" in caught.value.hint
+    assert told(limits={"l_diversity": 2}) == (["keys-tell-values"], ("l_diversity",))
+    assert told(limits=limits) == (["keys-too-rare", "keys-tell-values"], ("key_k", "l_diversity"))
 
 
 def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_that(tmp_path: Path) -> None:
@@ -353,21 +352,16 @@ def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_t
     report = f'<report id="R4" test="{asked}">R4</report></rule></pattern></schema>'
     rules.write_text(rules.read_text().replace("</rule></pattern></schema>", report))
     data = data_of(tmp_path, ".csv")
-    with pytest.raises(InfeasibleError, match="what may not be missing by itself: AGE in") as refused:
+    with refused(InfeasibleError, "keys-stay-rare") as caught:
         masktron.mask(data, rules, tmp_path / "m.csv", **settings())
-    hint = refused.value.hint
-    assert "1 rule keeps AGE from being left out: R1" in hint
-    assert "1 rule keeps REGION from being left out: R4" in hint
-    lines = hint.split("\n     ")
-    assert "1 rule keeps AGE from being left out: R1" in lines, "a line each"
-    commands = [line for line in lines if ": masktron rules " in line]
-    assert len(commands) == hint.count("masktron rules ")
-    assert "it may take all of these changes together:" in lines
-    for line in commands:  # what is copied is a command, and nothing stands behind it
+    told = kept_by_rules(caught.value)
+    assert (plain(told["fields"]), plain(told["rules"])) == (("AGE", "REGION"), ("R1", "R4"))
+    lines = caught.value.hint.split("\n     ")
+    for line in told["changes"]:  # what is copied is a command, and nothing stands behind it
         assert shlex.split(line.partition(": ")[2])[-2] == "--test"
-    assert "R2" not in hint and "R3" not in hint
+        assert line in lines, "a line each"
     for name, changed in (("R1", "not(AGE) or (AGE >= 16 and AGE <= 99)"), ("R4", f"REGION and ({asked})")):
-        assert f"masktron rules r.sch --change {name} --test {shell_word(changed)}" in hint
+        assert f"masktron rules r.sch --change {name} --test {shell_word(changed)}" in caught.value.hint
         was = {"R1": "AGE >= 16 and AGE &lt;= 99", "R4": asked}[name]
         written = rules.read_text().replace(f'test="{was}"', f'test="{escape(changed)}"')
         assert written != rules.read_text()
@@ -406,13 +400,12 @@ def test_of_recoded_keys_the_rules_of_the_user_are_the_ones_to_change(tmp_path: 
     both = "AGE >= 16 and REGION != 'x'"
     rules, data = write_rules(tmp_path / "r.sch", both, "B <= A"), data_of(tmp_path, ".csv")
     given = settings(recode={"AGE": "breaks:0,17,25,65"}, key_k=12)
-    with pytest.raises(InfeasibleError, match="what may not be missing by itself") as refused:
+    with refused(InfeasibleError, "keys-stay-rare") as caught:
         masktron.mask(data, rules, tmp_path / "m.csv", **given)
-    told = [part for part in refused.value.hint.split("\n     ") if part.startswith("where ")]
     changed = f"not(AGE) or not(REGION) or ({both})"
-    assert told == [
-        f"where AGE or REGION may be missing: masktron rules r.sch --change R1 --test {shell_word(changed)}"
-    ]
+    assert kept_by_rules(caught.value)["changes"] == (
+        f"where AGE or REGION may be missing: masktron rules r.sch --change R1 --test {shell_word(changed)}",
+    )
 
 
 @pytest.mark.full

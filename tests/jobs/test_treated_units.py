@@ -17,6 +17,7 @@ from masktron.errors import UsageError
 from masktron.executor.run_parts import parts_folder
 from masktron.jobs.check import run_check
 from masktron.results import MaskResult
+from refusals import refused
 from unit_runs import Files, killed_after, sums
 
 TREATMENTS: tuple[dict[str, Any], ...] = (
@@ -84,7 +85,7 @@ def test_a_run_with_treated_keys_goes_on_to_the_same_bytes_by_its_key_alone(
     assert folder.exists()
     assert not (given[0].parent / "m.rules.sch").exists()
     if treatment.keys() != {"recode"}:  # classes are drawn from nothing
-        with pytest.raises(UsageError, match="only with the secret"):
+        with refused(UsageError, "needs-setting"):
             mask(given, "m.xml", resume=True, secret=None, **treatment)
     with pytest.raises(UsageError, match="cannot be resumed"):
         mask(given, "m.xml", resume=True, **{**treatment, "recode": {"AGE": "width:3"}})

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from masktron.errors import UsageError
 from masktron.treatments.key_perturbing import Pram, RecordSwapping
+from refusals import refused
 
 TOGETHER = "a perturbed record depends on the records that are perturbed with it"
 BY_CHANCE = "check_methods_sample_order_invariance"
@@ -35,7 +36,7 @@ def test_pram_of_columns() -> None:
     assert {*masked[:, 0]} == {1.5, 2.5}
     assert ((masked != values).mean(axis=0) == pytest.approx([0.2, 0.2], abs=0.06)) and (masked != values).any()
     assert Pram(change=0.2, random_state=1).fit(values).transform(values).tobytes() == masked.tobytes()
-    with pytest.raises(UsageError, match="at most 50 %"):
+    with refused(UsageError, "pram-share-too-large", most=50):
         Pram(change=0.6).fit(values)
 
 

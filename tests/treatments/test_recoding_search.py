@@ -18,6 +18,7 @@ from masktron.treatments.leveled_keys import LeveledKey, leveled
 from masktron.treatments.recoding_loss import LOSSES, RecodingLoss
 from masktron.treatments.recoding_search import Levels, RecodingSearch, search_recodings
 from masktron.treatments.roll_up import KeyGroups, key_groups
+from refusals import refused
 
 CASES = 240
 
@@ -232,29 +233,30 @@ def test_losses_by_hand() -> None:
     assert LOSSES["discernibility"](keys).at(at, left) == (2 * 2 + 4 + 4) / 16
     found = search_recodings(keys, KeyDemands(2, 2), LOSSES["entropy"](keys))
     assert (found.best.levels, found.best.left, found.nodes) == ((1, 0), 2, 3)
-    with pytest.raises(InfeasibleError) as caught:
+    with refused(InfeasibleError, "recoding-out-of-reach", left=1, keys=("Sex",)):
         search_recodings(keys, KeyDemands(2), LOSSES["entropy"](keys))
-    assert "1 of 4 records break k = 2" in str(caught.value)
-    assert "leave up to 1 records to local suppression; give Sex a hierarchy" in str(caught.value)
 
 
 def test_what_does_not_go_together_is_refused() -> None:
     one = key("Age", [0, 1])
-    for make, said in (
-        (lambda: key("Age", [0, 1, 2], [0, 0, 1], [0, 1, 1]), "level 2 of Age does not nest"),
-        (lambda: key("Age", [3], [0, 0, 0]), "outside -1 to 2"),
-        (lambda: LeveledKey("Age", np.array([0]), (np.array([1], dtype=np.int32),)), "as its own label"),
-        (lambda: LeveledKey("Age", np.array([0]), (np.array([0], dtype=np.int32),), 0.0), "importance of Age"),
-        (lambda: KeyDemands(0), "1 or more"),
-        (lambda: KeyDemands(2, diversity={"A": 0}), "1 or more"),
-        (lambda: KeyDemands(2, -1), "cannot be left"),
-        (lambda: KeyDemands(2, mean_risk=1.5), "mean risk"),
-        (lambda: search_recodings([], KeyDemands(2), LOSSES["entropy"]([one])), "no key"),
-        (lambda: search_recodings([one], KeyDemands(2, diversity={"A": 2}), LOSSES["entropy"]([one])), "values are"),
-        (lambda: search_recodings([one, key("B", [0])], KeyDemands(1), LOSSES["entropy"]([one])), "same records"),
-        (lambda: search_recodings([tall(at) for at in range(23)], KeyDemands(2), LOSSES["entropy"]([one])), "ways"),
+    for make, code in (
+        (lambda: key("Age", [0, 1, 2], [0, 0, 1], [0, 1, 1]), "bad-arrays"),
+        (lambda: key("Age", [3], [0, 0, 0]), "bad-arrays"),
+        (lambda: LeveledKey("Age", np.array([0]), (np.array([1], dtype=np.int32),)), "bad-arrays"),
+        (lambda: LeveledKey("Age", np.array([0]), (np.array([0], dtype=np.int32),), 0.0), "bad-value"),
+        (lambda: KeyDemands(0), "bad-value"),
+        (lambda: KeyDemands(2, diversity={"A": 0}), "bad-value"),
+        (lambda: KeyDemands(2, -1), "bad-value"),
+        (lambda: KeyDemands(2, mean_risk=1.5), "bad-value"),
+        (lambda: search_recodings([], KeyDemands(2), LOSSES["entropy"]([one])), "bad-arrays"),
+        (lambda: search_recodings([one], KeyDemands(2, diversity={"A": 2}), LOSSES["entropy"]([one])), "bad-arrays"),
+        (lambda: search_recodings([one, key("B", [0])], KeyDemands(1), LOSSES["entropy"]([one])), "bad-arrays"),
+        (
+            lambda: search_recodings([tall(at) for at in range(23)], KeyDemands(2), LOSSES["entropy"]([one])),
+            "too-many-values",
+        ),
     ):
-        with pytest.raises(UsageError, match=said):
+        with refused(UsageError, code):
             make()
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from masktron.errors import UsageError
 from masktron.treatments.suppression_check import SharedKeys, kept
+from refusals import refused
 
 ORIGINAL = [np.array([0, 0, 0, 1]), np.array([5, 5, 6, 7])]
 WRITTEN = [np.array([0, 0, -1, -1]), np.array([5, 5, -1, -1])]
@@ -45,9 +46,9 @@ def test_subsets_and_missing_values_that_match() -> None:
 
 
 def test_columns_of_other_records_are_refused() -> None:
-    with pytest.raises(UsageError, match="same records"):
+    with refused(UsageError, "bad-arrays"):
         kept(ORIGINAL, [np.array([0])], 2)
-    with pytest.raises(UsageError, match="same records"):
+    with refused(UsageError, "bad-arrays"):
         kept([], [], 2)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from masktron.errors import UsageError
 from masktron.treatments.transition import most_ratio, redrawn_for, transition_of_text
+from refusals import refused
 
 
 def test_a_matrix_is_read_in_any_order_of_its_lines() -> None:
@@ -16,25 +17,23 @@ def test_a_matrix_is_read_in_any_order_of_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "where"),
     [
-        ("", "not of the same values"),
-        (",a,b\na,1,0\n", "not of the same values"),
-        (",a,a\na,1,0\na,1,0\n", "not of the same values"),
-        (",a,b\na,1,0\nb,1\n", "sex.csv:3: 1 probabilities for 2 values"),
-        (",a,b\na,1,0\nb,1,x\n", "sex.csv:3: a cell is not a number"),
-        (",a,b\na,1,0\nb,1,0.5\n", "row 2 does not sum to 1"),
-        (",a,b\na,2,-1\nb,1,0\n", "not a probability"),
-        (",a,b\na,nan,0\nb,1,0\n", "not a probability"),
-        ("\n,a,b\n\na,1,0\nb,1\n", "sex.csv:5: 1 probabilities"),
-        (",a,b\na,1,0\nb,1," + "0" * 140_000, "sex.csv:3: no CSV: field larger than field limit"),
+        ("", "sex.csv"),
+        (",a,b\na,1,0\n", "sex.csv"),
+        (",a,a\na,1,0\na,1,0\n", "sex.csv"),
+        (",a,b\na,1,0\nb,1\n", "sex.csv:3"),
+        (",a,b\na,1,0\nb,1,x\n", "sex.csv:3"),
+        (",a,b\na,1,0\nb,1,0.5\n", "sex.csv"),
+        (",a,b\na,2,-1\nb,1,0\n", "sex.csv"),
+        (",a,b\na,nan,0\nb,1,0\n", "sex.csv"),
+        ("\n,a,b\n\na,1,0\nb,1\n", "sex.csv:5"),
+        (",a,b\na,1,0\nb,1," + "0" * 140_000, "sex.csv:3"),
     ],
 )
-def test_what_is_wrong_with_a_matrix_is_said(text: str, message: str) -> None:
-    with pytest.raises(UsageError) as raised:
+def test_what_is_wrong_with_a_matrix_is_said(text: str, where: str) -> None:
+    with refused(UsageError, "bad-matrix", where=where):
         transition_of_text(text, "sex.csv")
-    assert message in str(raised.value)
-    assert raised.value.where.startswith("sex.csv")
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -15,6 +15,7 @@ import masktron
 from masktron.write import atomic
 from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, Unit, levels, tables_of, units_of_one, units_of_two, units_of_xml
+from refusals import refused
 
 SETTINGS: dict[str, Any] = {
     "k": 3, "secret": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
@@ -152,6 +153,6 @@ def test_a_broken_rule_leaves_no_table(survey: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("role", [None, "confidential"])
 def test_what_joins_tables_has_to_have_a_role(survey: Path, tmp_path: Path, role: str | None) -> None:
     roles = {name: said for name, said in {**ROLES, "@id": role}.items() if said is not None}
-    with pytest.raises(masktron.UsageError, match="@id joins each Household with what stands in it"):
+    with refused(masktron.UsageError, "role-does-not-fit", field="@id"):
         mask(survey, "households.csv", tmp_path / "b.csv", TWO, roles=roles)
     assert list(tmp_path.iterdir()) == []

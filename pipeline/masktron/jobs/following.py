@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.errors import DocumentError, ResourceError, RulebookError, UsageError, did_you_mean
+from masktron.errors import DocumentError, ResourceError, RulebookError, UsageError
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.runner import SlowRuleError
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Known, Problem, Rule
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
@@ -105,11 +105,7 @@ def allowances(rulebook: Rulebook, bounds: Mapping[str, Threshold]) -> dict[str,
     known = [check.id for check in rulebook.checks]
     for name in bounds:
         if name != OTHERS and name not in known:
-            raise UsageError(
-                f"max-failures: the rulebook has no rule {name!r}",
-                where=str(rulebook.path),
-                hint=did_you_mean(name, known),
-            )
+            raise UsageError.of("unknown-rule", rulebook.path, rule=Rule(name), known=Known(name, tuple(known)))
     others = bounds.get(OTHERS)
     found = {check.id: bounds.get(check.id, None if check.soft else others) for check in rulebook.checks}
     return {name: bound for name, bound in found.items() if bound is not None}
@@ -160,14 +156,17 @@ def _cleared(error: Exception) -> Exception:
     hint = "without --release-safe the reason is shown"
     match error:
         case DocumentError():
-            return DocumentError("the file cannot be used", where=_LINE.sub("", error.where), hint=hint)
+            return DocumentError.of("reason-hidden", _LINE.sub("", error.where), detail="the file cannot be used")
         case SlowRuleError(problem=Problem() as named):
             return ResourceError(named.at(replace(named.place, record=0)))
         case RulebookError():
-            return RulebookError("a rule cannot be evaluated", where=error.where, hint=hint)
+            return RulebookError.of("reason-hidden", error.where, detail="a rule cannot be evaluated")
         case UsageError():  # of --record or --record-id: what there is instead may be anything
-            what = "an option names nothing that the file has, or too much"
-            return UsageError(what, where=_LINE.sub("", error.where), hint=hint)
+            return UsageError.of(
+                "reason-hidden",
+                _LINE.sub("", error.where),
+                detail="an option names nothing that the file has, or too much",
+            )
         case _:
             last = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(last.filename).name}:{last.lineno}"

@@ -12,7 +12,6 @@ from pathlib import Path
 import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
-from masktron.counts import counted
 from masktron.declared import names
 from masktron.errors import (
     DocumentError,
@@ -34,7 +33,8 @@ from masktron.jobs.randomness import rules_in_one_form
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.memory import memory_of_run
-from masktron.problems.problem import Note
+from masktron.problems.problem import Note, Problem, Setting
+from masktron.problems.wording import worded
 from masktron.progress import Progress
 from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath
@@ -65,25 +65,27 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
     """
     config, notes = original.config, original.notes
     if config.unit_records == 0 and resume:
-        raise UsageError(
-            "a file that is masked as a whole keeps nothing that could be gone on from",
-            where=str(out),
-            hint="run without --resume, or with the --unit-records N of the run that was ended",
+        raise UsageError.of(
+            "nothing-to-resume",
+            out,
+            reason="this run masks the file as a whole, unless it is given the former size of units",
         )
     if config.unit_records == 0:
         config = replace(config, unit_records=None)
     elif resume:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
-            raise UsageError(
-                "there is nothing to go on from: no finished parts of a run of yours",
-                where=str(out),
-                hint="run without --resume: parts are kept of runs that mask in units, for the user who began them",
+            raise UsageError.of(
+                "nothing-to-resume",
+                out,
+                reason="there are no finished parts of a run of yours, which only runs in units keep",
             )
         if config.unit_records is None:
             size = former.get("unit_records", "")
             if not size.isdecimal():
-                raise UsageError("the journal there is not that of a run in units", where=str(parts_folder(out)))
+                raise UsageError.of(
+                    "nothing-to-resume", parts_folder(out), reason="the journal is not that of a run in units"
+                )
             config = replace(config, unit_records=int(size))
     elif config.unit_records is None:
         most = _unit_records(original, config)
@@ -117,11 +119,14 @@ def _unit_records(original: Opened, config: Config) -> int | None:
     units = LEAST_UNIT * config.k * fields * costs.UNIT_CELL * costs.UNIT_SHARE
     least = max(held + units, costs.BASE + records * fields * costs.LATER_CELL)
     if memory < least:
-        raise ResourceError(
-            f"{memory / 1e6:,.0f} MB do not hold {counted(LEAST_UNIT * config.k, 'record')} of {fields} fields at a "
-            f"time, and what is held of all {records:,}",
-            where=str(original.job.source.path),
-            hint=f"give at least {-(-least // 10**6):,} MB with --memory".replace(",", ""),
+        raise ResourceError.of(
+            "memory-too-small",
+            original.job.source.path,
+            memory=round(memory / 1e6),
+            records=LEAST_UNIT * config.k,
+            total=records,
+            fields=fields,
+            least=-(-least // 10**6),
         )
     most = (memory - held) // costs.UNIT_SHARE // (fields * costs.UNIT_CELL)
     return max(LEAST_UNIT * config.k, 1 << (most.bit_length() - 1))
@@ -136,10 +141,11 @@ def going_on(config: Config, out: Path) -> None:
         Treatments of keys would be drawn anew.
     """
     if config.draws_keys and config.secret is None and config.seed is None:
-        raise UsageError(
-            "a run that draws keys anew, swaps or suppresses them goes on where it ended only with the secret that "
-            "it has drawn from",
-            hint="give the --secret that it had, or begin it again, without --resume",
+        raise UsageError.of(
+            "needs-setting",
+            what="a resumed run that draws, swaps or suppresses keys",
+            needed="the secret of the first run",
+            setting=(Setting("--secret", ("MANIFEST",)),),
         )
     if not isinstance(out, AddressPath | FramePath):
         parts_begun(parts_folder(out))
@@ -167,10 +173,11 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
             yield None
         return
     if isinstance(out, AddressPath):
-        raise UsageError(
-            f"a file of {counted(len(run.kept), 'record')} is masked in units here, which a database cannot take",
-            where=str(out),
-            hint="write a file, or give more --memory",
+        raise UsageError.of(
+            "cannot-hold",
+            out,
+            format="a database",
+            detail=f"{len(run.kept):,} records that are masked in units for want of memory",
         )
     with ExitStack() as stack:
         # of a data frame, nothing is gone on from, and its folder is the system's
@@ -192,12 +199,11 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
             if frame or refused:
                 parts.remove()
             elif parts.names:
-                many = counted(len(parts.names), "finished part of the run stays", "finished parts of the run stay")
-                kept = f"{many} in {folder} for --resume"
+                kept = Problem("parts-kept", parts=len(parts.names), folder=folder)
                 if isinstance(error, MasktronError):
-                    error.hint = "; ".join(filter(None, (error.hint, kept)))
+                    error.then(kept)
                 else:
-                    progress(kept, 0)
+                    progress(worded(kept).hint, 0)
             raise
 
 

@@ -14,7 +14,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.across_levels import LevelNames, crossing, without_other_levels
 from masktron.classify.nested_rules.across_edits import across_edits
 from masktron.config import AS_IT_SAYS, ReadOptions
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.request import EvaluationRequest, Kept
 from masktron.evaluation.tally import Sink
@@ -23,6 +23,7 @@ from masktron.evaluation.tiers import Assigned, Tier
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
@@ -66,10 +67,11 @@ class Job:
         for check in self.rulebook.checks:
             if check.id == rule_id:
                 return check.index
-        raise UsageError(
-            f"the rulebook has no rule {rule_id!r}",
-            where=str(self.rulebook.path),
-            hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
+        raise UsageError.of(
+            "unknown-rule",
+            self.rulebook.path,
+            rule=Rule(rule_id),
+            known=Known(rule_id, tuple(check.id for check in self.rulebook.checks)),
         )
 
     def beside(

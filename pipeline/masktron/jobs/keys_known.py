@@ -108,6 +108,11 @@ def keys_of_run(fields: Sequence[FieldFacts], config: Config, telling: Collectio
     return known_keys({fact.name: fact.role for fact in fields}, config.quasi_identifiers, telling)
 
 
+def needs_keys(what: str | Setting, where: str = "") -> UsageError:
+    """Return the error that something needs a quasi-identifier, where there is none."""
+    return UsageError.of("needs-setting", where, what=what, needed="a quasi-identifier", setting=TO_NAME_KEYS)
+
+
 def refuse_limits_without_keys(limits: Iterable[str], keys: KnownKeys) -> None:
     """Refuse limits on figures of keys where there is no key.
 

@@ -175,9 +175,8 @@ def said_by_level() -> Generator[Rewording]:
     try:
         yield rewording
     except MasktronError as error:
-        for part in ("what", "where", "hint"):
-            setattr(error, part, rewording.wording.text(getattr(error, part)))
-        error.args = (error.what, *error.args[1:])
+        if error.problem is not None:
+            error.problem = error.problem.renamed(rewording.wording.named)
         error.facts = tuple(rewording.wording.facts(fact) for fact in error.facts)
         raise
 

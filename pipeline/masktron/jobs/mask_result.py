@@ -30,6 +30,7 @@ from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import as_treated, recoded_how
 from masktron.jobs.reweighted import spread_how
 from masktron.jobs.swapped import swap_notes, swapped_how
+from masktron.jobs.treated import of_file
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
@@ -253,7 +254,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
         rules=tuple(
-            replace(one, origin=one.origin.replace(temporary, str(rules_out))) if named else one
+            replace(one, origin=of_file(one.origin, temporary, str(rules_out))) if named else one
             for one in result.rules
         ),
         before=tuple(map(FigureResult.of, _keys_before(files))),

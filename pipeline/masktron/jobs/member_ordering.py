@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.config import Config, Role
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.jobs.job import Job
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Known, Sentence, Setting
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
@@ -101,24 +101,24 @@ def _asked(source: WideSource, config: Config) -> MemberOrder:
     fields: dict[LevelPath, list[str]] = {}
     for name in named:
         if name not in names:
-            raise UsageError(
-                f"members are to be sorted by {name!r}, a field that the file does not have",
-                where=str(source.path),
-                hint=did_you_mean(name, list(names)),
-            )
+            raise UsageError.of("unknown-field", source.path, field=Field(name), known=Known(name, tuple(names)))
         path, field = names[name]
         if path == TOP:
-            raise UsageError(
-                f"members are to be sorted by {name!r}, a field of {source.levels.top.name} itself",
-                where=str(source.path),
-                hint="name fields of members",
+            raise UsageError.of(
+                "field-not-usable",
+                source.path,
+                setting=Setting("--member-order"),
+                field=Field(name),
+                reason="which is no field of members",
             )
         if not _is_written(config, name):
-            raise UsageError(
-                f"members are to be sorted by {name!r}, which is not written as it is",
-                where=str(source.path),
-                hint=f"whoever has the masked file has to find the same order: name unmasked fields (--role {name}="
-                "untouched), or --member-order file",
+            raise UsageError.of(
+                "role-does-not-fit",
+                source.path,
+                setting=Setting("--member-order"),
+                field=Field(name),
+                role="untouched",
+                reason="which is not written as it is, so nobody else would find the same order",
             )
         fields.setdefault(path, []).append(field.name)
     return MemberOrder.by_fields(source.tables, fields, _orders(source, config))

@@ -16,8 +16,7 @@ from masktron.executor.contract import Executor
 from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
-from masktron.problems.problem import Sentence
-from masktron.problems.wording import sentence
+from masktron.problems.problem import Problem, Sentence, rules
 from masktron.progress import Progress
 from masktron.results import Untested, ValidateResult, shown
 
@@ -31,7 +30,13 @@ class InvalidOriginalError(ViolationError):
     """
 
     def __init__(
-        self, what: str, *, where: str, hint: str, result: ValidateResult, facts: Sequence[RefusalFacts] = ()
+        self,
+        what: Problem | str,
+        *,
+        where: str = "",
+        hint: str = "",
+        result: ValidateResult,
+        facts: Sequence[RefusalFacts] = (),
     ) -> None:
         super().__init__(what, where=where, hint=hint, facts=facts)
         self.result = result
@@ -144,21 +149,19 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
     names = tuple(dict.fromkeys(rule.id for rule in results if rule.violations and not rule.soft))
     if outside:
         raise InvalidOriginalError(
-            f"the original breaks {', '.join(outside)}, outside single records: leaving some out does not mend it",
-            where=str(job.source.path),
-            hint="correct the file, or let the rules go with --allow RULE-ID",
+            Problem("original-breaks-file-rules", job.source.path, rules=rules(outside)),
             result=result,
             facts=[RefusalFacts("original", rules=names)],
         )
-    broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in results if rule.violations and not rule.soft)
     raise InvalidOriginalError(
-        f"{records} of {evaluation.records} original records break an edit: {broken}",
-        where=str(job.source.path),
-        hint="; ".join(
-            (
-                *map(sentence, codes),
-                "correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
-            )
+        Problem(
+            "original-breaks-rules",
+            job.source.path,
+            records=records,
+            total=evaluation.records,
+            rules=rules(names),
+            also="; " if codes else "",
+            notes=tuple(codes),
         ),
         result=result,
         facts=[RefusalFacts("original", rules=names, records=records)],

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 
 import numpy as np
 
 from masktron.config import Role
-from masktron.counts import counted
 from masktron.figures import OF_KEYS_ALONE, figure_of
 from masktron.jobs.prepared import Prepared
+from masktron.problems.problem import Field, Problem, fields
 from masktron.results import KeyRisk
 from masktron.sources.records import Column
 
@@ -21,8 +20,8 @@ KEY_K = 3
 """Records that share each combination of keys where nobody asks for more."""
 
 
-def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> str:
-    """Say what changes the figures that are outside their limits, and nothing that cannot change them.
+def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> Iterator[Problem]:
+    """Say what changes figures that are outside their limits, and nothing that cannot change them.
 
     Parameters
     ----------
@@ -32,22 +31,21 @@ def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> st
     over : collection of str
         Names of the figures.
     """
-    said = _of_keys(run, keys, over) if keys is not None else []
-    masked = {*run.plan.by_role(Role.CONFIDENTIAL)}
-    if DIVERSITY in over:
-        said.append("local suppression makes records alike, and their masked values need not differ")
-    if keys is None or not masked.isdisjoint(keys.fields) or not {*OF_KEYS_ALONE}.issuperset(over):
-        said.append("another k, --grouping all or other roles change figures of masked fields")
-    return "; ".join([*filter(None, said), "or give another limit"])
-
-
-def _of_keys(run: Prepared, keys: KeyRisk, over: Collection[str]) -> list[str]:
-    """Say what changes figures of keys."""
     own = [name for name in over if "keys" in figure_of(name).needs and figure_of(name).group == "risk"]
-    if not own:
-        return []
-    weight = _of_weight(run, keys, own)
-    return [weight] if _by_weight_alone(run, keys, own) else [_of_others(run, keys, own), weight]
+    masked = {*run.plan.by_role(Role.CONFIDENTIAL)}
+    if keys is None or not masked.isdisjoint(keys.fields) or not {*OF_KEYS_ALONE}.issuperset(over):
+        yield Problem("masking-changes-figures")
+    if keys is None or not own:
+        return
+    weight = _of_weight(run, keys)
+    if weight is not None:
+        yield weight
+    if weight is None or not _by_weight_alone(run, keys, own):
+        named = fields(keys.fields)
+        if rare := tuple(name for name in own if name != DIVERSITY):
+            yield Problem("keys-too-rare", figures=rare, keys=named, k=fewest_alike(run.config.limits))
+        if DIVERSITY in own:
+            yield Problem("keys-tell-values", keys=named, limit=f"{run.config.limits[DIVERSITY]:g}")
 
 
 def fewest_alike(limits: Mapping[str, float]) -> int:
@@ -77,51 +75,16 @@ def weight_classes(column: Column, k: int) -> str:
     return f"breaks:0,{rounds[best]:f}:mean" if fewer[best] >= k else "breaks:0:mean"
 
 
-def _of_others(run: Prepared, keys: KeyRisk, over: Collection[str]) -> str:
-    """Say how keys are treated, and where that is tried."""
-    named = (
-        ""
-        if keys.stated
-        else "no quasi-identifier is named, so that all unmasked fields count: name what others may know (--role "
-        "FIELD=quasi-identifier); "
-    )
-    return (
-        f"{named}{', '.join(over)} {'is' if len(over) == 1 else 'are'} of the keys {', '.join(keys.fields)} as they "
-        "are written: write some in classes (--recode FIELD=width:10, or a hierarchy, --recode FIELD=FILE.csv)"
-        f"{_by_suppression(run, over)}, or leave a field out (--role FIELD=identifier); masktron keys tries this and "
-        f"writes nothing, masktron recode{_diversity(run, over)} finds the classes that lose least"
-    )
-
-
-def _by_suppression(run: Prepared, over: Collection[str]) -> str:
-    """Say what leaving out cells does: it makes records alike, and promises nothing of the values beside them."""
-    if set(over) == {DIVERSITY} or run.config.key_k is not None:
-        return ""
-    k = fewest_alike(run.config.limits)
-    return f", leave out cells until {k} records are alike (--key-k {k})"
-
-
-def _diversity(run: Prepared, over: Collection[str]) -> str:
-    """Say with which limit classes are looked for where the values beside the keys are too few."""
-    return f" with --limit {DIVERSITY}={run.config.limits[DIVERSITY]:g}" if DIVERSITY in over else ""
-
-
-def _of_weight(run: Prepared, keys: KeyRisk, over: Collection[str]) -> str:
+def _of_weight(run: Prepared, keys: KeyRisk) -> Problem | None:
     """Say what the weight does to figures of keys: it is a key where it is written."""
     without = keys.below_without_weight
     if keys.weight is None or without is None or keys.below == without:
-        return ""
+        return None
     k, alike = next((k, n) for k, n in keys.below.items() if n != without[k])
     recoded = keys.weight in run.config.recode
     how = "breaks:0:mean" if recoded else weight_classes(run.untreated.kept.columns[keys.weight], run.config.k)
-    alone = "the weight alone breaks this: " if _by_weight_alone(run, keys, over) else ""
-    return (
-        f"{alone}the weight {keys.weight} is written and counts as a key, which --key-k never leaves out: by it, "
-        f"{counted(alike, 'record')} in the place of {without[k]:,} share their keys with fewer than {k}. Write the "
-        f"means of {'fewer' if recoded else 'a few'} classes with many records each (--recode "
-        f"{shlex.quote(f'{keys.weight}={how}')}), or leave the field out: "
-        f"--role {shlex.quote(f'{keys.weight}=identifier')}"
-    )
+    weight, others = Field(keys.weight), without[k]
+    return Problem("weight-is-a-key", weight=weight, alike=alike, without=others, k=int(k), how=how)
 
 
 def _by_weight_alone(run: Prepared, keys: KeyRisk, over: Collection[str]) -> bool:

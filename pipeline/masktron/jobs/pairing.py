@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.errors import UsageError
+from masktron.problems.problem import Field
 from masktron.sources.records import Column, Records
 from masktron.write.manifest import DescribedRelease
 
@@ -100,21 +101,21 @@ def _as_described(released: Records, source: Records, described: DescribedReleas
     excluded = described.excluded
     rows = np.setdiff1d(np.arange(len(source)), np.array(excluded, dtype=np.intp)).astype(np.intp)
     if len(rows) != len(released) or (described.order is not None and len(described.order) != len(rows)):
-        raise UsageError(
-            f"{len(released)} masked records for {len(source)} of the original"
+        raise UsageError.of(
+            "not-of-one-run",
+            released.source,
+            reason=f"{len(released)} masked records for {len(source)} of the original"
             + (f", of which {len(excluded)} were left out" if excluded else ""),
-            where=str(released.source),
-            hint="give the files and the manifest of one run of mask",
         )
     return rows if described.order is None else rows[described.order]
 
 
 def _require_as_many(released: Records, source: Records, n: int) -> None:
     if len(released) != n:
-        raise UsageError(
-            f"{len(released)} masked records for {len(source)} of the original",
-            where=str(released.source),
-            hint="the manifest tells which records were left out: --manifest FILE",
+        raise UsageError.of(
+            "not-of-one-run",
+            released.source,
+            reason=f"{len(released)} masked records for {len(source)} of the original",
         )
 
 
@@ -162,11 +163,7 @@ def _require_agreement(
         and _differ(column, source.columns[name].taken(rows))
     ]
     if differing:
-        raise UsageError(
-            f"the records do not belong together: the unmasked field {differing[0]} differs between them",
-            where=str(released.source),
-            hint=f"give the manifest (--manifest FILE), or --role {differing[0]}=confidential if it was masked",
-        )
+        raise UsageError.of("records-differ", released.source, field=Field(differing[0]))
 
 
 def _differ(after: Column, before: Column) -> bool:

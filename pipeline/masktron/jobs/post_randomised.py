@@ -17,9 +17,10 @@ from masktron.files import read_text
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
 from masktron.jobs.job import Job
-from masktron.jobs.treating import Treating, named_setting
+from masktron.jobs.treating import Treating, treating
 from masktron.kernels.distinct import alike
 from masktron.perturbation_settings import pram_settings, together
+from masktron.problems.problem import Field, Place, fields
 from masktron.sources.records import Records
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.pram import PramFigures, PramFinding, PramLaw, pram_findings, pram_law, randomised
@@ -53,16 +54,20 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
         state.require_written(f"pram.{name}", (*together(name), *how.within))
         state.require_there(f"pram.{name}", () if how.household is None else (how.household,))
         if how.household in together(name):
-            raise UsageError(
-                f"pram.{name}: {how.household} is drawn anew, and says which records are of one household",
-                hint="name another field behind household, or leave it out",
+            raise UsageError.of(
+                "field-not-usable",
+                setting=f"pram.{name}",
+                field=Field(how.household),
+                reason="which is drawn anew and says which records are of one household",
             )
         if own := [one for one in how.within if one in together(name)]:
-            raise UsageError(
-                f"pram.{name}: {own[0]} is drawn anew, and says among which records",
-                hint="name another field behind within, or leave it out",
+            raise UsageError.of(
+                "field-not-usable",
+                setting=f"pram.{name}",
+                field=Field(own[0]),
+                reason="which is drawn anew and says among which records",
             )
-        with named_setting(f"pram.{name}", together(name), str(job.source.path)):
+        with treating(together(name), str(job.source.path)):
             state = _drawn(state, job, _treatment(state, name, text))
     return state
 
@@ -207,11 +212,12 @@ def _require_one_value(units: RecordUnits, names: Sequence[str], columns: Sequen
     apart = np.flatnonzero(units.unlike(columns))
     if apart.size:
         several = len(np.unique(units.of_record[apart]))
-        raise DocumentError(
-            f"{counted(several, 'household')} of {len(units):,} have several values of {', '.join(names)}, and would "
-            "be drawn as one",
-            where=f"record {int(apart[0]) + 1}",
-            hint="correct the field or the number of the household, or draw each record: leave out household",
+        raise DocumentError.of(
+            "household-differs",
+            Place(record=int(apart[0]) + 1),
+            households=several,
+            total=len(units),
+            fields=fields(names),
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.codes import fields_of, likely_missing, looks_like_codes, unmet_in
 from masktron.config import Config, Role
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import column_notes, read_columns
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
@@ -36,7 +36,7 @@ from masktron.jobs.wide_job import (
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Known, Sentence
 from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts, require_weights
 from masktron.sources.level_tree import LevelPath
@@ -408,13 +408,12 @@ def _require_names(source: Source, fields: Sequence[FieldFacts]) -> None:
         return
     kept = [fact.role is not Role.IDENTIFIER for fact in fields]
     if not all(kept) and any(kept[kept.index(False) :]):
-        gone = ", ".join(fact.name for fact in fields if fact.role is Role.IDENTIFIER)
-        raise UsageError(
-            f"the first line has no names of columns: without {gone} (identifier), those behind would be called "
-            "otherwise, and rules would read others",
-            where=str(source.path),
-            hint=f"put a line of names before the records, such as {fields[0].name} ... {fields[-1].name}, and leave "
-            "--format-option header=no away",
+        raise UsageError.of(
+            "names-would-shift",
+            source.path,
+            fields=tuple(Field(fact.name) for fact in fields if fact.role is Role.IDENTIFIER),
+            first=Field(fields[0].name),
+            last=Field(fields[-1].name),
         )
 
 
@@ -494,16 +493,15 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
     roles = {fact.name: fact.role for fact in fields}
     for name in names:
         if name not in roles:
-            raise UsageError(
-                f"the class {name!r} is a field that the file does not have",
-                where=str(kept.source),
-                hint=did_you_mean(name, roles),
-            )
+            raise UsageError.of("unknown-field", kept.source, field=Field(name), known=Known(name, tuple(roles)))
         if roles[name] in (Role.CONFIDENTIAL, Role.IDENTIFIER):
-            raise UsageError(
-                f"the class {name!r} has the role {roles[name]}",
-                where=str(kept.source),
-                hint=f"a class is written as it is: --role {name}=untouched",
+            raise UsageError.of(
+                "role-does-not-fit",
+                kept.source,
+                setting="the class",
+                field=Field(name),
+                role="untouched",
+                reason=f"which has the role {roles[name]}",
             )
     if not names:
         return None

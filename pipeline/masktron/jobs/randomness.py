@@ -189,12 +189,7 @@ def secret_for_treatments(config: Config) -> bytes:
 def _require_secret(config: Config, protects: str, otherwise: str = "") -> None:
     """Refuse a seed that is found by trying."""
     if config.seed is not None and not is_secret(config.seed):
-        raise UsageError(
-            "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it "
-            f"{protects} is undone",
-            hint="leave it out: a secret of 256 bits is made and written to the manifest; --secret MANIFEST repeats "
-            f"a run{otherwise}",
-        )
+        raise UsageError.of("weak-seed", protects=protects, otherwise=otherwise)
 
 
 def _secret_of(config: Config) -> bytes:

@@ -20,6 +20,7 @@ from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageE
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.labelled_hierarchies import hierarchy_of_values
 from masktron.jobs.reweighted import reweighted_column
+from masktron.problems.problem import Field, Place, Value
 from masktron.recoding_settings import (
     Breaks,
     CodedTails,
@@ -118,15 +119,20 @@ def variable_of(source: Source, name: str) -> Variable | None:
 def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
     values = column.values[keep]
     if np.isnan(values).all():
-        raise UsageError(
-            f"{setting}: the field has no number that could be in a class",
-            hint="write its texts by a hierarchy: AGE=age.csv:1; masktron hierarchy makes one",
+        raise UsageError.of(
+            "value-without-class",
+            Place(field=Field(column.field.name)),
+            field=Field(column.field.name),
+            records=int(keep.sum()),
         )
     low, high = (math.floor(Fraction(end(values)) / how.width) for end in (np.nanmin, np.nanmax))
     if high - low >= MOST_CLASSES:
-        raise UsageError(
-            f"{setting}: these are {high - low + 1:,} classes, more than {MOST_CLASSES:,}",
-            hint="take a larger width, or round to multiples: round:100",
+        raise UsageError.of(
+            "too-many-values",
+            Place(field=Field(column.field.name)),
+            number=high - low + 1,
+            things="classes",
+            most=MOST_CLASSES,
         )
     breaks = tuple(step * how.width for step in range(low, high + 2))
     whole = not column.decimals and how.width.denominator == 1
@@ -202,13 +208,7 @@ def _one_for_all(of: _Grouped, what: str, statistic: Statistic, inside: Callable
     within = np.array([value is not None and inside(value) for value in of.numbers], dtype=np.bool_)
     rows = np.flatnonzero(of.column.where(within) & of.keep)
     if len(rows) < of.k:
-        raise InfeasibleError(
-            f"{of.setting}: {what} has {counted(len(rows), 'record')}, fewer than k = {of.k}, and its "
-            f"{statistic} would tell of them",
-            where=of.source,
-            hint=f"move the bound so that at least {of.k} records are in it",
-            facts=[RefusalFacts("keys", records=len(rows))],
-        )
+        raise _telling(of, what, f"{counted(len(rows), 'record')}, fewer than k = {of.k}", statistic, len(rows))
     weights = [Fraction(1)] if of.weights is None else [one or Fraction(0) for one in _exact(of.weights)]
     own = of.column.codes[rows].tolist()
     counts = [0] * len(rows) if of.weights is None else of.weights.codes[rows].tolist()
@@ -225,13 +225,14 @@ def _one_for_all(of: _Grouped, what: str, statistic: Statistic, inside: Callable
 def _refuse_dominated(of: _Grouped, what: str, statistic: Statistic, weights: Sequence[Fraction]) -> None:
     """Refuse a number that is about that of one record, since this record has more than half of the weight."""
     if 2 * max(weights) > sum(weights):
-        raise InfeasibleError(
-            f"{of.setting}: {what} has one record with more than half of the weight, of which its {statistic} would "
-            "tell",
-            where=of.source,
-            hint="move the bound so that more records are in it",
-            facts=[RefusalFacts("keys", records=1)],
-        )
+        raise _telling(of, what, "one record with more than half of the weight", statistic, 1)
+
+
+def _telling(of: _Grouped, part: str, reason: str, statistic: str, records: int) -> InfeasibleError:
+    place, facts = Place(of.source, field=Field(of.column.field.name)), [RefusalFacts("keys", records=records)]
+    return InfeasibleError.of(
+        "small-class", place, part=part, reason=reason, statistic=statistic, k=of.k, facts=facts
+    )
 
 
 def _exact(column: Column) -> list[Fraction | None]:
@@ -286,19 +287,20 @@ def checked_recoding(
     bad = np.flatnonzero(column.where(unknown) & keep)
     if len(bad):
         at = int(bad[0])
-        raise DocumentError(
-            f"the field {recoding.field!r} has values without a class in its recoding, in "
-            f"{counted(len(bad), 'record')}, first in record {at + 1}",
-            where=f"{records.source}:{records.lines[at]}",
-            hint="give them a class in the hierarchy, or lower the first break; or if they mean 'missing', say so: "
-            f"--missing {recoding.field}=CODE",
+        raise DocumentError.of(
+            "value-without-class",
+            Place(str(records.source), records.lines[at], record=at + 1),
+            field=Field(recoding.field),
+            records=len(bad),
         )
     labels = set(texts[column.used & (column.states == Status.PRESENT)].tolist())
     if taken := [one for one in labels if not one.strip() or one.strip() in codes]:
-        raise UsageError(
-            f"recode.{recoding.field}: the label {taken[0]!r} would be read as a missing value",
-            where=str(records.source),
-            hint="give the class another label",
+        raise UsageError.of(
+            "bad-value",
+            Place(str(records.source), field=Field(recoding.field)),
+            name="a label of a class",
+            expected="a text that does not mean 'missing'",
+            given=Value(repr(taken[0])),
         )
     return recoded_column(column, recoding)
 

@@ -20,7 +20,7 @@ from masktron.config import Config
 from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.written import WrittenFile
-from masktron.problems.problem import Note, Sentence
+from masktron.problems.problem import Note, Sentence, Setting
 from masktron.setting_values import Register
 from masktron.sources.record_hashes import HashSample, RecordHashes
 from masktron.versions import versions
@@ -200,13 +200,8 @@ class Registration:
         return [Alike(one, share, False, "", one["id"] in ended["published"], together=True) for one in together]
 
     def _refusal(self, alike: Sequence[Alike], run: Prepared) -> ReleasedBeforeError:
-        return ReleasedBeforeError(
-            f"{alike[-1]}{_more(alike)}: who has all these releases may compute values of single respondents, as "
-            "means of groups that differ by one record; nothing is published",
-            where=str(run.untreated.job.source.path),
-            hint='--secret MANIFEST repeats that release to the byte, which tells nothing new; else --again "REASON",'
-            " which goes into register and manifest, and afterwards masktron assess with --against "
-            "for each earlier release, which says what they tell together",
+        return ReleasedBeforeError.of(
+            "released-before", run.untreated.job.source.path, earlier=f"{alike[-1]}{_more(alike)}"
         )
 
     def _notes(self, alike: Sequence[Alike], others: Sequence[Alike]) -> Iterator[Sentence]:
@@ -239,12 +234,16 @@ def registration(config: Config, again: str | None, out: Path) -> Iterator[Regis
         The register cannot be used.
     """
     if again is not None and not again.strip():
-        raise UsageError("the reason to release records again is empty", hint='--again "REASON"')
+        raise UsageError.of(
+            "bad-value", name=Setting("--again"), expected="the reason to release the records again", given="empty"
+        )
     if config.register is None:
         if again is not None:
-            raise UsageError(
-                "a reason to release records again was given without a register of releases",
-                hint="name the register, too: --register releases.jsonl; or leave --again out",
+            raise UsageError.of(
+                "needs-setting",
+                what=Setting("--again"),
+                needed="a register of releases",
+                setting=(Setting("--register", ("releases.jsonl",)),),
             )
         yield None
         return

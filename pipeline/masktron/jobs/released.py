@@ -19,6 +19,7 @@ from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
+from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.limits import names_over, over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.outside_limits import what_helps
@@ -30,6 +31,7 @@ from masktron.jobs.wide_job import named_as_fields
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
+from masktron.problems.problem import Problem, Setting, fields, rules
 from masktron.results import BlockResult, MaskResult, shown
 from masktron.roles import FieldFacts
 from masktron.sources.joined.joined_source import JoinedSource
@@ -57,50 +59,51 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
     ViolationError
         Anything else.
     """
+    wording = LevelWording.of(run.source, None if run.nested is None else run.nested.nested.unrolled)
     if result.violations:
-        broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in result.rules if rule.violations)
-        gone = len(result.excluded)
-        several = any(rule.violations and rule.kind == "cross-record" for rule in result.rules)
-        mixed = several and run.ordering.random
-        raise InfeasibleError(
-            f"the masked file would break {broken}; nothing is published",
-            where=str(run.source.path),
-            hint="let the rule go with --allow, or give its fields the role untouched"
-            + (
-                f"; {counted(gone, 'record was', 'records were')} left out, which changes counts and totals"
-                if gone and several
-                else ""
-            )
-            + ("; a rule that reads the order of the records needs --keep-order" if mixed else ""),
-            facts=[_would_break(run, tuple(rule.id for rule in result.rules if rule.violations))],
-        )
+        raise _broken(run, result)
     for engine in result.engines:
         if not engine.agrees:
-            raise ViolationError(
-                f"{engine.engine} does not agree that the masked file obeys the rules; nothing is published:\n  "
-                + "\n  ".join(engine.notes),
-                where=str(run.source.path),
+            raise ViolationError.of(
+                "self-check-failed",
+                run.source.path,
+                detail="\n  ".join((f"{engine.engine} does not agree that it obeys the rules", *engine.notes)),
             )
     if smallest_group(result.blocks, result.draw) < run.config.k and in_groups(result.blocks, result.draw):
-        raise ViolationError(
-            f"a group of {counted(result.min_group, 'record')} is smaller than k = {run.config.k}; nothing is "
-            "published",
-            where=str(run.source.path),
+        raise ViolationError.of(
+            "self-check-failed",
+            run.source.path,
+            detail=f"a group of {counted(result.min_group, 'record')} is smaller than k = {run.config.k}",
         )
     if over := list(over_limits(measured, run.config.limits)):
         names = tuple(names_over(measured, run.config.limits))
         raise OutsideLimitsError(
-            f"the masked file is outside its limits, so nothing is published: {'; '.join(over)}",
-            where=str(run.source.path),
-            hint=what_helps(run, result.keys, names),
+            Problem("outside-limits", run.source.path, over=tuple(map(wording.text, over))).then(
+                *what_helps(run, result.keys, names)
+            ),
             facts=[RefusalFacts("limits", figures=names)],
         )
 
 
-def _would_break(run: Prepared, rules: tuple[str, ...]) -> RefusalFacts:
-    masked = {*run.plan.by_role(Role.CONFIDENTIAL)}
-    read = {name for edit in run.job.edits if edit.check.id in rules for name in edit.variables}
-    return RefusalFacts("written", tuple(sorted(masked & read)), rules=rules)
+def _broken(run: Prepared, result: MaskResult) -> InfeasibleError:
+    """Return the error that rules would break."""
+    broken = [rule for rule in result.rules if rule.violations]
+    ids = tuple(rule.id for rule in broken)
+    read = {name for edit in run.job.edits if edit.check.id in ids for name in edit.variables}
+    masked = tuple(sorted(read.intersection(run.plan.by_role(Role.CONFIDENTIAL))))
+    several, gone = any(rule.kind == "cross-record" for rule in broken), len(result.excluded)
+    reason = f"the masked file has {counted(result.violations, 'violation')}, so nothing is published"
+    if gone and several:
+        reason += f"; {counted(gone, 'record was', 'records were')} left out, which changes counts and totals"
+    problem = Problem(
+        "rules-not-kept", run.source.path, fields=fields(masked) or "fields", rules=rules(ids), reason=reason
+    )
+    if several and run.ordering.random:
+        order = Setting("--keep-order")
+        problem = problem.then(
+            Problem("needs-setting", what="the order of the records", needed="to be kept", setting=(order,))
+        )
+    return InfeasibleError(problem, facts=[RefusalFacts("written", masked, rules=ids)])
 
 
 def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Column]) -> None:
@@ -129,13 +132,13 @@ def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Co
         codes={fact.name: fact.codes for fact in run.plan.fields},
         k=run.config.k,
     )
+    wording = LevelWording.of(run.source)
     if problems := [*check_groups(declared, len(run.kept)).problems, *check_pair(declared, pair).problems]:
-        raise ViolationError(
-            f"the masked file does not keep what {run.method.name} promises, so nothing is published: "
-            f"{'; '.join(problems)}",
-            where=str(run.source.path),
-            hint="run it again for other draws, or take another method or parameters; or give the fields that it "
-            "names the role untouched",
+        raise ViolationError.of(
+            "contract-not-kept",
+            run.source.path,
+            method=run.method.name,
+            reasons=tuple(map(wording.text, problems)),
             facts=[RefusalFacts("contract", tuple(declared.drawn))],
         )
 
@@ -267,8 +270,6 @@ def refuse_foreign_manifest(manifest: Path, out: Path) -> None:
     """
     own = str(out) if isinstance(out, AddressPath) else out.name
     if manifest.exists() and (other := described_output(manifest)) != own:
-        raise UsageError(
-            f"the manifest there belongs to {other or 'something else'}",
-            where=str(manifest),
-            hint="give another with --manifest FILE",
+        raise UsageError.of(
+            "would-overwrite", manifest, output="the manifest", taken=f"the manifest of {other or 'something else'}"
         )

@@ -15,6 +15,7 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.prepared import Opened
 from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
+from masktron.problems.problem import Field, Setting, fields
 from masktron.recodings import decimal_text, exact_number
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
@@ -26,8 +27,6 @@ _MORE_DIGITS = 4
 
 _DIGITS = 15
 """Digits that every double holds."""
-
-_OTHERS = "name other fields, such as a coarser region"
 
 type _Class = tuple[str | None, ...]
 
@@ -42,21 +41,29 @@ def require_spreadable(original: Opened) -> None:
     config, where = original.config, str(original.job.source.path)
     weight = config.weight
     if weight is None:
-        raise UsageError("reweight: no field is the weight", where=where, hint="name it: --role FIELD=weight")
+        raise UsageError.of(
+            "needs-setting",
+            where,
+            what=Setting("--reweight"),
+            needed="a field that is the weight",
+            setting=(Setting("--role", ("FIELD=weight",)),),
+        )
     Treating.of(original).require_written("reweight", config.reweight)
     if weight in config.recode:
-        raise UsageError(
-            f"reweight: {weight} is recoded as well",
-            where=where,
-            hint=f"leave --recode {weight} out, or do without --reweight",
+        raise UsageError.of(
+            "field-not-usable",
+            where,
+            setting=Setting("--recode"),
+            field=Field(weight),
+            reason="a weight that is spread over others",
         )
     drawn = {name for several in config.pram for name in together(several)} | {*config.swap.get("regions", ())}
     if told := [name for name in config.reweight if name in drawn]:
-        raise UsageError(
-            f"reweight: values of {', '.join(told)} are drawn anew or swapped, and the weights would tell the true "
-            "ones",
-            where=where,
-            hint=_OTHERS,
+        raise UsageError.of(
+            "weights-not-spread",
+            where,
+            fields=fields(told),
+            reason="their values are drawn anew or swapped, and the weights would tell the true ones",
         )
 
 
@@ -69,11 +76,11 @@ def require_kept(spread: Iterable[Reweighted], suppressed: Suppressed, where: st
     """
     for one in spread:
         if told := [name for name in one.within if suppressed.cells.get(name, (0, 0))[0]]:
-            raise InfeasibleError(
-                f"reweight: cells of {', '.join(told)} are left out where keys are rare, and the weights would tell "
-                "them",
-                where=where,
-                hint=_OTHERS,
+            raise InfeasibleError.of(
+                "weights-not-spread",
+                where,
+                fields=fields(told),
+                reason="some of their values are left out where keys are rare, and the weights would tell them",
                 facts=[RefusalFacts("keys", conditions=one.within)],
             )
 
@@ -111,10 +118,10 @@ def _require_several(state: Treating, keep: NDArray[np.bool_], k: int) -> None:
     within = state.original.config.reweight
     gone = Counter(key for key, kept in zip(_classes(state.records, within), keep.tolist(), strict=True) if not kept)
     if few := sum(many < k for many in gone.values()):
-        raise InfeasibleError(
-            f"reweight: of {counted(few, 'class', 'classes')} of {', '.join(within)}, fewer than k = {k} records are "
-            "left out, and anybody could compute what these weighed",
-            hint="name fewer fields, or coarser ones; or do without --reweight",
+        raise InfeasibleError.of(
+            "weights-not-spread",
+            fields=fields(within),
+            reason=f"fewer than k = {k} records of {counted(few, 'class', 'classes')} are left out, so it tells them",
             facts=[RefusalFacts("keys", conditions=within)],
         )
 
@@ -160,10 +167,10 @@ def factors_of(
             if kept:
                 released[key] = released.get(key, Fraction(0)) + value
     if lost := [key for key in everything if not released.get(key)]:
-        raise InfeasibleError(
-            f"reweight: {counted(len(lost), 'class', 'classes')} of {', '.join(within)} would have no record left "
-            "that could take the weight of those left out",
-            hint="name fewer fields, or coarser ones; or correct these records: masktron validate lists them",
+        raise InfeasibleError.of(
+            "weights-not-spread",
+            fields=fields(within),
+            reason=f"{counted(len(lost), 'class has', 'classes have')} no record left to take the others' weight",
             facts=[RefusalFacts("keys", conditions=tuple(within))],
         )
     return {key: total / released[key] for key, total in everything.items() if total != released[key]}

@@ -14,7 +14,7 @@ from masktron.files import file_hash
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
-from masktron.jobs.treated import title_of
+from masktron.jobs.treated import of_file, title_of
 from masktron.problems.problem import Sentence
 from masktron.results import RuleFate, RuleResult
 from masktron.scratch import private_folder
@@ -57,7 +57,7 @@ class RulesAgain:
     def named(self, results: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
         """Return results of rules whose origins name no temporary file."""
         path = str(self.job.rulebook.path)
-        return tuple(replace(one, origin=one.origin.replace(path, self.name)) for one in results)
+        return tuple(replace(one, origin=of_file(one.origin, path, self.name)) for one in results)
 
 
 def _unasked(rule: TranslatedRule) -> str:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.constraints import OpaqueEdit
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, RefusalFacts, UsageError, did_you_mean
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
-from masktron.jobs.keys_known import NO_KEYS, keys_of_run
+from masktron.jobs.keys_known import keys_of_run, needs_keys
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
+from masktron.problems.problem import Field, Problem, Rule, Setting
 from masktron.progress import Told, untold
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook
@@ -210,9 +211,10 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
             told=told,
         )
     except InfeasibleError as error:
-        facts = error.facts or [RefusalFacts("suppression", conditions=tuple(names))]
-        hint = "\n     ".join([error.hint, *_kept_by_rules(error, rules, original)])
-        raise InfeasibleError(error.what, where=where, hint=hint, facts=facts) from error
+        error.where = where
+        error.facts = error.facts or (RefusalFacts("suppression", conditions=tuple(names)),)
+        error.then(*_kept_by_rules(error, rules, original))
+        raise
     cells = {name: found.cells[:, at] for at, name in enumerate(names)}
     rows = np.flatnonzero(found.cells.any(axis=1))
     if isinstance(allowed, Consequences) and len(rows):
@@ -221,10 +223,12 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
         cells |= {name: with_them[:, at] for at, name in enumerate(also)}
     for name, own in cells.items():
         if own.any() and not (kept.columns[name].numbered()[~own] >= 0).any():
-            raise InfeasibleError(
-                f"{name} would be suppressed in every record, so that k = {contract.k} share each combination",
-                where=where,
-                hint=f"recode keys into fewer classes (--recode), or leave the field out: --role {name}=identifier",
+            raise InfeasibleError.of(
+                "keys-stay-rare",
+                where,
+                reason="one field would be missing in every record",
+                keys=(Field(name),),
+                k=contract.k,
                 facts=[RefusalFacts("suppression", conditions=(name,))],
             )
     gone = {name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum())) for name, own in cells.items()}
@@ -242,35 +246,34 @@ def _keys(original: Opened) -> list[str]:
     names = [name for name in known.names if name != known.weight or name in config.recode]
     where = str(original.job.source.path)
     if not names:
-        raise UsageError(
-            f"suppressing keys (--key-k {config.key_k}) needs {NO_KEYS}",
-            where=where,
-            hint="name what others may know: --quasi-identifier FIELD, or --role FIELD=quasi-identifier",
-        )
+        raise needs_keys(Setting("--key-k", (str(config.key_k),)), where)
     masked = original.masked
     if both := [name for name in names if name in masked]:
-        raise UsageError(
-            f"{both[0]} is a quasi-identifier and masked, and what is masked is not suppressed",
-            where=where,
-            hint=f"let it be written as it is: --role {both[0]}=quasi-identifier",
+        raise UsageError.of(
+            "role-does-not-fit",
+            where,
+            setting="the list of quasi-identifiers",
+            field=Field(both[0]),
+            role="quasi-identifier",
+            reason="which is masked, so it cannot be suppressed",
         )
     for name in config.keys.get("importance", {}):
         if name not in names:
-            raise UsageError(
-                f"keys.importance.{name}: the field is no quasi-identifier",
-                where=where,
-                hint=did_you_mean(name, names) or f"keys are {', '.join(names)}",
+            raise UsageError.of(
+                "field-not-usable",
+                where,
+                setting="keys.importance",
+                field=Field(name),
+                reason="which is no quasi-identifier",
             )
     if (size := config.keys.get("subsets", 0)) > len(names):
-        raise UsageError(
-            f"keys.subsets = {size}, and there are {counted(len(names), 'key')}: {', '.join(names)}",
-            where=where,
-            hint="leave keys.subsets out, which suppresses for all keys together",
+        raise UsageError.of(
+            "bad-value", where, name="keys.subsets", expected=f"at most {len(names)}, the number of keys", given=size
         )
     return names
 
 
-def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -> Iterator[str]:
+def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -> Iterator[Problem]:
     """Say which rules keep keys from being left out, where that is why there is no way."""
     if isinstance(error, NoWayError) and rules.groups:
         names = [name for name in error.forbidden if name != original.config.weight]
@@ -278,7 +281,8 @@ def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -
         checks = original.job.rulebook.checks
         found = {name: [checks[at].id for at in rules.broken_without(name, file)] for name in names}
         before = original if original.treated is None else original.treated.original
-        yield from may_be_missing(before.job.rulebook, before.job.source.layout, found)
+        if any(found.values()):
+            yield may_be_missing(before.job.rulebook, before.job.source.layout, found)
 
 
 def _says(found: LocalSuppression, k: int) -> str:
@@ -381,8 +385,8 @@ _MOST = 8
 """Rules whose change is written out."""
 
 
-def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Say for a hint, a line each, which rules keep which field from being left out, and what changes that.
+def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Sequence[str]]) -> Problem:
+    """Say which rules keep which fields from being left out, and what changes that.
 
     Parameters
     ----------
@@ -394,9 +398,6 @@ def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Seque
     """
     fields: dict[str, list[str]] = {}
     for field, ids in rules.items():
-        if ids:
-            kept = counted(len(ids), "rule keeps", "rules keep")
-            yield f"{kept} {field} from being left out: {', '.join(ids)}"
         for name in ids:
             fields.setdefault(name, []).append(field)
     changes = [
@@ -406,11 +407,9 @@ def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Seque
         for check in rule.checks
         if (read := [name for name in fields.get(check.id, ()) if _plain(layout, name, rule.context)])
     ]
-    if len(changes) > 1:
-        yield "it may take all of these changes together:"
-    yield from changes[:_MOST]
-    if len(changes) > _MOST:
-        yield f"and {counted(len(changes) - _MOST, 'further rule')} in the same way"
+    more = [f"and {counted(len(changes) - _MOST, 'further rule')} in the same way"] if len(changes) > _MOST else []
+    kept = tuple(Field(name) for name, ids in rules.items() if ids)
+    return Problem("rules-need-keys", fields=kept, rules=tuple(map(Rule, fields)), changes=(*changes[:_MOST], *more))
 
 
 def _changed(rulebook: Rulebook, check: Check, fields: Sequence[str]) -> str:

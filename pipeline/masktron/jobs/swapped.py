@@ -15,8 +15,10 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
 from masktron.jobs.job import Job
-from masktron.jobs.treating import Treating, named_setting
+from masktron.jobs.keys_known import needs_keys
+from masktron.jobs.treating import Treating, treating
 from masktron.perturbation_settings import SwapSettings
+from masktron.problems.problem import Field, Place
 from masktron.sources.records import Records
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.record_swapping import RecordSwaps, SwapFinding, record_swaps, swap_findings
@@ -51,7 +53,7 @@ def swap_regions(state: Treating, rules: Path) -> Treating:
     state.require_there("swap", () if how.household is None else (how.household,))
     _require_apart(how)
     job = state.job(rules)
-    with named_setting("swap", how.regions, str(job.source.path)):
+    with treating(how.regions, str(job.source.path)):
         return _swapped(state, job, replace(how, keys=how.keys or _keys(state, how)))
 
 
@@ -59,8 +61,11 @@ def _require_apart(how: SwapSettings) -> None:
     for name in how.regions:
         for setting, others in (("keys", how.keys), ("similar", how.similar), ("household", (how.household,))):
             if name in others:
-                raise UsageError(
-                    f"swap: {name} is a region, and one of {setting}", hint=f"leave it out of {setting}: it moves"
+                raise UsageError.of(
+                    "field-not-usable",
+                    setting=f"swap.{setting}",
+                    field=Field(name),
+                    reason="which is a region, so it moves",
                 )
 
 
@@ -74,10 +79,7 @@ def _keys(state: Treating, how: SwapSettings) -> tuple[str, ...]:
         and (fact.role is Role.QUASI_IDENTIFIER or (fact.name in named and fact.role is Role.UNTOUCHED))
     ]
     if not found and how.rate <= 0:
-        raise UsageError(
-            "nobody is rare without keys, and nobody is swapped without a rate",
-            hint="name what others may know: --quasi-identifier FIELD; or keys, or a rate, under [swap] in settings",
-        )
+        raise needs_keys("swapping without a rate")
     return tuple(found)
 
 
@@ -107,10 +109,9 @@ def _swapped(state: Treating, job: Job, how: SwapSettings) -> Treating:
     if not pairs:
         if how.rate > 0 or any(level.at_risk for level in made.levels):
             _require_regions(how, fields)
-        raise InfeasibleError(
-            "nobody has changed places: nobody is rare in a region and no rate is asked for, or nobody similar is in "
-            f"{counted(how.least_regions, 'other region')} to which the rules admit both",
-            hint=f"{_FEWER if how.similar else 'swap regions of a coarser level'}, or leave out swapping",
+        raise InfeasibleError.of(
+            "no-swaps",
+            reason=f"nobody is rare, or nobody similar is in {counted(how.least_regions, 'other region')}",
             facts=[RefusalFacts("keys", conditions=how.regions)],
         )
     columns = state.with_codes(how.regions, fields, made.regions)
@@ -122,11 +123,10 @@ def _require_regions(how: SwapSettings, fields: Sequence[CodedField]) -> None:
     for name, one in zip(how.regions, fields, strict=True):
         regions = len(np.unique(one.codes[one.codes >= 0]))
         if regions <= how.least_regions:
-            raise InfeasibleError(
-                f"{name} has {counted(regions, 'value')}, and least_regions = {how.least_regions} needs "
-                f"{how.least_regions + 1}: a partner is drawn from so many other regions",
-                hint=f"set least_regions = {max(1, regions - 1)} under [swap] in settings, or swap a field with more "
-                "values, as it is or recoded to a finer level",
+            raise InfeasibleError.of(
+                "no-swaps",
+                Place(field=Field(name)),
+                reason=f"least_regions = {how.least_regions} needs more than {regions} regions",
                 facts=[RefusalFacts("keys", conditions=how.regions)],
             )
 

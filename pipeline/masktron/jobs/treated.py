@@ -41,6 +41,7 @@ from masktron.jobs.treating import Treating
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
+from masktron.problems.problem import Field, Rule, Setting, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.rulebook.document_calls import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
@@ -66,6 +67,7 @@ from masktron.write.treatments import (
 )
 
 _RULES = "the translated rulebook"
+_FROM = " (from "
 _TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
 
@@ -203,12 +205,23 @@ def _changed(
 
 
 _DRAWN: Mapping[type[Treatment], str] = {
-    Suppressed: "with keys suppressed, rules that look at several records",
-    Postrandomised: "with values drawn anew, rules that look at several records",
-    Swapped: "with records swapped, rules that look at several records",
-    Reweighted: "with the weights of records left out spread over others, rules",
+    Suppressed: "with keys suppressed, rules over several records fail",
+    Postrandomised: "with values drawn anew, rules over several records fail",
+    Swapped: "with records swapped, rules over several records fail",
+    Reweighted: "with the weights of records left out spread over others, rules fail",
 }
 """What may break rules, of which treatments ask none, or none across records."""
+
+
+def _fields_of(treatment: Treatment) -> tuple[str, ...]:
+    match treatment:
+        case Suppressed():
+            return tuple(treatment.cells)
+        case Postrandomised() | Swapped():
+            return treatment.fields
+        case Reweighted():
+            return (treatment.field,)
+    return ()
 
 
 def _opened(
@@ -221,16 +234,17 @@ def _opened(
         opened = open_original(original.job.source.path, rules, config, progress, executor, treated=source)
     except InvalidOriginalError as error:
         if (drawn := _DRAWN.get(type(done.treatments[-1]))) is not None:
-            raise InfeasibleError(
-                f"{drawn} do not hold: {error.what}",
-                where=str(original.job.source.path),
-                hint="let these rules go with --allow, or name other fields",
+            (broken,) = error.facts
+            raise InfeasibleError.of(
+                "rules-not-kept",
+                original.job.source.path,
+                fields=fields(_fields_of(done.treatments[-1])),
+                rules=tuple(map(Rule, broken.rules)),
+                reason=drawn,
                 facts=[RefusalFacts("keys")],
             ) from error
-        raise ViolationError(
-            f"the treated records break rules, which must not be: {error.what}",
-            where=str(original.job.source.path),
-            hint="please report it with the rules and the settings; nothing was published",
+        raise ViolationError.of(
+            "self-check-failed", original.job.source.path, detail=error.problem or error.what
         ) from error
     config = replace(
         opened.config,
@@ -283,7 +297,7 @@ def _require_possible(original: Opened) -> None:
     """Refuse what cannot be treated: rules that read the original itself."""
     rulebook, config = original.job.rulebook, original.config
     drawn = (name for several in config.pram for name in together(several))
-    names = ", ".join(dict.fromkeys([*config.recode, *drawn, *config.swap.get("regions", ())])) or "keys"
+    names = dict.fromkeys([*config.recode, *drawn, *config.swap.get("regions", ())])
     beside = {one.name for one in rulebook.beside}
     own = [name for name in rulebook.documents if name not in beside]
     released = set(original.originals.released)
@@ -293,10 +307,12 @@ def _require_possible(original: Opened) -> None:
             and index not in released
             and not _looks_up_masked(original, original.job.edits[index])
         ):
-            raise InfeasibleError(
-                f"the rule {rulebook.checks[index].id} reads the original, in which {names} is as it was",
-                where=str(rulebook.checks[index].origin),
-                hint=f"let it go with --allow {rulebook.checks[index].id}, or treat no key",
+            raise InfeasibleError.of(
+                "rules-not-kept",
+                str(rulebook.checks[index].origin),
+                fields=fields(names) or "keys",
+                rules=rules([rulebook.checks[index].id]),
+                reason="it reads the original, in which they are as they were",
                 facts=[RefusalFacts("keys", rules=(rulebook.checks[index].id,))],
             )
 
@@ -324,13 +340,12 @@ def _refuse_lost(original: Opened, translation: Translation) -> None:
     if not lost:
         return
     first = lost[0]
-    others = f" (and {', '.join(rule.id for rule in lost[1:])} likewise)" if lost[1:] else ""
-    raise InfeasibleError(
-        f"recoding {', '.join(first.fields)} leaves nothing of the rule {first.id} that could be asked: "
-        f"{first.reason}{others}; nothing is published",
-        where=str(original.job.rulebook.checks[first.index].origin),
-        hint=f"let it go with --allow-lost {first.id}, recode the field otherwise, or write the rule with ranges and "
-        "lists of values",
+    raise InfeasibleError.of(
+        "rule-lost",
+        str(original.job.rulebook.checks[first.index].origin),
+        fields=fields(first.fields),
+        rules=tuple(Rule(rule.id) for rule in lost),
+        reason=first.reason,
         facts=[RefusalFacts("keys", conditions=tuple(first.fields), rules=(first.id,))],
     )
 
@@ -378,16 +393,26 @@ def _place(data: Path, out: Path, folder: Path) -> Path:
 @contextmanager
 def _named(names: Mapping[str, str]) -> Iterator[None]:
     """Let errors name files as the user does, and not temporary ones."""
+
+    def own(source: str) -> str:
+        return next((of_file(source, *pair) for pair in names.items() if source.startswith(pair[0])), source)
+
     try:
         yield
     except MasktronError as error:
-        for part in ("what", "where", "hint"):
-            text = getattr(error, part)
-            for temporary, own in names.items():
-                text = text.replace(temporary, own)
-            setattr(error, part, text)
-        error.args = (error.what,)
+        if error.problem is not None:
+            error.problem = error.problem.renamed(_as_it_is, own)
         raise
+
+
+def _as_it_is[T: (Field, Rule)](one: T) -> T:
+    return one
+
+
+def of_file(origin: str, temporary: str, own: str) -> str:
+    """Return the origin of a rule, ``a.sch:7`` or ``a.sch:7 (from b.sch:3)``, with another name of its file."""
+    parts = origin.split(_FROM)
+    return _FROM.join(own + one.removeprefix(temporary) if one.startswith(temporary) else one for one in parts)
 
 
 def place_of_rules(
@@ -411,10 +436,12 @@ def place_of_rules(
     if not config.recode:
         if named is None:
             return None
-        raise UsageError(
-            "a file for translated rules is named, and nothing is recoded",
-            where=str(named),
-            hint="leave --rules-out out, or say what is recoded: --recode AGE=width:5",
+        raise UsageError.of(
+            "needs-setting",
+            named,
+            what=Setting("--rules-out"),
+            needed="something that is recoded",
+            setting=(Setting("--recode", ("AGE=width:5",)),),
         )
     files = files_of_recoding(config, named, outputs["the output"])
     out = files.pop(_RULES)

@@ -13,13 +13,14 @@ import numpy as np
 
 from masktron.classify import classify
 from masktron.config import Role
-from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError, did_you_mean
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.coded_fields import CodedField
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import Origin, secret_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.problems.problem import Field, Known
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
@@ -29,17 +30,17 @@ from masktron.write.treatments import Treatment, plain_settings
 
 
 @contextmanager
-def named_setting(setting: str, fields: Sequence[str], where: str) -> Iterator[None]:
-    """Let errors say of which setting they speak, and of which fields."""
+def treating(fields: Sequence[str], where: str) -> Iterator[None]:
+    """Let errors say in which file they are, and which fields are treated."""
     try:
         yield
     except (UsageError, DocumentError, InfeasibleError) as error:
-        raise type(error)(
-            f"{setting}: {error.what}",
-            where=error.where or where,
-            hint=error.hint,
-            facts=[RefusalFacts("keys", conditions=tuple(fields))],
-        ) from error
+        if error.problem is not None:
+            place = error.problem.place
+            field = place.field or Field("+".join(fields))
+            error.problem = error.problem.at(replace(place, source=place.source or where, field=field))
+        error.facts = (RefusalFacts("keys", conditions=tuple(fields)),)
+        raise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,11 +136,13 @@ class Treating:
         self.require_there(setting, names)
         for name in names:
             if roles[name] in (Role.CONFIDENTIAL, Role.IDENTIFIER, Role.WEIGHT):
-                raise UsageError(
-                    f"{setting}: {name} has the role {roles[name]}, and only fields that are written as they are can "
-                    "be drawn anew or swapped, or say among which records",
-                    where=str(self.original.job.source.path),
-                    hint=f"let it be written: --role {name}=quasi-identifier; or leave it out",
+                raise UsageError.of(
+                    "role-does-not-fit",
+                    self.original.job.source.path,
+                    setting=setting,
+                    field=Field(name),
+                    role="quasi-identifier",
+                    reason=f"which has the role {roles[name]}, so it is not written as it is",
                 )
 
     def require_there(self, setting: str, names: Iterable[str]) -> None:
@@ -152,10 +155,8 @@ class Treating:
         known = [fact.name for fact in self.original.fields]
         for name in names:
             if name not in known:
-                raise UsageError(
-                    f"{setting}: there is no field {name!r}",
-                    where=str(self.original.job.source.path),
-                    hint=did_you_mean(name, known),
+                raise UsageError.of(
+                    "unknown-field", self.original.job.source.path, field=Field(name), known=Known(name, tuple(known))
                 )
 
     def job(self, rules: Path) -> Job:

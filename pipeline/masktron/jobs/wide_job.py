@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from masktron.classify import classify
 from masktron.config import Config, Role
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.member_ordering import ordered_members
-from masktron.problems.problem import Note, Sentence
+from masktron.problems.problem import Field as NamedField
+from masktron.problems.problem import Known, Note, Sentence, Setting, fields
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Rulebook
 from masktron.setting_values import ALL_FIELDS
@@ -64,10 +65,10 @@ def protected_level(levels: Tree, name: str | None, where: str) -> LevelPath:
         return TOP
     found = [path for full, path in paths.items() if full == name or full.endswith(f"/{name}")]
     if len(found) != 1:
-        raise UsageError(
-            f"{name!r} is to be protected, which is {'more than one level' if found else 'no level'} of the file",
-            where=where,
-            hint=did_you_mean(name, list(paths)) if not found else f"say which: {', '.join(paths)}",
+        raise (
+            UsageError.of("unknown-name", where, kind="level", name=name, known=Known(name, tuple(paths)))
+            if not found
+            else UsageError.of("ambiguous-name", where, what=f"the level {name!r}", names=tuple(paths))
         )
     return found[0]
 
@@ -124,11 +125,13 @@ def _other_fields(
 def _refuse(job: Job, tree: Tree, path: LevelPath, above: LevelPath, own: Field) -> None:
     field = tree.name_of[above, own]
     kind, other = path[-1], above[-1] if above else tree.top.name
-    raise UsageError(
-        f"{field} of {other} would be masked, but {kind} alone is protected, and no rule says that it is "
-        f"a sum over {kind}, which could be computed anew",
-        where=str(job.source.path),
-        hint=f"write it as it is (--role {field}=untouched), or protect {tree.top.name}",
+    raise UsageError.of(
+        "role-does-not-fit",
+        job.source.path,
+        setting=Setting("--protect", (kind,)),
+        field=NamedField(field),
+        role="untouched",
+        reason=f"which would be masked in each {other}, though no rule makes it a sum over {kind}",
     )
 
 
@@ -314,10 +317,11 @@ def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dic
             continue
         path, own = named
         if path in found:
-            raise UsageError(
-                f"two fields are declared as the weight of {levels.shown(path)}: {found[path]}, {own.name}",
-                where=where,
-                hint="keep one of them",
+            raise UsageError.of(
+                "ambiguous-name",
+                where,
+                what=f"the weight of {levels.shown(path)}",
+                names=fields([found[path], own.name]),
             )
         found[path] = own.name
     return found
@@ -339,10 +343,14 @@ def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
     roles: dict[str, Role] = {}
     for given, role in config.roles.items():
         if roles.setdefault(name(given), role) is not role:
-            raise UsageError(
-                f"the field {name(given)} has two roles, {roles[name(given)]} and {role}",
-                where=where,
-                hint=f"keep one of them: {given} is another name for it",
+            raise UsageError.of(
+                "ambiguous-name",
+                where,
+                what="the role of a field",
+                names=(
+                    Setting("--role", (f"{name(given)}={roles[name(given)]}",)),
+                    Setting("--role", (f"{given}={role}",)),
+                ),
             )
     return replace(
         config,
@@ -434,11 +442,7 @@ def _refuse_settings(config: Config, source: Source) -> None:
     asked = {name: getattr(config, name) for name in names}
     refuse_treatments([name for name, value in asked.items() if value], source)
     if config.unit_records:
-        raise UsageError(
-            f"units of {config.unit_records:,} records: a nested file is masked as a whole",
-            where=str(source.path),
-            hint="leave --unit-records out; give more memory, or mask parts of the file apart",
-        )
+        raise UsageError.of("nested-unsupported", source.path, settings=(Setting("--unit-records"),))
 
 
 def grouping_notes(config: Config, source: WideSource) -> tuple[Sentence, ...]:
@@ -463,12 +467,7 @@ def refuse_treatments(asked: Sequence[str], source: Source) -> None:
     UsageError
     """
     if asked and isinstance(source, WideSource):
-        raise UsageError(
-            f"{', '.join(asked)}: fields of nested files are not treated yet",
-            where=str(source.path),
-            hint="leave them as they are and look at the risk that the result shows, or write classes into the file "
-            "before it is masked: see docs/nested-files.md",
-        )
+        raise UsageError.of("nested-unsupported", source.path, settings=tuple(asked))
 
 
 def _require_roles_of_keys(config: Config, source: JoinedSource) -> None:
@@ -477,10 +476,13 @@ def _require_roles_of_keys(config: Config, source: JoinedSource) -> None:
         role = config.roles.get(name)
         if role not in (Role.IDENTIFIER, Role.RECORD_ID, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
             said = "has no role" if role is None else f"has the role {role}"
-            raise UsageError(
-                f"{name} joins each {level} with what stands in it, and {said}",
-                where=str(source.path),
-                hint=f"--role {name}=identifier gives it new numbers everywhere, --role {name}=record-id keeps it",
+            raise UsageError.of(
+                "role-does-not-fit",
+                source.path,
+                setting=f"the join of each {level}",
+                field=NamedField(name),
+                role="identifier",
+                reason=f"which {said}",
             )
 
 
@@ -507,16 +509,12 @@ class _WideNames:
         tree = self._source.levels
         found = tree.named(name)
         if found is None and (several := tree.candidates(name)):
-            raise UsageError(
-                f"{what} is declared for {name!r}, which several levels of the file have",
-                where=str(self._source.path),
-                hint=f"say which: {' or '.join(several)}",
+            raise UsageError.of(
+                "ambiguous-name", self._source.path, what=f"the {what} of {name!r}", names=fields(several)
             )
         if found is None:
-            raise UsageError(
-                f"{what} is declared for {name!r}, a field that the file does not have",
-                where=str(self._source.path),
-                hint=did_you_mean(name, list(tree.names)),
+            raise UsageError.of(
+                "unknown-field", self._source.path, field=NamedField(name), known=Known(name, tuple(tree.names))
             )
         names = [leaf.name for leaf in self._leaves.get(found, ())]
         return [one for one in names if self._source.layout.field(one) is not None]

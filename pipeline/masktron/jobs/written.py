@@ -22,6 +22,7 @@ from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock
+from masktron.problems.problem import fields, rules
 from masktron.progress import Progress, told_as
 from masktron.scratch import private_folder
 from masktron.settle.prototypes import Settled
@@ -128,9 +129,12 @@ def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
             found = evaluate(EvaluationRequest.of(written, run.job.rulebook, run.source))
     checks = run.job.rulebook.checks
     if broken := [checks[index].id for index in run.binding if found.failed[index] + found.errors[index]]:
-        raise InfeasibleError(
-            f"the masked file would break {', '.join(broken)}",
-            where=str(run.source.path),
+        raise InfeasibleError.of(
+            "rules-not-kept",
+            run.source.path,
+            fields=fields(run.plan.by_role(Role.CONFIDENTIAL)),
+            rules=rules(broken),
+            reason="the masked file fails them",
             facts=[RefusalFacts("written", rules=tuple(broken))],
         )
 
@@ -222,10 +226,8 @@ def _spread(run: Prepared, codes: NDArray[np.intp], nothing: int) -> NDArray[np.
 def _require_layout(run: Prepared, written: Source) -> None:
     """Refuse a written file that is no table of the fields to release."""
     if not written.has_layout_of(run.job.source, run.plan.by_role(Role.IDENTIFIER)):
-        raise ViolationError(
-            "the written file does not have the layout of the original; nothing is published",
-            where=str(run.source.path),
-            hint="please report this file: the result cannot be trusted",
+        raise ViolationError.of(
+            "self-check-failed", run.source.path, detail="it does not have the layout of the original"
         )
 
 
@@ -233,10 +235,10 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
     """Refuse a written file that has not all records to release."""
     expected = int(run.originals.keep.sum())
     if not written == len(masked) == expected:
-        raise ViolationError(
-            f"{counted(len(masked), 'record was', 'records were')} read back of {expected} to release; nothing is "
-            "published",
-            where=str(run.source.path),
+        raise ViolationError.of(
+            "self-check-failed",
+            run.source.path,
+            detail=f"{counted(len(masked), 'record was', 'records were')} read back of {expected} to release",
         )
 
 

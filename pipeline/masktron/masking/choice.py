@@ -36,6 +36,7 @@ from masktron.masking.per_record import refuse_torn
 from masktron.measures.base import FieldPairs
 from masktron.measures.information_loss import loss_of_fields
 from masktron.plan import Block
+from masktron.problems.problem import fields
 from masktron.settle.prototypes import Settled, numbers_of
 
 COPIED_MARGIN = 0.01
@@ -124,11 +125,12 @@ def _refuse_useless(attempt: _Attempt) -> None:
     divisor is small.
     """
     if attempt.block.solved and not attempt.loss <= 100.0:
-        names = ", ".join(one.variable for one in attempt.block.solved)
-        raise InfeasibleError(
-            f"with {names} solved in each record the rules hold at an information loss of {attempt.loss:.3g} %, more "
-            "than one value for all records would have",
-            hint=f"mask {', '.join(attempt.block.conditions)} as well, or let a rule go with --allow",
+        raise InfeasibleError.of(
+            "unmasked-in-the-way",
+            fields=fields(one.variable for one in attempt.block.solved),
+            conditions=fields(attempt.block.conditions),
+            rules="the rules",
+            reason=f"solved in each record, they lose {attempt.loss:.3g} %, more than one value for all records",
             facts=[RefusalFacts("solved-loss", attempt.block.variables, attempt.block.conditions)],
         )
 
@@ -235,8 +237,11 @@ def _least_loss(file: FileValues, block: Block, grouping: RecordGroups) -> float
 
 
 def _joined(failures: dict[str, InfeasibleError]) -> InfeasibleError:
-    """Return the first error, with what stopped the other candidates where that was something else."""
-    (_, first), *others = failures.items()
-    more = [f"{name}: {error.what}" for name, error in others if error.what != first.what]
+    """Return the first error, with what helps the other candidates."""
+    first, *others = failures.values()
     facts = dict.fromkeys(fact for error in failures.values() for fact in error.facts)
-    return InfeasibleError("; ".join((first.what, *more)), where=first.where, hint=first.hint, facts=tuple(facts))
+    if first.problem is not None:
+        more = {one.problem.code: one.problem for one in others if one.problem is not None}
+        first.problem = first.problem.then(*(one for code, one in more.items() if code != first.problem.code))
+    first.facts = tuple(facts)
+    return first

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from masktron.arrays import Labels
-from masktron.counts import counted
-from masktron.errors import InfeasibleError, RefusalFacts, UsageError, did_you_mean
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.members import codes_of_columns
 from masktron.masking.file_values import FileValues
 from masktron.methods.base import Method
 from masktron.methods.parameters import CONDITIONS, STRATA
+from masktron.problems.problem import Field, Known, fields
 
 
 def named_fields(method: Method) -> dict[str, tuple[str, ...]]:
@@ -38,10 +38,13 @@ def strata_of(file: FileValues, method: Method, k: int) -> Labels | None:
     codes = codes_of_columns((file.columns[name].numbered() for name in names), file.n)
     smallest = int(np.bincount(codes).min())
     if smallest < k:
-        raise InfeasibleError(
-            f"a stratum of {', '.join(names)} has {counted(smallest, 'record')}, fewer than k = {k}",
-            where=str(file.source),
-            hint="name fewer strata, recode them so that each has k records, or lower k",
+        raise InfeasibleError.of(
+            "small-stratum",
+            file.source,
+            fields=fields(names),
+            records=smallest,
+            user=f"k = {k}",
+            least=k,
             facts=[RefusalFacts("few-records", records=smallest)],
         )
     return codes
@@ -57,35 +60,29 @@ def refuse_unknown(
     UsageError
     """
     for parameter, names in named.items():
+        setting = f"the parameter {parameter} of {method.name}"
         stays = method.parameters[parameter].stays
         for name in names:
             if name not in file.columns:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, a field that the file does not have",
-                    where=str(file.source),
-                    hint=did_you_mean(name, file.columns),
+                raise UsageError.of(
+                    "unknown-field", file.source, field=Field(name), known=Known(name, tuple(file.columns))
                 )
             if stays and name in file.masked:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, which is masked: it would be published as it was",
-                    where=str(file.source),
-                    hint=f"--role {name}=untouched says so; or leave it out of {parameter}",
-                )
+                raise _misfit(file, setting, name, "which is masked", "untouched")
             if parameter in (CONDITIONS, STRATA) and name not in file.written:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, an identifier, a key or a weight",
-                    where=str(file.source),
-                    hint=f"leave it out of {parameter}; --role {name}=untouched if it is none",
-                )
+                raise _misfit(file, setting, name, "an identifier, a key or a weight", "untouched")
             if not stays and name not in file.masked:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, which is not masked",
-                    where=str(file.source),
-                    hint=f"--role {name}=confidential; or leave it out of {parameter}",
-                )
+                raise _misfit(file, setting, name, "which is not masked", "confidential")
             if name in file.masked and name not in variables:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, which is masked by groups for its categories",
-                    where=str(file.source),
-                    hint="name numbers, or take a method that masks categories",
+                raise UsageError.of(
+                    "field-not-usable",
+                    file.source,
+                    setting=setting,
+                    field=Field(name),
+                    reason="which is masked by groups for its categories",
                 )
+
+
+def _misfit(file: FileValues, setting: str, name: str, reason: str, role: str) -> UsageError:
+    field = Field(name)
+    return UsageError.of("role-does-not-fit", file.source, setting=setting, field=field, reason=reason, role=role)

@@ -23,6 +23,7 @@ from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.masking.record_rules import RecordRules
 from masktron.partitions.mdav import standardise
 from masktron.plan import Block
+from masktron.problems.problem import Rule, fields
 
 APART = 1e-9
 """Share of the largest term by which two values of an unmasked expression differ for certain."""
@@ -184,19 +185,14 @@ def _refuse_lonely(rules: RecordRules, block: Block, check: int, atom: Linear | 
     steps = np.flatnonzero(np.diff(ordered) > APART * np.abs(parts).max()) + 1
     sizes = np.diff([0, *steps.tolist(), len(ordered)])
     if sizes.min() < k:
-        own = ", ".join(sorted(masked & variables_of(atom)))
-        others = ", ".join(sorted(variables_of(atom) - masked))
-        raise InfeasibleError(
-            f"{rules.rulebook.checks[check].id} fixes {own} by the unmasked {others}, and fewer than k = {k} "
-            "records share what it says",
-            where=str(rules.file.source),
-            hint=f"mask {others} as well, or give {own} the role untouched",
-            facts=[
-                RefusalFacts(
-                    "no-prototype",
-                    tuple(sorted(masked & variables_of(atom))),
-                    tuple(sorted(variables_of(atom) - masked)),
-                    (rules.rulebook.checks[check].id,),
-                )
-            ],
+        own = tuple(sorted(masked & variables_of(atom)))
+        others = tuple(sorted(variables_of(atom) - masked))
+        raise InfeasibleError.of(
+            "unmasked-in-the-way",
+            rules.file.source,
+            fields=fields(own),
+            conditions=fields(others),
+            rules=(Rule(rules.rulebook.checks[check].id),),
+            reason=f"fewer than k = {k} records share the value that it fixes",
+            facts=[RefusalFacts("no-prototype", own, others, (rules.rulebook.checks[check].id,))],
         )

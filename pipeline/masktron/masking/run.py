@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
-from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.members import codes_of_columns
 from masktron.grouping.record_groups import RecordGroups
@@ -50,6 +49,7 @@ from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan, aggregator_of
+from masktron.problems.problem import Setting, fields
 from masktron.progress import Progress, Told, no_progress, told_as, untold
 from masktron.rulebook.schema import Rulebook
 from masktron.settle.prototypes import Settled
@@ -148,10 +148,12 @@ def mask_records(
         publish an observed record.
     """
     if len(records) < plan.k:
-        raise InfeasibleError(
-            f"{counted(len(records), 'record')} cannot form a group of k = {plan.k}",
-            where=str(records.source),
-            hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
+        raise InfeasibleError.of(
+            "too-few-records",
+            records.source,
+            records=len(records),
+            what=f"k = {plan.k}",
+            least=plan.k,
             facts=[RefusalFacts("few-records", records=len(records))],
         )
     cores = workers or usable_cores()
@@ -283,10 +285,12 @@ def _drawable(file: FileValues, plan: Plan, method: Method) -> list[Block]:
     drawable = file.numeric.union(file.ranks) if method.orders else file.numeric
     found = [block for block in plan.blocks if method.categories or drawable.issuperset(block.variables)]
     if not found:
-        raise UsageError(
-            f"{method.name} draws numbers, and every block of masked fields holds categories",
-            where=str(file.source),
-            hint="take a method that masks categories: see `masktron methods`",
+        raise UsageError.of(
+            "bad-value",
+            file.source,
+            name=Setting("--method"),
+            expected="a method that masks categories, as every block of masked fields has some",
+            given=method.name,
         )
     return found
 
@@ -381,11 +385,11 @@ class _Groups:
 
     def _checked(self, grouping: RecordGroups) -> RecordGroups:
         if self._keep_missing and grouping.pooled.any():
-            raise InfeasibleError(
-                f"fewer than k = {self._inputs.k} records share their pattern of missing values in "
-                f"{', '.join(self._partition.variables)}, so that they would take over another's",
-                where=str(self._inputs.file.source),
-                hint="run without --keep-missing, or lower k",
+            raise InfeasibleError.of(
+                "rare-missing-pattern",
+                self._inputs.file.source,
+                k=self._inputs.k,
+                fields=fields(self._partition.variables),
                 facts=[RefusalFacts("missing-pattern", self._partition.variables, groups=int(grouping.pooled.sum()))],
             )
         return grouping

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.kernels.distinct import factorized
+from masktron.problems.problem import Problem, Rule, fields
 from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
 from masktron.settle.lattice import Lexemes, Prototype, SettleExit
@@ -127,18 +128,21 @@ class BlockRecords:
 
     def refusal(self, group: int, rules: Sequence[str]) -> InfeasibleError:
         """Return the error that a group has no prototype, with rules that are known to exclude each other."""
-        fields = ", ".join(self.variables)
-        tied = f" with the unmasked {', '.join(self.conditions)}" if self.conditions else ""
-        proof = f"; {', '.join(rules)} cannot hold {'together ' if len(rules) > 1 else ''}there" if rules else ""
-        return InfeasibleError(
-            f"no value for {fields} satisfies the rules{tied} in a group of {len(self.members[group])} "
-            f"records{proof}",
-            hint=(
-                f"mask {', '.join(self.conditions)} as well, or give {fields} the role untouched"
-                if self.conditions
-                else "let a rule go with --allow, or give one of the fields the role untouched"
-            ),
-            facts=[RefusalFacts("no-prototype", self.variables, self.conditions, tuple(rules), groups=1)],
+        facts = [RefusalFacts("no-prototype", self.variables, self.conditions, tuple(rules), groups=1)]
+        masked, others = fields(self.variables), fields(self.conditions)
+        known, where = tuple(map(Rule, rules)) or "the rules", f" in a group of {len(self.members[group])} records"
+        if not others:
+            why = Problem("aggregator-refused", reason="no value satisfies ", rules=known, detail=where)
+            return InfeasibleError.of(
+                "aggregator-unsuitable", fields=masked, aggregator="groups", reasons=(why,), facts=facts
+            )
+        return InfeasibleError.of(
+            "unmasked-in-the-way",
+            fields=masked,
+            conditions=others,
+            rules=known,
+            reason=f"no value satisfies them{where}",
+            facts=facts,
         )
 
 

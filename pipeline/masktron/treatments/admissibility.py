@@ -26,15 +26,13 @@ def checked_codes(columns: Sequence[NDArray[np.integer]], what: str) -> tuple[Ke
         There is no column, lengths differ, a column holds no whole numbers, or one is below -1.
     """
     if not columns:
-        raise UsageError(f"{what} takes at least one field", hint="name the fields")
+        raise UsageError.of("bad-arrays", detail=f"{what} takes at least one column")
     found = []
     for column in map(np.asarray, columns):
         if column.ndim != 1 or len(column) != len(columns[0]):
-            raise UsageError(f"the columns of {what} differ in length", hint="give one code for each record")
+            raise UsageError.of("bad-arrays", detail=f"the columns of {what} differ in length")
         if column.dtype.kind not in "iu" or (len(column) and int(column.min()) < -1):
-            raise UsageError(
-                f"{what} takes codes: whole numbers from 0, and -1 for missing", hint="number the values"
-            )
+            raise UsageError.of("bad-arrays", detail=f"{what} takes codes: whole numbers from 0, and -1 for missing")
         found.append(column.astype(np.intp))
     return tuple(found)
 
@@ -51,9 +49,9 @@ def checked_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.f
         return np.ones(n)
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (n,):
-        raise UsageError(f"{found.size} weights do not go with {n} records", hint="give one weight for each record")
+        raise UsageError.of("bad-arrays", detail=f"{n} records need {n} weights, not {found.size}")
     if not (np.isfinite(found) & (found > 0)).all():
-        raise UsageError("a weight is not a number above 0", hint="leave out the records without a weight")
+        raise UsageError.of("bad-value", name="each weight", expected="a number above 0", given="another one")
     return found
 
 
@@ -67,8 +65,7 @@ def asked(admissible: AdmitsCodes, proposed: Sequence[KeyCodes]) -> NDArray[np.b
     """
     answer = np.asarray(admissible(proposed))
     if answer.dtype != np.bool_ or answer.shape != proposed[0].shape:
-        raise UsageError(
-            f"admissible returned {answer.dtype} of shape {answer.shape} for {len(proposed[0])} records",
-            hint="it returns one truth value for each record",
+        raise UsageError.of(
+            "bad-arrays", detail=f"admissible must return one truth value for each of {len(proposed[0])} records"
         )
     return answer

@@ -135,11 +135,13 @@ class Consequences:
         order: NDArray[np.intp],
     ) -> None:
         if present.ndim != 2 or present.shape[1] != len(cost) or not len(keys) == len(present) == len(order):
-            raise UsageError("the companions do not have a cost each, or keys are of other records")
+            raise UsageError.of("bad-arrays", detail="companions need one cost each, and keys of the same records")
         if len(cost) > _MOST_COMPANIONS:
-            raise UsageError(
-                f"{len(cost)} fields would be suppressed as consequences, and at most {_MOST_COMPANIONS} can be",
-                hint="name fewer keys, or recode some of them",
+            raise UsageError.of(
+                "too-many-values",
+                number=len(cost),
+                things="fields to suppress as a consequence",
+                most=_MOST_COMPANIONS,
             )
         self._allowed = allowed
         self._keys = keys

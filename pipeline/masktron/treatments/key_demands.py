@@ -60,11 +60,13 @@ class KeyDemands:
 
     def __post_init__(self) -> None:
         if self.k < 1 or any(least < 1 for least in self.diversity.values()):
-            raise UsageError("k and l of keys must be 1 or more")
+            raise UsageError.of("bad-value", name="k and l of keys", expected="1 or more", given="less")
         if self.suppressed < 0:
-            raise UsageError(f"so many records cannot be left to suppress: {self.suppressed}")
+            raise UsageError.of("bad-value", name="suppressed", expected="0 or more", given=self.suppressed)
         if self.mean_risk is not None and not 0 < self.mean_risk <= 1:
-            raise UsageError(f"a mean risk is above 0 and at most 1, not {self.mean_risk!r}")
+            raise UsageError.of(
+                "bad-value", name="mean_risk", expected="above 0 and at most 1", given=repr(self.mean_risk)
+            )
 
     def left(self, groups: KeyGroups) -> NDArray[np.int64]:
         """Count the records of each combination that break k or l, shape (d,)."""

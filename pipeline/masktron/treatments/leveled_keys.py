@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.hierarchies import Hierarchy
+from masktron.problems.problem import Field, Place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,17 +42,25 @@ class LeveledKey:
 
     def __post_init__(self) -> None:
         if not 0 < self.importance < np.inf:
-            raise UsageError(f"the importance of {self.field} must be above 0, not {self.importance!r}")
+            raise UsageError.of("bad-value", name="importance", expected="above 0", given=repr(self.importance))
         values = len(self.labels[0])
         if not np.array_equal(self.labels[0], np.arange(values)):
-            raise UsageError(f"level 0 of {self.field} must have every value as its own label")
+            raise UsageError.of(
+                "bad-arrays", Place(field=Field(self.field)), detail="each value must be its own label at level 0"
+            )
         if len(self.codes) and not -1 <= self.codes.min() <= self.codes.max() < values:
-            raise UsageError(f"a code of {self.field} is outside -1 to {values - 1}")
+            raise UsageError.of(
+                "bad-arrays", Place(field=Field(self.field)), detail=f"codes must be from -1 to {values - 1}"
+            )
         for level in range(1, len(self.labels)):
             below, own = self.labels[level - 1], self.labels[level]
             _, first, which = np.unique(below, return_index=True, return_inverse=True)
             if own.shape != (values,) or not np.array_equal(own[first][which], own):
-                raise UsageError(f"level {level} of {self.field} does not nest: one label below has several there")
+                raise UsageError.of(
+                    "bad-arrays",
+                    Place(field=Field(self.field)),
+                    detail=f"level {level} splits a label of the level below",
+                )
 
     def __len__(self) -> int:
         return len(self.codes)

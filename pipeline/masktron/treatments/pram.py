@@ -15,6 +15,7 @@ from scipy.special import bdtr, bdtrc
 from masktron.arrays import Floats, Indices
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.distinct import alike, codes_of
+from masktron.problems.problem import Place
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes, asked, checked_codes, checked_weights
 from masktron.treatments.transition import (
     checked_transition,
@@ -219,9 +220,7 @@ def pram_law(
     if matrix is not None:
         matrix = checked_transition(matrix, "transition matrix")
         if domain.size and int(domain.max()) >= len(matrix):
-            raise UsageError(
-                "the matrix has no row for a value of the file", hint="give every value a row and a column"
-            )
+            raise UsageError.of("bad-arrays", detail="the matrix has no row for a value of the file")
     group, admitted = _grouped(codes, domain, value, admissible, strata)
     found = []
     members = np.argsort(group, kind="stable")[int((group < 0).sum()) :]
@@ -265,16 +264,9 @@ def randomised(law: PramLaw, generator: np.random.Generator, *, allow_alone: boo
     """
     figures = law.figures
     if figures.records and figures.expected <= 0:
-        raise InfeasibleError(
-            "PRAM can change nothing: in every group of records with the same admitted values, all have the same one",
-            hint="leave out PRAM of this field, or treat it together with the fields that rules tie to it",
-        )
+        raise InfeasibleError.of("pram-no-choice", alone=figures.records, records=figures.records)
     if figures.alone and not allow_alone:
-        raise InfeasibleError(
-            f"{figures.alone:,} of {figures.records:,} records have the only value of all records in which the rules "
-            "admit the same values: it would be published as it is",
-            hint="recode the field or those that rules tie to it, draw in fewer strata, or allow it",
-        )
+        raise InfeasibleError.of("pram-no-choice", alone=figures.alone, records=figures.records)
     uniform = generator.random(len(law.value))
     drawn = law.value.copy()
     order = np.lexsort((law.value, law.group))
@@ -358,7 +350,9 @@ def pram_findings(
     """
     codes = checked_codes(written, "PRAM")
     if len(codes) != len(law.codes) or codes[0].shape != law.value.shape:
-        raise UsageError("the written columns do not go with the original", hint="give the same fields and records")
+        raise UsageError.of(
+            "bad-arrays", detail="the written columns must have the fields and the records of the original"
+        )
     shown = np.ones(len(law.value), dtype=np.bool_) if hidden is None else ~hidden
     kept_missing = [(one < 0) == (was < 0) for one, was in zip(codes, law.codes, strict=True)]
     missing = int((shown & ~np.logical_and.reduce(kept_missing)).sum())
@@ -410,17 +404,13 @@ def success_bounds(trials: int, mean: float, error: float) -> tuple[int, int]:
 
 def _require_one_way(change: float | None, minimum: float, matrix: Floats | None, fields: int) -> None:
     if (change is None) == (matrix is None):
-        raise UsageError("PRAM takes either a share or a matrix", hint="change=0.1, or matrix=...")
+        raise UsageError.of("bad-arrays", detail="PRAM takes either a share (change=0.1) or a matrix")
     if matrix is not None and (fields > 1 or minimum):
-        raise UsageError(
-            "a matrix is for a single field, and has its own diagonal", hint="give a share for several fields"
-        )
+        raise UsageError.of("bad-arrays", detail="a matrix is for a single field, and has its own diagonal")
     if change is not None and not 0 < change < 1:
-        raise UsageError(f"the share that changes is {change:g}", hint="it is above 0 and below 1, such as 0.1")
+        raise UsageError.of("bad-value", name="change", expected="above 0 and below 1", given=f"{change:g}")
     if not 0 <= minimum < 1:
-        raise UsageError(
-            f"the least probability to stay is {minimum:g}", hint="it is from 0 and below 1, such as 0.5"
-        )
+        raise UsageError.of("bad-value", name="minimum", expected="from 0 and below 1", given=f"{minimum:g}")
 
 
 def _domain(codes: tuple[KeyCodes, ...]) -> tuple[NDArray[np.intp], Indices]:
@@ -433,9 +423,8 @@ def _domain(codes: tuple[KeyCodes, ...]) -> tuple[NDArray[np.intp], Indices]:
     order = np.lexsort(table[first].T[::-1])
     domain, rows = table[first[order]], np.argsort(order)[numbers]
     if len(domain) > MOST_VALUES:
-        raise InfeasibleError(
-            f"{len(domain):,} values are more than the {MOST_VALUES} that PRAM takes",
-            hint="recode them to fewer classes first, or treat fewer fields together",
+        raise InfeasibleError.of(
+            "too-many-values", number=len(domain), things="values or combinations to draw", most=MOST_VALUES
         )
     value = np.full(n, -1, dtype=np.intp)
     value[complete] = rows
@@ -465,15 +454,11 @@ def _grouped(
         many += may
         own[value == row] = may[value == row]
     if not own.all():
-        raise InfeasibleError(
-            "the rules do not admit the value that a record has",
-            where=f"record {int(np.flatnonzero(~own)[0]) + 1}",
-            hint="leave out records that break a rule before PRAM",
-        )
+        raise InfeasibleError.of("own-value-refused", Place(record=int(np.flatnonzero(~own)[0]) + 1))
     columns = [column.astype(np.int32) for column in bits.T]
     if strata is not None:
         if np.shape(strata) != (n,):
-            raise UsageError("strata do not go with the records", hint="give one number for each record")
+            raise UsageError.of("bad-arrays", detail=f"strata must have one number for each of {n} records")
         columns.append(codes_of(np.asarray(strata)))
     of_known, count = alike([column[known] for column in columns], int(known.sum()))
     group = np.full(n, -1, dtype=np.intp)
@@ -498,13 +483,7 @@ def _redrawn(change: float, minimum: float, groups: Sequence[tuple[Indices, Floa
     redrawn = redrawn_for(change * records, slopes, caps)
     if redrawn is None:
         most = float((slopes * caps).sum()) / records if records else 0.0
-        movable = sum(int(counts.sum()) for counts, shares in groups if len(shares) > 1)
-        raise UsageError(
-            f"the rules and the file have another value for {movable:,} of {records:,} records, so that "
-            f"{100 * change:g} % of them cannot be expected to change: it is at most {100 * most:.4g} %",
-            hint="ask for less, allow a lower probability to stay, draw in fewer strata, or draw it together with "
-            "the fields that rules tie to it; the shares of the values, and the rules, allow no more",
-        )
+        raise UsageError.of("pram-share-too-large", change=100 * change, most=100 * most)
     return [redrawing(shares, float(a)) for (_, shares), a in zip(groups, redrawn, strict=True)]
 
 

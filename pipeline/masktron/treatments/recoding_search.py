@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
+from masktron.problems.problem import fields
 from masktron.treatments.key_demands import KeyDemands
 from masktron.treatments.leveled_keys import LeveledKey
 from masktron.treatments.recoding_loss import RecodingLoss
@@ -136,14 +137,13 @@ def search_recodings(
     algorithms 1 to 3; El Emam et al. (2009) for the demands with suppression.
     """
     if not keys or not len(keys[0]):
-        raise UsageError("there is no key, or no record, to recode")
+        raise UsageError.of("bad-arrays", detail="there is no key, or no record, to recode")
     if missing := sorted(set(demands.diversity) - set(confidential or {})):
-        raise UsageError(f"no values are given of {', '.join(missing)}")
+        raise UsageError.of("bad-arrays", detail=f"{len(missing)} fields of the demands have no values")
     nodes = math.prod(key.height + 1 for key in keys)
     if nodes > MOST_NODES:
-        raise UsageError(
-            f"the levels of the keys can be put together in {nodes:,} ways, more than {MOST_NODES:,}",
-            hint="leave levels out of hierarchies, or keys without a hierarchy as they are",
+        raise UsageError.of(
+            "too-many-values", number=nodes, things="ways to put levels of keys together", most=MOST_NODES
         )
     wanted = {name: (confidential or {})[name] for name in demands.diversity}
     lattice = _Lattice(keys, demands, loss, key_groups(keys, weights, wanted), accepted, bounded=not minimal)
@@ -158,20 +158,13 @@ def search_recodings(
 def _out_of_reach(keys: Sequence[LeveledKey], demands: KeyDemands, lattice: _Lattice) -> InfeasibleError:
     top = lattice.groups_at(tuple(key.height for key in keys))
     left = int(demands.left(top).sum())
-    fixed = [key.field for key in keys if not key.height]
-    gaps = [key.field for key in keys if (key.codes < 0).any()]
-    hints = [f"leave up to {left} records to local suppression"] if left > demands.suppressed else []
-    hints += [f"give {', '.join(fixed)} a hierarchy"] if fixed else []
-    hints += [f"missing values stay missing at every level: look at {', '.join(gaps)}"] if gaps else []
     what = f"{left} of {len(keys[0])} records break k = {demands.k}"
-    what += "".join(f", or l = {least} for {name}" for name, least in demands.diversity.items())
+    what += "".join(f" or l = {least}" for least in {*demands.diversity.values()})
     if demands.mean_risk is not None:
         risk = 100 * max(top.mean_risk, top.modelled.mean)
         what += f", and the mean risk is {risk:.3g} %, where {100 * demands.mean_risk:.3g} % is allowed"
-    return InfeasibleError(
-        f"no recoding reaches what is asked for: with all keys at their highest levels {what}",
-        hint="; ".join(hints) or "ask for less, or add a higher level to the hierarchies",
-    )
+    coarse = fields([key.field for key in keys if not key.height] or [key.field for key in keys])
+    return InfeasibleError.of("recoding-out-of-reach", reason=what, left=left, keys=coarse)
 
 
 @dataclass(slots=True, eq=False)

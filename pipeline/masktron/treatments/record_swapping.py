@@ -14,6 +14,7 @@ from masktron.arrays import Floats, Indices
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.kernels.distinct import alike
 from masktron.measures.keys.combinations import key_frequencies
+from masktron.problems.problem import Place
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes, asked, checked_codes, checked_weights
 from masktron.treatments.record_units import RecordUnits, record_units
 
@@ -298,9 +299,8 @@ def _admitted(
     of_units = units.region[:, -1]
     count = int(of_units.max(initial=-1)) + 1
     if count * len(units) > MOST_ASKED:
-        raise UsageError(
-            f"the rules would have to be asked of {count:,} regions for each of {len(units):,} units",
-            hint="swap regions of a coarser level",
+        raise UsageError.of(
+            "too-many-values", number=count * len(units), things="pairs of records and regions", most=MOST_ASKED
         )
     places = np.zeros(count, dtype=np.intp)
     inside = np.flatnonzero(of_units >= 0)
@@ -308,25 +308,21 @@ def _admitted(
     found = admitted_regions(units, codes, admissible, places)
     wrong = inside[~found[inside, of_units[inside]]]
     if wrong.size:
-        raise InfeasibleError(
-            "the rules do not admit a record, or one of its household, in its own region",
-            where=f"record {int(units.first[wrong[0]]) + 1}",
-            hint="leave out records that break a rule before swapping",
-        )
+        raise InfeasibleError.of("own-value-refused", Place(record=int(units.first[wrong[0]]) + 1))
     return found
 
 
 def _require_numbers(k: int, rate: float, required: int, similar: int, least_regions: int) -> None:
     if k < 2:
-        raise UsageError(f"k is {k}", hint="a record is rare among fewer than k = 2, 3, 5, ... records")
+        raise UsageError.of("bad-value", name="k", expected="2 or more", given=k)
     if not 0 <= rate <= 1:
-        raise UsageError(f"the rate of swapping is {rate:g}", hint="it is a share from 0 to 1, such as 0.05")
+        raise UsageError.of("bad-value", name="rate", expected="a share from 0 to 1", given=f"{rate:g}")
     if not 0 <= required <= similar:
-        raise UsageError(
-            f"{required} of {similar} similar fields cannot be required", hint="name more similar fields"
+        raise UsageError.of(
+            "bad-value", name="required", expected=f"from 0 to {similar}, the similar fields", given=required
         )
     if least_regions < 1:
-        raise UsageError(f"least_regions is {least_regions}", hint="1 or more; 2 hides where a record came from")
+        raise UsageError.of("bad-value", name="least_regions", expected="1 or more", given=least_regions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,10 +451,12 @@ def swap_units(
     levels = region_numbers(regions)
     apart = np.flatnonzero(units.unlike(list(levels.T)))
     if apart.size:
-        raise DocumentError(
-            "the records of one household are in several regions",
-            where=f"record {int(apart[0]) + 1}",
-            hint="correct the region or the number of the household, or swap records, not households",
+        raise DocumentError.of(
+            "household-differs",
+            Place(record=int(apart[0]) + 1),
+            households=len(np.unique(of_record[apart])),
+            total=len(first),
+            fields="the region",
         )
     sizes = np.bincount(of_record, minlength=len(first))
     profile = [

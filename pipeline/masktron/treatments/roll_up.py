@@ -187,7 +187,7 @@ def key_groups(
     fields = dict(confidential or {})
     n = require_codes(columns, *([list(fields.values())] if fields else []))
     if fields and any(len(column) != n for column in fields.values()):
-        raise UsageError("the columns do not have the same records")
+        raise UsageError.of("bad-arrays", detail="the columns must have the same records")
     which, first = _distinct_rows(columns, n)
     count = len(first)
     has, patterns = _having_of(list(fields.values()), n)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.kernels.distinct import factorized
+from masktron.problems.problem import fields
 from masktron.progress import Told, untold
 from masktron.treatments.allowing import Allowed
 from masktron.treatments.exact_suppression import least_suppression
@@ -131,7 +132,6 @@ _MOST_EXACT = 3_000
 """Records of a file for which it is."""
 _TIMES = 4
 """Draws of numbers for combinations before giving up: one suffices but once in 10^7 files of a very large key."""
-_HINT = "recode these keys into fewer classes, ask for a smaller k, or take a key out of the quasi-identifiers"
 
 
 class NoWayError(InfeasibleError):
@@ -276,9 +276,7 @@ def local_suppression(
     n, m = codes.shape
     own_names = [f"key {at + 1}" for at in range(m)] if names is None else list(names)
     if n < k:
-        raise InfeasibleError(
-            f"{counted(n, 'record')} (n_samples = {n}) cannot be alike in groups of {k}", hint=_HINT
-        )
+        raise InfeasibleError.of("too-few-records", what=f"k = {k}", least=k, records=n)
     order = generator.permutation(n)
     asked = None if allowed is None else _shuffled(allowed, order)
     size = m if subsets is None else min(subsets, m)
@@ -301,19 +299,19 @@ def _checked(
     keys: Sequence[NDArray[np.integer[Any]]], k: int, subsets: int | None, importance: Sequence[float] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     if not keys or any(key.ndim != 1 or key.shape != keys[0].shape for key in keys):
-        raise UsageError(
-            "the keys do not have the same records, or there are none", hint="name the fields to protect"
-        )
+        raise UsageError.of("bad-arrays", detail="there must be keys, all with the same records")
     codes = np.column_stack([key.astype(np.int64) for key in keys])
     if (codes < -1).any():
-        raise UsageError("a code is below -1", hint="number values from 0; -1 is a missing one")
+        raise UsageError.of("bad-arrays", detail="codes must be numbers from 0, or -1 for a missing value")
     if k < 2:
-        raise UsageError(f"k must be at least 2, not {k}")
+        raise UsageError.of("bad-value", name="k", expected="2 or more", given=k)
     if subsets is not None and subsets < 1:
-        raise UsageError(f"subsets must be at least 1, not {subsets}", hint="leave it out for all keys together")
+        raise UsageError.of("bad-value", name="subsets", expected="1 or more", given=subsets)
     cost = np.ones(len(keys)) if importance is None else np.array(importance, dtype=np.float64)
     if cost.shape != (len(keys),) or not (np.isfinite(cost) & (cost > 0)).all():
-        raise UsageError("importance must be a number above 0 for each key", hint="the larger, the rarer suppressed")
+        raise UsageError.of(
+            "bad-value", name="importance", expected="a number above 0 for each key", given=importance
+        )
     return codes, cost
 
 
@@ -368,17 +366,12 @@ def _no_way(
         which = np.zeros((len(left), len(names)), dtype=np.bool_)
         which[:, at] = codes[left, at] >= 0
         refused_in[name] = 0 if allowed is None else int((~allowed(left, which) & which[:, at]).sum())
-    kept_fields = {name: f"{name} in {many:,}" for name, many in refused_in.items() if many}
-    fields = f"; what may not be missing by itself: {', '.join(kept_fields.values())}" if kept_fields else ""
     first = sorted(names, key=lambda name: -refused_in[name])
-    certain = f", and for {hopeless:,} there is none" if hopeless else ""
-    error = NoWayError(
-        f"no way was found to suppress keys ({', '.join(names)}) of {counted(len(left), 'record')} so that {k} share "
-        f"each combination and the rules hold{certain}{fields}",
-        hint=_HINT,
-        facts=[RefusalFacts("suppression", conditions=tuple(first))],
-    )
-    error.forbidden = tuple(kept_fields)
+    certain = f" (for {hopeless:,} of them the rules leave no way)" if hopeless else ""
+    reason = f"{counted(len(left), 'record stays', 'records stay')} rare{certain}"
+    facts = [RefusalFacts("suppression", conditions=tuple(first))]
+    error = NoWayError.of("keys-stay-rare", reason=reason, keys=fields(first), k=k, facts=facts)
+    error.forbidden = tuple(name for name, many in refused_in.items() if many)
     return error
 
 

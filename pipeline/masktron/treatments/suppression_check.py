@@ -82,7 +82,7 @@ def kept(
     """
     n = len(written[0]) if len(written) else 0
     if not len(written) or any(column.shape != (n,) for column in (*original, *written)):
-        raise UsageError("the columns do not have the same records")
+        raise UsageError.of("bad-arrays", detail="the columns must have the same records")
     wrong = []
     if len(original):
         for at, (before, after) in enumerate(zip(original, written, strict=True), 1):

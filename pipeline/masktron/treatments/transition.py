@@ -98,14 +98,12 @@ def checked_transition(matrix: Floats, where: str) -> Floats:
     """
     found = np.asarray(matrix, dtype=np.float64)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
-        raise UsageError("not a square matrix", where=where, hint="give a row and a column for each value")
+        raise UsageError.of("bad-matrix", where, detail="it is not square")
     if not ((found >= 0) & (found <= 1)).all():
-        raise UsageError("an entry is not a probability", where=where, hint="entries are numbers from 0 to 1")
+        raise UsageError.of("bad-matrix", where, detail="an entry is not a number from 0 to 1")
     wrong = np.flatnonzero(np.abs(found.sum(axis=1) - 1) > _ROUNDED)
     if wrong.size:
-        raise UsageError(
-            f"row {wrong[0] + 1} does not sum to 1", where=where, hint="each row has all of one value's chances"
-        )
+        raise UsageError.of("bad-matrix", where, detail=f"row {wrong[0] + 1} does not sum to 1")
     return found
 
 
@@ -131,18 +129,17 @@ def transition_of_text(text: str, where: str) -> tuple[tuple[str, ...], Floats]:
     UsageError
         Lines and columns do not have the same values, a cell is no number, or as for `checked_transition`.
     """
-    hint = "the first line has the published values, each further one a true value and its probabilities"
-    rows = _rows(text, where, hint)
+    rows = _rows(text, where)
     values = tuple(rows[0][1][1:]) if rows else ()
     if len({*values}) != len(values) or sorted(row[0] for _, row in rows[1:]) != sorted(values) or not values:
-        raise UsageError("lines and columns are not of the same values, each once", where=where, hint=hint)
+        raise UsageError.of("bad-matrix", where, detail="its lines and columns have different values")
     found = np.empty((len(values), len(values)))
     for line, row in rows[1:]:
-        found[values.index(row[0])] = _numbers(row[1:], len(values), f"{where}:{line}", hint)
+        found[values.index(row[0])] = _numbers(row[1:], len(values), f"{where}:{line}")
     return values, checked_transition(found, where)
 
 
-def _rows(text: str, where: str, hint: str) -> list[tuple[int, list[str]]]:
+def _rows(text: str, where: str) -> list[tuple[int, list[str]]]:
     """Return the cells of each line that has some, with its number."""
     text = text.lstrip("\ufeff")
     separator = ";" if ";" in text.lstrip().partition("\n")[0] else ","
@@ -154,17 +151,17 @@ def _rows(text: str, where: str, hint: str) -> list[tuple[int, list[str]]]:
             if any(cells):
                 rows.append((reader.line_num, cells))
     except csv.Error as error:
-        raise UsageError(f"no CSV: {error}", where=f"{where}:{reader.line_num}", hint=hint) from None
+        raise UsageError.of("bad-matrix", f"{where}:{reader.line_num}", detail=f"it is not CSV: {error}") from None
     return rows
 
 
-def _numbers(cells: Sequence[str], count: int, where: str, hint: str) -> list[float]:
+def _numbers(cells: Sequence[str], count: int, where: str) -> list[float]:
     if len(cells) != count:
-        raise UsageError(f"{len(cells)} probabilities for {count} values", where=where, hint=hint)
+        raise UsageError.of("bad-matrix", where, detail=f"{len(cells)} probabilities for {count} values")
     try:
         return [float(cell) for cell in cells]
     except ValueError:
-        raise UsageError("a cell is not a number", where=where, hint="write numbers as 0.25") from None
+        raise UsageError.of("bad-matrix", where, detail="a cell is not a number") from None
 
 
 def redrawn_for(change: float, slopes: Floats, caps: Floats) -> Floats | None:

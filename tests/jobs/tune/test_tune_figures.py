@@ -22,6 +22,7 @@ from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.masking import SharedWork
 from masktron.masking.groups import strata
 from masktron.progress import no_progress
+from refusals import refused
 from tuned_files import rows_of, write_pair
 
 NAMES = [
@@ -149,7 +150,8 @@ def test_a_candidate_that_mask_refuses_has_its_reason(tmp_path: Path) -> None:
     assert "needs the class" in refusal.refused
     assert not refusal.ended
     found = bench.outcome(Attempt(0, TuneRecipe("mdav", 80, "rules"), 0, whole=True), no_progress)
-    assert (found.refused, found.figures) == ("70 records cannot form a group of k = 80", {})
+    assert "70 records" in found.refused
+    assert found.figures == {}
     roles = dict.fromkeys("ABTC", Role.UNTOUCHED)
     categories = bench_of(data, rules, CONFIG.updated(roles=roles))
     noise = categories.outcome(Attempt(0, TuneRecipe("noise", 3, "rules"), 0, whole=True), no_progress)
@@ -166,13 +168,14 @@ def test_a_rule_over_several_records_is_judged_as_in_the_written_file(tmp_path: 
         "broken": f"sum(Record/A) div count(Record[A &gt; 250]) = {sum(values) / len(high)!r}",  # type: ignore[arg-type]
     }
     text = rules.read_text()
-    refused = {}
+    reasons = {}
     for name, test in tests.items():
         over = f'<pattern><rule context="Data"><assert id="{name}" test="{test}">m</assert></rule></pattern>'
         rules.write_text(text.replace("</schema>", f"{over}</schema>"))
         bench = bench_of(data, rules, CONFIG.updated(nominal=()))
         attempt = Attempt(0, TuneRecipe("mdav", 3, "rules"), 0, whole=True)
-        refused[name] = bench.outcome(attempt, no_progress).refused
-    assert refused == {"kept": "", "broken": "the masked file would break broken"}
-    with pytest.raises(InfeasibleError, match="would break broken"):
+        reasons[name] = bench.outcome(attempt, no_progress).refused
+    assert reasons["kept"] == ""
+    assert "would break broken" in reasons["broken"]
+    with refused(InfeasibleError, "rules-not-kept", rules=("broken",)):
         run_mask(data, rules, tmp_path / "out.xml", config=CONFIG.updated(nominal=(), k=3))

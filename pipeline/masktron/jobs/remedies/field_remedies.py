@@ -33,6 +33,7 @@ def masked_as_well(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResu
             *(f"--role {shlex.quote(f'{name}=confidential')}" for name in open_),
             *(f"--nominal {shlex.quote(name)}" for name in codes),
         ),
+        _former_roles(open_, now),
         settings=settings,
     )
 
@@ -56,9 +57,16 @@ def _released(names: Sequence[str], now: RefusedRun) -> RemedyResult:
         "role",
         f"release {', '.join(names)} as {'they are' if several else 'it is'}, and measure the risk of that",
         tuple(f"--role {shlex.quote(f'{name}=quasi-identifier')}" for name in names),
+        _former_roles(names, now),
         settings={"roles": roles_with(now.config, dict.fromkeys(names, Role.QUASI_IDENTIFIER))},
         reveals=f"every value of {', '.join(names)}",
     )
+
+
+def _former_roles(names: Iterable[str], now: RefusedRun) -> tuple[str, ...]:
+    """Return the options that give fields the roles that they have: none has two."""
+    known = ((name, now.config.roles.get(name)) for name in names)
+    return tuple(f"--role {shlex.quote(f'{name}={role}')}" for name, role in known if role is not None)
 
 
 def fewest_values_first(names: Iterable[str], now: RefusedRun) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,8 +15,9 @@ from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.remedies.trying import RemedyTrials
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
+from masktron.problems.problem import Problem, Setting
 from masktron.progress import Progress, no_progress
-from masktron.results import MaskResult
+from masktron.results import MaskResult, RemedyResult
 
 SECONDS = 120.0
 """What all trials together may take, with reading the original once more."""
@@ -72,7 +74,7 @@ def run_mask_or_suggest(
     except (InfeasibleError, ViolationError) as error:
         if config.pram or config.swap:
             if config.on_refusal == "suggest":
-                _add(error, "nothing is tried where keys are drawn anew or swapped: trials do neither")
+                _tell(error, "nothing is tried where keys are drawn anew or swapped")
         elif isinstance(error, InfeasibleError) or error.facts:
             if config.on_refusal == "suggest":
                 _suggest(error, data, rules, out, config, seconds, progress)
@@ -90,28 +92,39 @@ def _suggest(
     try:
         error.refusal = RemedyTrials(data, rules, out, config, deadline, progress).result(error)
     except BudgetOver:
-        _add(error, "nothing could be tried within the time for suggestions")
+        _tell(error, "nothing could be tried within the time for suggestions")
         return
-    working = error.refusal.working
-    if not working:
-        _add(error, "nothing that was tried helps by itself; docs/refusals.md says what else there is")
-        return
-    _add(error, f"works when tried: {_listed(one.pasted for one in working)}")
+    if working := error.refusal.working:
+        _tell(error, "works when tried: ", working)
+    else:
+        _tell(error, "nothing that was tried helps by itself; docs/refusals.md says what else there is")
 
 
 def _name(error: MasktronError, config: Config) -> None:
-    """Let the hint of an error name what may help, as far as that is known without looking at the records."""
+    """Let an error name what may help, as far as that is known without looking at the records."""
     found = remedies_for(error.facts, RefusedRun(config))
-    named = f", such as {_listed(one.pasted for one in found)}" if found else ""
-    _add(error, f"--on-refusal suggest tries what may help{named}, and shows what it costs")
+    error.then(Problem("untried-remedies", such=", such as " if found else "", remedies=_named(found)))
 
 
-def _listed(texts: Iterable[str]) -> str:
-    """Return some texts with `or` between."""
-    return " or ".join(itertools.islice(dict.fromkeys(texts), _NAMED))
+def _tell(error: MasktronError, how: str, found: Iterable[RemedyResult] = ()) -> None:
+    error.then(Problem("possible-remedies", how=how, remedies=_named(found)))
 
 
-def _add(error: MasktronError, hint: str) -> None:
-    # behind lines that hold commands to be copied, a line of its own
-    between = "\n     " if "\n" in error.hint else "; "
-    error.hint = between.join(filter(None, (error.hint, hint)))
+def _named(found: Iterable[RemedyResult]) -> tuple[Problem, ...]:
+    """Return the first remedies as hints name them, each once."""
+    each = {one.pasted: one for one in found}
+    return tuple(
+        Problem(
+            "one-remedy",
+            options=_settings(one.options),
+            instead=" instead of " if one.without else "",
+            without=_settings(one.without),
+        )
+        for one in itertools.islice(each.values(), _NAMED)
+    )
+
+
+def _settings(options: Iterable[str]) -> tuple[Setting, ...]:
+    """Return options as they are pasted as settings."""
+    words = (shlex.split(one) for one in options)
+    return tuple(Setting(first, tuple(rest)) for first, *rest in words)

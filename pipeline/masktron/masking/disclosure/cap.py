@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.classify import Edit
-from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.masking.disclosure.exposure import AVERAGED
 from masktron.masking.disclosure.holders import Holders
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
+from masktron.problems.problem import Problem, fields, rules
 
 
 def fallen_on(inputs: MaskingInputs, masked: MaskedBlock) -> NDArray[np.bool_]:
@@ -68,39 +68,39 @@ def refuse_observed(
     records = len(blocks[0].grouping.labels) if blocks else 0
     allowed = math.ceil(Fraction(str(most)) * records / 100)
     beyond = [(masked, copied) for masked, copied in capped if copied.sum() > allowed]
-    over = [f"{_described(masked, copied, records)}{_rules(masked, edits)}" for masked, copied in beyond]
-    if over:
-        raise InfeasibleError(
-            f"too many groups have no mean that satisfies the rules and would publish the values of a real record: "
-            f"{'; '.join(over)}; at most {most:g} % of the records may, which is {allowed}",
-            where=where,
-            hint="raise --max-observed-share, change k, let a rule go with --allow, or give a field another role",
+    if beyond:
+        over = tuple(_described(masked, copied, records, edits) for masked, copied in beyond)
+        raise InfeasibleError.of(
+            "values-published",
+            where,
+            groups=over,
+            most=most,
+            allowed=allowed,
             facts=[
                 RefusalFacts(
-                    "copied",
-                    masked.block.variables,
-                    masked.block.conditions,
-                    groups=int(copied.sum()),
-                    records=records,
+                    "copied", one.block.variables, one.block.conditions, groups=int(copied.sum()), records=records
                 )
-                for masked, copied in beyond
+                for one, copied in beyond
             ],
         )
 
 
-def _rules(masked: MaskedBlock, edits: Mapping[int, Edit]) -> str:
-    """Name the rules of a block: those that no theorem covers, where there are some, else all."""
+def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int, edits: Mapping[int, Edit]) -> Problem:
+    """Name the groups of a block, and its rules: those that no theorem covers, where there are some, else all."""
+    pooled = int((copied & masked.grouping.pooled).sum())
+    ruled = int((copied & masked.exposure.dominated).sum())
+    reason = f"; {pooled} of them since a pattern of missing values is rarer than k" if pooled else ""
+    reason += f"; {ruled} of them ruled by the weight of one record" if ruled else ""
     own = [edits[index] for index in masked.block.checks if index in edits]
     opaque = [edit.check.id for edit in own if edit.name == "opaque"]
-    if opaque:
-        return f" (rules that could not be understood: {', '.join(opaque)}; explain says why)"
-    return f" (rules: {', '.join(edit.check.id for edit in own)})" if own else ""
-
-
-def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int) -> str:
-    count, pooled = int(copied.sum()), int((copied & masked.grouping.pooled).sum())
-    ruled = int((copied & masked.exposure.dominated).sum())
-    groups = counted(count, "group")
-    rare = f", {pooled} of them since a pattern of missing values is rarer than k" if pooled else ""
-    heavy = f", {ruled} of them ruled by the weight of one record" if ruled else ""
-    return f"{', '.join(masked.block.variables)}: {groups}, {100 * count / records:.2g} % of the records{rare}{heavy}"
+    said = "; rules that masktron does not understand: " if opaque else "; rules: " if own else ""
+    count = int(copied.sum())
+    return Problem(
+        "values-of-groups",
+        groups=count,
+        fields=fields(masked.block.variables),
+        share=100 * count / records,
+        reason=reason,
+        said=said,
+        rules=rules(opaque or [edit.check.id for edit in own]),
+    )

@@ -31,6 +31,7 @@ from masktron.methods.base import Drawn, Method, in_parts
 from masktron.methods.conditioned import ROOM, ConditionedMethod, Conditioning
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
+from masktron.problems.problem import Field
 from masktron.sources.records import OnDemand
 from masktron.streams import Streams
 from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, MOST, RECORDS, Conditions
@@ -121,10 +122,12 @@ class Drawing:
         fields = (*variables, *kept)
         for name in kept:
             if name not in file.numeric or np.isnan(file.values[name]).any():
-                raise UsageError(
-                    f"{method.name} looks at {name!r}, which has no number in some record",
-                    where=str(file.source),
-                    hint="name fields that are numbers in every record",
+                raise UsageError.of(
+                    "field-not-usable",
+                    file.source,
+                    setting=f"the parameter {KEEP} of {method.name}",
+                    field=Field(name),
+                    reason="which has no number in some record",
                 )
         values = file.coded(fields)
         nominal = np.array([name not in file.numeric and name not in file.ranks for name in fields])
@@ -134,10 +137,12 @@ class Drawing:
             least = max(least, RECORDS * (len(fields) + count))
         least = max(method.least(len(fields)), min(least, file.n))
         if file.n < least:
-            raise InfeasibleError(
-                f"{method.name} needs {least} records for {len(fields)} variables, and there are {file.n}",
-                where=str(file.source),
-                hint="mask fewer variables, lower k, or take another method",
+            raise InfeasibleError.of(
+                "too-few-records",
+                file.source,
+                records=file.n,
+                what=f"{method.name} of {len(fields)} fields",
+                least=least,
                 facts=[RefusalFacts("method", tuple(variables), records=file.n)],
             )
         strata = _strata(inputs, method, blocks, variables, least, parting)
@@ -315,11 +320,13 @@ def _strata(
     found, count = np.empty(len(labels), dtype=np.intp), 0
     for rows in Members.of(asked):
         if len(rows) < least:
-            raise InfeasibleError(
-                f"{method.name} needs {least} records for {len(variables)} variables, and a stratum of "
-                f"{', '.join(map(str, method.strata))} has {len(rows)}",
-                where=str(inputs.file.source),
-                hint="name fewer strata, recode them, or name them as conditions: these are pooled",
+            raise InfeasibleError.of(
+                "small-stratum",
+                inputs.file.source,
+                fields=tuple(Field(str(name)) for name in method.strata),
+                records=len(rows),
+                user=method.name,
+                least=least,
                 facts=[RefusalFacts("method", tuple(variables), records=len(rows))],
             )
         found[rows] = count + _joined(codes_of(labels[rows][:, None]), points[rows], pattern[rows], least)

@@ -21,6 +21,7 @@ from masktron.masking.totals.file_conditions import FileConditions
 from masktron.masking.totals.group_steps import BlockSteps, GroupStep
 from masktron.masking.totals.step_counts import ShiftRange, StepKind, even_steps, whole_steps
 from masktron.masking.totals.total_condition import TextColumns, TotalCondition, step_of
+from masktron.problems.problem import Rule, fields
 from masktron.settle.lattice import FINER, Prototype
 
 ROUNDS = 30
@@ -305,11 +306,12 @@ def refuse(rules: RecordRules, condition: TotalCondition, columns: TextColumns, 
     if figure is not None and len(condition.parts) == 1:
         high = (figure > condition.bound) == (condition.parts[0].coefficient > 0)
         way = f"is too {'high' if high else 'low'}"
-    names = ", ".join(sorted(rules.file.masked & set(edit.variables)))
-    raise InfeasibleError(
-        f"the rule {edit.check.id!r} looks at several records at once and reads the masked {names}: after masking "
-        f"its {kind} {way}; {why}",
-        where=str(edit.check.origin),
-        hint=f"give {names} the role untouched, try another k, or let the rule go: --allow {edit.check.id!r}",
-        facts=[RefusalFacts("total", tuple(sorted(rules.file.masked & set(edit.variables))), rules=(edit.check.id,))],
+    names = tuple(sorted(rules.file.masked & set(edit.variables)))
+    raise InfeasibleError.of(
+        "rules-not-kept",
+        str(edit.check.origin),
+        fields=fields(names),
+        rules=(Rule(edit.check.id),),
+        reason=f"after masking its {kind} {way}; {why}",
+        facts=[RefusalFacts("total", names, rules=(edit.check.id,))],
     )

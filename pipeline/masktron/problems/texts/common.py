@@ -2,9 +2,10 @@
 
 TEXTS = {
     "unknown-name": ("there is no {kind} {name!r}", "{known}"),
+    "unknown-field": ("the file has no field {field}", "{known}"),
+    "unknown-rule": ("the rulebook has no rule {rule}", "{known}"),
     "bad-value": ("{name} must be {expected}, not {given}", ""),
     "bad-arrays": ("{detail}", ""),
-    "unknown-field": ("the file has no field {field}", "{known}"),
     "no-such-file": ("the file does not exist", ""),
     "no-such-folder": ("the folder does not exist", ""),
     "file-unreadable": ("the file cannot be read: {reason}", ""),
