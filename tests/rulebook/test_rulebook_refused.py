@@ -82,8 +82,7 @@ def test_structure(tmp_path: Path, body: str, code: str, names: dict[str, str]) 
 
 def test_phases(tmp_path: Path) -> None:
     body = f'<phase id="one"/>{OK}'
-    known = Known("two", ("one", "#ALL"))
-    refused_by(tmp_path, body, "unknown-name", phase="two", kind="phase", name="two", known=known)
+    refused_by(tmp_path, body, "unknown-name", phase="two", kind="phase", name="two", known=("one", "#ALL"))
     refused_by(tmp_path, body, "nothing-to-check", phase="one", scope="the phase 'one'", lacking="pattern")
 
 
