@@ -224,7 +224,7 @@ def test_settings_give_documents_from_their_folder(tmp_path: Path, codes: Path, 
     assert run("explain", rules, "--data", data, "--config", settings).code == 0
     settings.write_text("documents = 5\n")
     assert "documents must be a table" in run("validate", data, "-r", rules, "--config", settings).err
-    with pytest.raises(UsageError, match=r"documents.nace.xml must be a path, not of type int"):
+    with refused(UsageError, "not-a-path"):
         masktron.validate(data, rules, documents={"nace.xml": 5})  # type: ignore[dict-item]
 
 

@@ -68,7 +68,7 @@ def test_nearly_equal_estimates_have_normal_intervals() -> None:
 @pytest.mark.parametrize("rule", [{}, {"population": True}], ids=["part", "population"])
 def test_estimates_that_differ_by_rounding_are_equal(rule: dict[str, bool]) -> None:
     for points in ([1.0] * 4 + [1 + 1e-15], [-1e9] * 4 + [-1e9 - 1e-6], [0.0] * 5):
-        with refused(UsageError, "estimates-equal", releases=5):
+        with refused(UsageError, "cannot-combine", quantity="q", reason="estimates-equal"):
             masktron.combine({"q": (points, [0.04] * 5)}, **rule)
 
 
