@@ -19,7 +19,7 @@ from masktron.errors import UsageError
 from masktron.files import refuse_outputs, same_file
 from masktron.sources.known_formats import format_of_name
 from masktron.sources.output_names import manifest_beside
-from refusals import refused
+from refusals import code_of, refused
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_addresses_are_shown_without_passwords(text: str, shown: str) -> None:
 @pytest.mark.parametrize("scheme", ["postgresql+psycopg", "mysql", "https"])
 def test_an_address_of_another_kind_shows_no_password(scheme: str, run: Runner, tmp_path: Path) -> None:
     text = f"{scheme}://ann:S3cret@127.0.0.1/db?table=t"
-    with pytest.raises(UsageError, match="reads nothing at addresses that begin") as caught:
+    with refused(UsageError, "bad-address") as caught:
         path_of(text)
     assert "S3cret" not in str(caught.value)
-    with pytest.raises(UsageError, match="reads nothing at addresses that begin"):
+    with refused(UsageError, "bad-address"):
         masktron.validate(text, tmp_path / "r.sch")
     done = run("validate", text, "--rules", tmp_path / "r.sch")
     assert done.code == 2
@@ -110,7 +110,7 @@ def test_a_column_that_is_called_as_the_place_of_a_row_orders_nothing(tmp_path: 
     ],
 )
 def test_what_is_no_address_of_a_table_is_refused_and_not_quoted(text: str) -> None:
-    with pytest.raises(UsageError, match="address") as caught:
+    with refused(UsageError, "bad-address") as caught:
         parse_address(text)
     assert "cret" not in str(caught.value)
     assert "cret" not in hidden(text)
@@ -132,11 +132,11 @@ def test_no_output_takes_the_place_of_a_database(tmp_path: Path) -> None:
     file = tmp_path / "a.sqlite"
     file.touch()
     address = path_of(f"sqlite:{file}?table=t")
-    with pytest.raises(UsageError, match="--out would overwrite the data"):
+    with refused(UsageError, "would-overwrite"):
         refuse_outputs({"--out": file}, {"the data": address})
-    with pytest.raises(UsageError, match="--out would overwrite the data"):
+    with refused(UsageError, "would-overwrite"):
         refuse_outputs({"--out": path_of(f"sqlite:{file}?table=t")}, {"the data": address})
-    with pytest.raises(UsageError, match="--json would overwrite the database of --out"):
+    with refused(UsageError, "would-overwrite"):
         refuse_outputs({"--out": path_of(f"sqlite:{file}?table=u"), "--json": file}, {"the data": address})
     refuse_outputs({"--out": path_of(f"sqlite:{file}?table=u")}, {"the data": address, "another": file})
 
@@ -147,9 +147,9 @@ def test_no_output_takes_the_place_of_a_database(tmp_path: Path) -> None:
         (("validate", "x.xml", "ADDRESS", "-r", "r"), "postgresql://me:***@"),
         (
             ("validate", "x.xml", "-r", "r", "--original", "postgresql://me:opensesame@h/db"),
-            "names a table or a query",
+            "?table=NAME",
         ),
-        (("mask", "x.xml", "-r", "r", "--out=postgresql://me:open/sesame@h/db?table=t"), "no address of a table"),
+        (("mask", "x.xml", "-r", "r", "--out=postgresql://me:open/sesame@h/db?table=t"), "?table=NAME"),
         (("methods", "ADDRESS"), "postgresql://me:***@"),
         (("validate", "x.xml", "-r", "r", "--json", "ADDRESS"), "***"),
     ],
@@ -177,15 +177,14 @@ def test_a_format_and_an_address_are_not_given_together(run: Runner, tmp_path: P
     for more in (("--format", "csv"), ("--format-option", "table=t")):
         outcome = run("validate", "sqlite:a.sqlite?table=t", "-r", rules, *more)
         assert outcome.code == 2
-        assert "the address of a table says its format" in outcome.err
+        assert code_of(outcome.err) == "setting-not-usable"
 
 
 def test_other_formats_do_not_become_tables(run: Runner, tmp_path: Path) -> None:
     data, rules = write_data(tmp_path / "d.xml", [{"A": 1}]), write_rules(tmp_path / "r.sch", "A = 1")
     outcome = run("mask", data, "-r", rules, "--out", "postgresql://h/db?table=t")
     assert outcome.code == 2
-    assert "here xml" in outcome.err
-    assert "masktron convert" in outcome.err
+    assert code_of(outcome.err) == "output-name"
 
 
 def test_python_takes_addresses_as_texts_alone(tmp_path: Path) -> None:

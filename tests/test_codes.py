@@ -13,7 +13,8 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from examples import spread
 from masktron.errors import UsageError, ViolationError
-from refusals import refused
+from masktron.problems.problem import Field
+from refusals import code_of, problem_of, refused
 
 
 def _rows(n: int = 45) -> list[dict[str, Any]]:
@@ -37,19 +38,18 @@ def _file(tmp_path: Path, *drop: str) -> Path:
 
 def test_all_fields_that_look_like_codes_are_refused_at_once(tmp_path: Path, run: Runner) -> None:
     data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "relat >= 1 and relat < 10", "M < N")
-    with pytest.raises(UsageError) as caught:
+    fields, values = ("relat", "sex", "nace"), (9, 2, 30)
+    with refused(UsageError, "likely-codes", fields=fields, values=values) as caught:
         masktron.mask(data, rules, tmp_path / "m.xml")
     text = str(caught.value)
-    assert "relat has 9 different values, sex has 2 different values, nace has 30 different values: codes?" in text
     assert 'nominal=["relat", "sex", "nace"]' in text
     assert 'numeric=["relat", "sex", "nace"]' in text
     assert 'roles={"relat": "identifier", "sex": "identifier", "nace": "identifier"}' in text
-    assert 'roles={"relat": "untouched", ' in text
     assert not (tmp_path / "m.xml").exists()
     explained = masktron.explain(rules, data)
     assert explained.obstacle == text
     outcome = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml")
-    assert (outcome.code, "relat has 9 different values" in outcome.err) == (2, True)
+    assert (outcome.code, code_of(outcome.err)) == (2, "likely-codes")
 
 
 def test_a_kind_lets_them_through_and_rules_that_reckon_are_told(tmp_path: Path, run: Runner) -> None:
@@ -72,15 +72,14 @@ def test_telephone_numbers_are_no_codes_to_publish(tmp_path: Path) -> None:
     rows = [{"Name": f"n{at}", "A": 1000 + 7 * at, "Phone": f"0{at:04d}", "sex": at % 2} for at in range(45)]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 1")
     out = tmp_path / "m.xml"
-    with pytest.raises(UsageError) as caught:
-        masktron.mask(data, rules, out)
     # text fields and codes in one message
-    for says in ("'Name' has no role", "Phone has 45 different values, sex has 2", 'roles={"Name": "identifier"}'):
-        assert says in str(caught.value)
-    with pytest.raises(UsageError) as caught:
+    with refused(UsageError, "no-role", fields=("Name",)) as caught:
+        masktron.mask(data, rules, out)
+    assert [one.code for one in problem_of(caught.value).further] == ["likely-names", "likely-codes", "likely-role"]
+    with refused(UsageError, "likely-names", fields=("Phone",), values=(45,)) as caught:
         masktron.mask(data, rules, out, roles={"Name": "identifier"})
     hint = caught.value.hint
-    assert hint.index('{"Phone": "identifier"}') < hint.index('nominal=["sex"]') < hint.index('nominal=["Phone"]')
+    assert hint.index('{"Phone": "identifier"}') < hint.index('nominal=["Phone"]') < hint.index('nominal=["sex"]')
     assert '"Phone": "untouched"}' in hint
     options: dict[str, Any] = {"roles": {"Name": "identifier"}, "numeric": ["sex"], "nominal": ["Phone"]}
     result = masktron.mask(data, rules, out, **options)
@@ -116,7 +115,7 @@ CODES = [
 def test_what_treats_a_field_as_a_quantity(test: str, treated: bool, tmp_path: Path) -> None:
     data, rules = _file(tmp_path, "nace", "M", "N"), write_rules(tmp_path / "r.sch", test)
     obstacle = masktron.explain(rules, data, nominal=["sex"] if "sex" not in test else [], numeric=[]).obstacle
-    assert ("relat has 9" in str(obstacle)) is not treated
+    assert ("[likely-codes]" in str(obstacle)) is not treated
 
 
 @pytest.mark.parametrize(
@@ -142,7 +141,7 @@ def test_what_treats_a_field_as_a_quantity(test: str, treated: bool, tmp_path: P
 def test_what_looks_like_a_code(values: list[Any], looks: bool, tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", [{"A": 1000 + 7 * at, "C": value} for at, value in enumerate(values)])
     obstacle = masktron.explain(write_rules(tmp_path / "r.sch", "A > 0"), data, k=2, missing={"C": [-9]}).obstacle
-    assert ("C has" in str(obstacle)) is looks
+    assert ("[likely-" in str(obstacle)) is looks
 
 
 def test_codes_with_a_point_and_names_of_classifications_are_not_averaged_unasked(tmp_path: Path) -> None:
@@ -152,9 +151,9 @@ def test_codes_with_a_point_and_names_of_classifications_are_not_averaged_unaske
         for at in range(45)
     ]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "Activity >= 1", "Jobs > 0")
-    with pytest.raises(UsageError) as caught:
+    with refused(UsageError, "likely-names", fields=("Isco", "Founded_year")) as caught:
         masktron.mask(data, rules, tmp_path / "m.xml")
-    assert "Activity has 6 different values, Isco has 45 different values, Founded_year has 45" in str(caught.value)
+    assert problem_of(caught.value).further[0].references["fields"] == (Field("Activity"),)
     described = {one.name: one for one in masktron.describe(data).fields}
     assert [described[name].kind for name in rows[0]] == ["number", None, None, None]
     # what a rule reckons with is an amount, whatever it is called
@@ -164,14 +163,14 @@ def test_codes_with_a_point_and_names_of_classifications_are_not_averaged_unaske
 
 def test_numeric_fields_hold_numbers_and_exist(tmp_path: Path) -> None:
     data, rules = _file(tmp_path, "nace", "M", "N"), write_rules(tmp_path / "r.sch", "A > 0")
-    with pytest.raises(UsageError, match="kind numeric is declared for 'Sex'"):
+    with refused(UsageError, "field-not-there"):
         masktron.mask(data, rules, tmp_path / "m.xml", numeric=["Sex"])
     with refused(UsageError, "field-declared-twice", fields=("sex",)):
         masktron.mask(data, rules, tmp_path / "m.xml", numeric=["sex"], nominal=["sex"])
-    with pytest.raises(UsageError, match="numeric must be a list of fields"):
+    with refused(UsageError, "bad-setting"):
         masktron.mask(data, rules, tmp_path / "m.xml", numeric="sex")  # type: ignore[arg-type]
     words = write_data(tmp_path / "w.xml", [{"A": at, "C": "x" if at else "1"} for at in range(20)])
-    with pytest.raises(masktron.DocumentError, match="numeric field 'C' holds a text in record 2"):
+    with refused(masktron.DocumentError, "text-in-numbers", field="C"):
         masktron.mask(words, rules, tmp_path / "m.xml", numeric=["C"])
 
 
@@ -219,7 +218,7 @@ def test_labels_that_only_codes_have(tmp_path: Path) -> None:
 
 def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None:
     data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "A > 0")
-    with pytest.raises(UsageError) as caught:
+    with refused(UsageError, "field-not-there", fields=("naze", "sx", "Relat", "zzz")) as caught:
         masktron.mask(
             data,
             rules,
@@ -230,14 +229,7 @@ def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None
             numeric=["M"],
             missing={"sx": ["9"], "Relat": ["8"], "*": ["99"]},
         )
-    assert caught.value.what == (
-        "settings are declared for 4 fields that the file does not have: 'naze' (a role), 'sx' (missing codes), "
-        "'Relat' (missing codes, the kind nominal), 'zzz' (the kind ordinal)"
-    )
-    assert caught.value.hint.startswith("naze: did you mean nace? sx: did you mean sex? Relat: did you mean relat? ")
-    assert caught.value.hint.endswith("known: A, relat, sex, nace, M, N")
-    with pytest.raises(UsageError, match="missing codes are declared for 'sx'"):
-        masktron.mask(data, rules, tmp_path / "m.xml", missing={"sx": ["9"]})
+    assert caught.value.hint == "did you mean nace?, did you mean sex?, did you mean relat?"
 
 
 def test_a_rule_that_fails_at_a_code_for_missing_values_says_so(tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ _ARGUMENTS = 45
 _FILES = ("sqlite", "duckdb")
 _OWN = ("table", "query")
 _PORT = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
-_ENCODE = "in a name or a password write @ as %40, / as %2F, ? as %3F, & as %26, + as %2B and % as %25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +139,8 @@ def path_of(text: str) -> Path:
     if is_address(text):
         return AddressPath(parse_address(text))
     if found := _ACCOUNT.match(text):
-        raise UsageError(
-            f"masktron reads nothing at addresses that begin with {found[1]!r}",
-            where=f"{found[1]}...",
-            hint=f"a table is named by one that begins with {', '.join(f'{scheme}:' for scheme in SCHEMES)}",
+        raise UsageError.of(
+            "bad-address", f"{found[1]}...", reason=f"masktron reads nothing at addresses that begin with {found[1]}"
         )
     return Path(text)
 
@@ -223,16 +220,12 @@ def parse_address(text: str) -> Address:
     scheme, _, place = head.partition(":")
     scheme = scheme.lower().replace("postgresql", "postgres").replace("postgres", "postgresql")
     if scheme not in SCHEMES:
-        raise UsageError("this is no address of a table", hint=f"it begins with one of {', '.join(SCHEMES)}")
+        raise UsageError.of("bad-address", reason=f"it has to begin with {', '.join(SCHEMES[:-1])} and a colon")
     given = parse_qsl(tail, keep_blank_values=True)
     own = [(name, value) for name, value in given if name in _OWN]
     others = [(name, value) for name, value in given if name not in _OWN]
     if len(own) != 1 or not own[0][1].strip():
-        raise UsageError(
-            "an address names a table or a query",
-            where=f"{scheme}:...",
-            hint=f"?table=NAME, or ?query=SELECT ...; {_ENCODE}",
-        )
+        raise UsageError.of("bad-address", f"{scheme}:...", reason="it has to name a table or a query")
     reader = _file if scheme in _FILES else _server
     connection, shown, secrets = reader(scheme, place, others)
     ((name, value),) = own
@@ -245,9 +238,8 @@ def _file(scheme: str, place: str, others: list[tuple[str, str]]) -> tuple[str, 
     host = place.startswith("//") and not place.startswith("///")
     file = unquote(place.removeprefix("//"))
     if host or others or not file:
-        raise UsageError(
-            f"this is no address of a table: {scheme}:FILE?table=NAME is one, {scheme}:///PATH?table=NAME too",
-            where=f"{scheme}:...",
+        raise UsageError.of(
+            "bad-address", f"{scheme}:...", reason="it has to name a file without host or further parameters"
         )
     return file, f"{scheme}:{file}", ()
 
@@ -262,10 +254,10 @@ def _server(scheme: str, place: str, others: list[tuple[str, str]]) -> tuple[str
         or "@" in database
         or not all(map(_PORT.fullmatch, hosts.split(",")))
     ):
-        raise UsageError(
-            "this is no address of a table: postgresql://USER@HOST/DB?table=SCHEMA.NAME is one",
-            where=f"{scheme}:...",
-            hint=_ENCODE,
+        raise UsageError.of(
+            "bad-address",
+            f"{scheme}:...",
+            reason="it has to name a host and a database, with special characters as codes",
         )
     public = [(name, value) for name, value in others if "password" not in name.lower()]
     rest, told = (f"?{urlencode(pairs, safe='/')}" if pairs else "" for pairs in (others, public))

@@ -8,7 +8,6 @@ Single numbers of a field of quantities may be codes, too: `likely_missing`.
 from __future__ import annotations
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,8 +42,8 @@ from masktron.likely_roles import (
     likely_role,
     traits_of,
 )
-from masktron.problems.problem import Field, Note, Sentence
-from masktron.roles import FieldFacts, UnnamedError, resolve_roles
+from masktron.problems.problem import Field, Note, Problem, Sentence, fields
+from masktron.roles import FieldFacts, resolve_roles
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
 from masktron.sources.missing_codes import codes_of_field
@@ -98,53 +97,26 @@ class Suspects:
         UsageError
             There are some; names all of them, with options to copy.
         """
-        if not self.codes:
-            return
-        taken = "it as a quantity" if len(self.codes) == 1 else "them as quantities"
-        raise UsageError(
-            f"{self.found()}: codes? They would be averaged, and no rule treats {taken}",
-            where=source,
-            hint=self.options() + self.others(),
-        )
+        if self.codes:
+            first, *others = self.problems()
+            raise UsageError(first.at(source).then(*others))
 
-    def others(self) -> str:
-        """Say for a hint what else is no amount; nothing where all are."""
-        if not self.named:
-            return ""
-        told = "; ".join(f"{one.name} {one.why}: {one.option}" for one in self.named)
-        return f"; besides, numbers that would be masked as amounts: {told}"
-
-    def found(self) -> str:
-        """Name the fields that look like codes, with the number of their different values."""
-        return ", ".join(f"{name} has {count} different values" for name, count in self.codes)
-
-    def options(self) -> str:
-        """Return the options that say what the fields that look like codes are; the likeliest come first."""
-        telling = [name for name, _ in self.codes if name in self.telling]
-        others = [name for name, _ in self.codes if name not in self.telling]
-        said = []
-        if telling:
-            said.append(
-                f"nearly every record has a value of its own in {', '.join(telling)}; where that names respondents: "
-                f"{_roles(telling, Role.IDENTIFIER)}"
-            )
-        if others:
-            said.append(
-                f"for codes: {_each('--nominal', others)} (or --ordinal FIELD, in the order of their numbers)"
-            )
-            said.append(
-                "for what others may know of a respondent, and is released as it is with its risk measured: "
-                f"{_roles(others, Role.QUASI_IDENTIFIER)}"
-            )
-        written = [*others, *telling] if len(self.codes) <= WRITTEN_OUT else ["FIELD"]
-        said.append(f"for quantities: {_each('--numeric', written)}")
-        if others:
-            named = others if len(self.codes) <= WRITTEN_OUT else written
-            said.append(f"for what names respondents, and is not released: {_roles(named, Role.IDENTIFIER)}")
-        said.append(f"for what is released as it is: {_roles(written, Role.UNTOUCHED)}")
-        if telling:
-            said.append(f"for codes, whose values are released: {_each('--nominal', telling)}")
-        return "; ".join(said)
+    def problems(self) -> tuple[Problem, ...]:
+        """Say of each kind of these fields what they may be, the most telling first."""
+        found = []
+        for code in ("likely-names", "likely-codes"):
+            own = [one for one in self.codes if (one[0] in self.telling) == (code == "likely-names")]
+            if own:
+                named, counts = fields(name for name, _ in own), tuple(count for _, count in own)
+                shown = named if len(named) <= WRITTEN_OUT else (Field("FIELD"),)
+                names = code == "likely-names"
+                found.append(
+                    Problem("likely-names" if names else "likely-codes", fields=named, values=counts, shown=shown)
+                )
+        found += [
+            Problem("likely-role", field=Field(one.name), why=one.why, role=str(one.role)) for one in self.named
+        ]
+        return tuple(found)
 
     def notes(self) -> tuple[Sentence, ...]:
         """Say which likely codes are taken for quantities, and which categories nearly name each record."""
@@ -171,14 +143,6 @@ class Suspects:
             counts=counts,
         )
         return codes, *told
-
-
-def _each(option: str, names: Iterable[str]) -> str:
-    return " ".join(f"{option} {shlex.quote(name)}" for name in names)
-
-
-def _roles(names: Iterable[str], role: Role) -> str:
-    return _each("--role", (f"{name}={role}" for name in names))
 
 
 def fields_of(
@@ -211,21 +175,18 @@ def fields_of(
     source = str(records.source)
     try:
         facts = resolve_roles(records, config, weights_later=weights_later)
-    except UnnamedError as error:
-        roles = {**config.roles, **dict.fromkeys(error.fields, Role.IDENTIFIER)}
+    except UsageError as error:
+        unnamed = error.problem
+        if unnamed is None or unnamed.code != "no-role":
+            raise
+        names = (one.name for one in unnamed.references["fields"])
+        roles = {**config.roles, **dict.fromkeys(names, Role.IDENTIFIER)}
         try:
             named = resolve_roles(records, config.updated(roles=roles), weights_later=weights_later)
             likely = suspects(records, named, edits, config, called, amounts, nested=nested)
         except (UsageError, DocumentError):
             raise error from None  # the first comes first
-        if likely.codes:
-            what = f"{error.what}; moreover, {likely.found()}: codes?"
-            hint = f"{error.hint}; {likely.options()}{likely.others()}"
-            raise UnnamedError(error.fields, what, where=error.where, hint=hint) from None
-        if likely.named:
-            hint = f"{error.hint}{likely.others()}"
-            raise UnnamedError(error.fields, error.what, where=error.where, hint=hint) from None
-        raise
+        raise UsageError(unnamed.then(*likely.problems())) from None
     likely = suspects(records, facts, edits, config, called, amounts, nested=nested)
     likely.require_kinds(source)
     return facts, likely

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from masktron.counts import counted
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.problems.problem import Field, Known, Place
 from masktron.recodings import ListRecoding
 
 ANY = "*"
@@ -60,10 +61,8 @@ class Hierarchy:
             There is no such level.
         """
         if not 0 <= level <= self.height:
-            raise UsageError(
-                f"the hierarchy of {self.field} has no level {level}",
-                hint=f"its levels are 0, the values themselves, to {self.height}",
-            )
+            known = Known(str(level), tuple(map(str, range(self.height + 1))))
+            raise UsageError.of("unknown-name", kind="level of the hierarchy", name=str(level), known=known)
         return ListRecoding(self.field, self.levels[level])
 
     def require_no_names(self, path: Path, values: Collection[str]) -> None:
@@ -88,13 +87,7 @@ class Hierarchy:
             labels[first] == label for labels in self.levels[1:] for value, label in labels.items() if value != first
         )
         if not shared:
-            raise UsageError(
-                f"the first row of the hierarchy of {self.field} seems to name its levels: no record has its value, "
-                "and no other row has one of its labels",
-                where=str(path),
-                hint="remove that row (masktron recode has --header for it); if it is a value that the data lack, "
-                "let another row be the first",
-            )
+            raise UsageError.of("hierarchy-has-header", path, field=Field(self.field))
 
 
 def read_hierarchy(path: Path, field: str, *, header: bool = False) -> Hierarchy:
@@ -136,38 +129,33 @@ def hierarchy_in(text: str, path: Path, field: str, *, header: bool = False) -> 
     UsageError
         As for `read_hierarchy`.
     """
-    lines, rows = _rows(path, text)
+    lines, rows = _rows(path, field, text)
     lines, rows = lines[header:], rows[header:]
     if not rows:
-        raise UsageError(f"the hierarchy of {field} has no values", where=str(path), hint=_SHAPE)
+        raise UsageError.of("bad-hierarchy", path, field=Field(field), detail="it has no values")
     height = len(rows[0]) - 1
     if not height:
-        raise UsageError(
-            f"the hierarchy of {field} has one column, and so no level", where=f"{path}:{lines[0]}", hint=_SHAPE
+        raise UsageError.of(
+            "bad-hierarchy", Place(str(path), lines[0]), field=Field(field), detail="it has one column"
         )
     first: dict[str, tuple[int, list[str]]] = {}
     for line, row in zip(lines, rows, strict=True):
-        where = f"{path}:{line}"
+        detail = _wrong_labels(row)
         if len(row) != height + 1:
-            what = f"{counted(len(row), 'cell')}, where line {lines[0]} has {height + 1}"
-            raise UsageError(what, where=where, hint="give every value a label at every level")
-        for at, cell in enumerate(row):
-            _require_label(cell, at, where)
+            detail = f"this line has {counted(len(row), 'cell')}, and line {lines[0]} has {height + 1}"
         earlier, other = first.setdefault(row[0], (line, row))
-        if other != row:
-            what = f"the value {row[0]!r} stands in line {earlier} with other labels"
-            raise UsageError(what, where=where, hint="keep one of the lines")
-    _require_nested(path, first.values())
+        if not detail and other != row:
+            detail = f"line {earlier} has the same value with other labels"
+        if detail:
+            raise UsageError.of("bad-hierarchy", Place(str(path), line), field=Field(field), detail=detail)
+    _require_nested(path, field, first.values())
     return _of_rows(field, (row for _, row in first.values()))
 
 
-_SHAPE = "each row is a value and its labels, as in 17;15-19;10-19;*"
-
-
-def _rows(path: Path, text: str) -> tuple[list[int], list[list[str]]]:
+def _rows(path: Path, field: str, text: str) -> tuple[list[int], list[list[str]]]:
     """Return the lines and rows that are not empty, by the separator that gives all of them equally many cells."""
     found: list[tuple[list[int], list[list[str]]]] = []
-    broken = ""
+    broken: UsageError | None = None
     for separator in _SEPARATORS:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
         lines: list[int] = []
@@ -179,37 +167,38 @@ def _rows(path: Path, text: str) -> tuple[list[int], list[list[str]]]:
                     lines.append(reader.line_num)
                     rows.append(cells)
         except csv.Error as error:
-            broken = broken or f"{path}:{reader.line_num}: this is no CSV: {error}"
+            place = Place(str(path), reader.line_num)
+            broken = broken or UsageError.of(
+                "bad-hierarchy", place, field=Field(field), detail=f"it is no CSV: {error}"
+            )
             continue
         if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
             return lines, rows
         found.append((lines, rows))
     if broken:
-        raise UsageError(broken, hint=_SHAPE)
+        raise broken
     return next((one for one in found if one[1] and len(one[1][0]) > 1), found[0])
 
 
-def _require_label(cell: str, at: int, where: str) -> None:
-    what = f"the label at level {at}" if at else "the value"
-    if not cell:
-        raise UsageError(f"{what} is empty", where=where, hint="missing values stay missing; they need no row")
-    if _CONTROL.search(cell):
-        raise UsageError(f"{what} has a control character", where=where, hint="no format of data could hold it")
+def _wrong_labels(row: Sequence[str]) -> str:
+    for at, cell in enumerate(row):
+        what = f"the label at level {at}" if at else "the value"
+        if not cell:
+            return f"{what} is empty"
+        if _CONTROL.search(cell):
+            return f"{what} has a control character"
+    return ""
 
 
-def _require_nested(path: Path, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
+def _require_nested(path: Path, field: str, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
     """Require of rows, each with its line, that values of one label have one label at the next level."""
     above: dict[tuple[int, str], tuple[int, str]] = {}
     for line, row in rows:
         for level, (label, higher) in enumerate(pairwise(row[1:]), 1):
             earlier, other = above.setdefault((level, label), (line, higher))
             if other != higher:
-                raise UsageError(
-                    f"{label!r} of level {level} is in {higher!r} at level {level + 1}, "
-                    f"and in {other!r} in line {earlier}",
-                    where=f"{path}:{line}",
-                    hint="values with one label at a level need one label at the next",
-                )
+                detail = f"its label at level {level} has another label above it in line {earlier}"
+                raise UsageError.of("bad-hierarchy", Place(str(path), line), field=Field(field), detail=detail)
 
 
 def _of_rows(field: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
@@ -255,11 +244,11 @@ def widths(field: str, values: Iterable[str], width: Fraction | int, levels: int
         There is no value, one is not a decimal number, `width` is not above 0, or `levels` is below 1.
     """
     if width <= 0:
-        raise UsageError(f"the width of the intervals of {field} must be above 0, not {width}")
-    _require_levels(field, levels)
+        raise UsageError.of("bad-value", name="the width of the intervals", expected="above 0", given=str(width))
+    _require_levels(levels)
     spelled = {value: _number(field, value) for value in values}
     if not spelled:
-        raise UsageError(f"{field} has no values of which a hierarchy could be made")
+        raise UsageError.of("no-hierarchy", field=Field(field), detail="has no values")
     width, widest = Fraction(width), Fraction(width) * 2 ** max(0, levels - 2)
     whole = width.denominator == 1 and all(_WHOLE.fullmatch(value) for value in spelled)
     if whole:
@@ -276,10 +265,7 @@ def widths(field: str, values: Iterable[str], width: Fraction | int, levels: int
 
 def _number(field: str, value: str) -> Fraction:
     if not _NUMBER.fullmatch(value):
-        raise UsageError(
-            f"a value of {field} is not a decimal number",
-            hint="declare codes such as NA as missing, or make the hierarchy by hand",
-        )
+        raise UsageError.of("no-hierarchy", field=Field(field), detail="has a value that is not a decimal number")
     return Fraction(value if value[-1] != "." else value[:-1])
 
 
@@ -325,10 +311,12 @@ def prefixes(field: str, values: Iterable[str], lengths: Sequence[int]) -> Hiera
     """
     if any(length < 1 for length in lengths) or any(a <= b for a, b in pairwise(lengths)):
         shown = ",".join(map(str, lengths))
-        raise UsageError(f"lengths of the codes of {field} must fall and be above 0, not {shown}", hint="such as 3,2")
+        raise UsageError.of(
+            "bad-value", name="the lengths", expected="falling numbers above 0, such as 3,2", given=shown
+        )
     known = sorted(set(values))
     if not known:
-        raise UsageError(f"{field} has no values of which a hierarchy could be made")
+        raise UsageError.of("no-hierarchy", field=Field(field), detail="has no values")
     return _of_rows(field, ([value, *(_beginning(value, length) for length in lengths), ANY] for value in known))
 
 
@@ -337,6 +325,6 @@ def _beginning(code: str, length: int) -> str:
     return code[: ends[length - 1]] if len(ends) > length else code
 
 
-def _require_levels(field: str, levels: int) -> None:
+def _require_levels(levels: int) -> None:
     if levels < 1:
-        raise UsageError(f"a hierarchy of {field} needs a level above the values, not {levels}")
+        raise UsageError.of("bad-value", name="the number of levels", expected="1 or more", given=str(levels))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,17 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role
-from masktron.errors import DocumentError, UsageError, did_you_mean
+from masktron.counts import counted
+from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field, Known, Place, Setting
+from masktron.problems.problem import fields as problem_fields
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Column, Records, Status
 
-ROLE_HINT = (
-    "to remove {them}: {roles}; or for each --role FIELD=untouched (written as it is), --role FIELD=record-id "
-    "(written as it is, links records), --role FIELD=quasi-identifier (written as it is, known to others) or "
-    "--role FIELD=confidential (masked as categories); --nominal FIELD and "
-    "--ordinal FIELD=LOW,MID,HIGH are for codes, --missing FIELD=CODE for values that mean 'missing'"
-)
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 
 
@@ -83,19 +80,6 @@ class FieldFacts:
         return frozenset(Fraction(code.strip()) for code in self.codes if not math.isnan(parse_number(code)))
 
 
-class UnnamedError(UsageError):
-    """Text fields have no role.
-
-    Attributes
-    ----------
-    fields : tuple of str
-    """
-
-    def __init__(self, fields: Iterable[str], what: str, *, where: str, hint: str) -> None:
-        super().__init__(what, where=where, hint=hint)
-        self.fields = tuple(fields)
-
-
 def resolve_roles(records: Records, config: Config, *, weights_later: bool = False) -> tuple[FieldFacts, ...]:
     """Give every field of the file a role, in file order.
 
@@ -123,15 +107,11 @@ def resolve_roles(records: Records, config: Config, *, weights_later: bool = Fal
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
     if len(weights) > 1:
-        raise UsageError(f"two fields are declared as the weight: {', '.join(weights)}", hint="keep one of them")
+        raise UsageError.of("several-weights", records.source, fields=problem_fields(weights))
     if not weights_later:
         require_weights(records, facts)
     if not any(fact.role is Role.CONFIDENTIAL for fact in facts):
-        raise UsageError(
-            "no field is left to mask",
-            where=str(records.source),
-            hint="numeric fields are masked unless they have another role; declare one: --role FIELD=confidential",
-        )
+        raise UsageError.of("no-field-to-mask", records.source)
     return facts
 
 
@@ -142,37 +122,27 @@ def refuse_unknown_fields(config: Config, names: Sequence[str], source: str) -> 
     ------
     UsageError
     """
-    known, has = frozenset(names), names
-    declared: dict[str, list[str]] = {}
-    settings: dict[str, Iterable[str]] = {
-        "a recoding": config.recode,
-        "a role": [name for name in config.roles if name not in config.recode],
-        "missing codes": [name for name in config.missing if name != ALL_FIELDS],
-        "the kind nominal": config.nominal,
-        "the kind ordinal": config.ordinal,
-        "the kind numeric": config.numeric,
-        "the mark of a quasi-identifier": config.quasi_identifiers,
+    declared: dict[str, Iterable[str]] = {
+        "--recode": config.recode,
+        "--role": [name for name in config.roles if name not in config.recode],
+        "--missing": [name for name in config.missing if name != ALL_FIELDS],
+        "--nominal": config.nominal,
+        "--ordinal": config.ordinal,
+        "--numeric": config.numeric,
+        "--quasi-identifier": config.quasi_identifiers,
     }
-    for setting, fields in settings.items():
-        for name in fields:
-            if name not in known:
-                declared.setdefault(name, []).append(setting)
-    if not declared:
-        return
-    names = list(declared)
-    if len(names) == 1:
-        kinds = declared[names[0]]
-        are = "are" if len(kinds) > 1 or "missing codes" in kinds else "is"
-        what = f"{' and '.join(kinds)} {are} declared for {names[0]!r}, a field that the file does not have"
-        hint = did_you_mean(names[0], has)
-    else:
-        listed = ", ".join(f"{name!r} ({', '.join(kinds)})" for name, kinds in declared.items())
-        what = f"settings are declared for {len(names)} fields that the file does not have: {listed}"
-        near = {name: did_you_mean(name, has) for name in names}
-        asked = [f"{name}: {hint}" for name, hint in near.items() if hint.endswith("?")]
-        others = next((hint for hint in near.values() if not hint.endswith("?")), "")
-        hint = " ".join(filter(None, (*asked, others)))
-    raise UsageError(what, where=source, hint=hint)
+    known = frozenset(names)
+    unknown = dict.fromkeys(name for given in declared.values() for name in given if name not in known)
+    if unknown:
+        settings = tuple(
+            Setting(option) for option, given in declared.items() if not unknown.keys().isdisjoint(given)
+        )
+        alike = {name: [one for one in names if one.casefold() == name.casefold()] for name in unknown}
+        near = {name: tuple(alike[name] or get_close_matches(name, names)) for name in unknown}
+        hints = tuple(Known(name, one) for name, one in near.items() if one) or (
+            Known(next(iter(unknown)), tuple(names)),
+        )
+        raise UsageError.of("field-not-there", source, settings=settings, fields=problem_fields(unknown), known=hints)
 
 
 def _refuse_unnamed(records: Records, config: Config) -> None:
@@ -182,20 +152,8 @@ def _refuse_unnamed(records: Records, config: Config) -> None:
         for name, column in records.columns.items()
         if name not in config.roles and config.kind_of(name) is None and _holds_text(column)
     ]
-    if not names:
-        return
-    one = len(names) == 1
-    raise UnnamedError(
-        names,
-        f"the text field {names[0]!r} has no role; it may name a respondent"
-        if one
-        else f"{len(names)} text fields have no role, and may name respondents: {', '.join(names)}",
-        where=str(records.source),
-        hint=ROLE_HINT.format(
-            them="it" if one else "them",
-            roles=" ".join(f"--role {shlex.quote(f'{name}={Role.IDENTIFIER}')}" for name in names),
-        ),
-    )
+    if names:
+        raise UsageError.of("no-role", records.source, fields=problem_fields(names))
 
 
 def _holds_text(column: Column) -> bool:
@@ -224,7 +182,7 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
         numeric = texts == 0 and numbers > 0
         return FieldFacts(name, role, numeric, lowest, codes, gaps, declared_category=kind in _CATEGORIES)
     if role is Role.WEIGHT and kind in _CATEGORIES:
-        raise UsageError(f"the weight {name!r} is declared as {kind}", hint="a weight is a number; keep one of them")
+        raise UsageError.of("field-declared-twice", fields=(Field(name),), one="as the weight", other=f"as {kind}")
     if kind in _CATEGORIES and (texts or numbers):
         order = config.ordinal.get(name)
         if order is not None:
@@ -240,33 +198,23 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
 
 def _refuse_text(column: Column, records: Records) -> None:
     at = int(np.flatnonzero(column.present & ~column.is_number)[0])
-    raise DocumentError(
-        f"the numeric field {column.field.name!r} holds a text in record {at + 1}",
-        where=f"{records.source}:{records.lines[at]}",
-        hint=f"correct it, declare it as a missing code (--missing {column.field.name}=CODE), or if its values are "
-        f"codes without an order, the field as nominal (--nominal {column.field.name})",
-    )
+    place = Place(str(records.source), int(records.lines[at]), record=at + 1)
+    raise DocumentError.of("text-in-numbers", place, field=Field(column.field.name))
 
 
 def _check_order(column: Column, order: tuple[str, ...], codes: tuple[str, ...], records: Records) -> None:
     """Refuse an order that names a missing code, or that lacks a value; the value itself is not shown."""
     name = column.field.name
     if both := sorted(set(order).intersection(codes)):
-        raise UsageError(
-            f"the order of {name!r} holds {', '.join(map(repr, both))}, which is declared to mean 'missing'",
-            hint="keep one of them: a missing value has no place in an order",
-        )
+        detail = f"has {counted(len(both), 'value')} that {'means' if len(both) == 1 else 'mean'} 'missing'"
+        raise UsageError.of("bad-order", field=Field(name), detail=detail)
     lacking = column.present & np.isnan(ranks(column, order))
     if not lacking.any():
         return
     at = int(np.flatnonzero(lacking)[0])
-    what = "that its declared order lacks" if order else "that is no number and so has no place in their order"
-    raise DocumentError(
-        f"the ordinal field {name!r} holds a value in record {at + 1} {what}",
-        where=f"{records.source}:{records.lines[at]}",
-        hint=f"name all its values, from the lowest to the highest: --ordinal {name}=LOW,MID,HIGH; or correct the "
-        f"value, or declare it as a missing code: --missing {name}=CODE",
-    )
+    detail = "lacks the value of this record" if order else "has no place for the text of this record"
+    place = Place(str(records.source), int(records.lines[at]), record=at + 1)
+    raise DocumentError.of("bad-order", place, field=Field(name), detail=detail)
 
 
 def ranks(column: Column, order: tuple[str, ...]) -> NDArray[np.float64]:
@@ -321,8 +269,5 @@ def _check_weight(records: Records, name: str, keep: NDArray[np.bool_] | None) -
     bad = np.flatnonzero(wrong if keep is None else wrong & keep)
     if bad.size:
         at = int(bad[0])
-        raise DocumentError(
-            f"the weight {name!r} of record {at + 1} is not a positive number",
-            where=f"{records.source}:{records.lines[at]}",
-            hint="weights must be there and above 0 in every record",
-        )
+        place = Place(str(records.source), int(records.lines[at]), record=at + 1)
+        raise DocumentError.of("bad-weights", place, field=Field(name))

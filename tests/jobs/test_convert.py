@@ -75,8 +75,8 @@ def test_what_is_no_table_or_says_no_format_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"A": [1]}), tmp_path / "d.parquet")
     with refused(UsageError, "needs-setting"):
         run_convert(tmp_path / "d.parquet", tmp_path / "d.dat")
-    for name, said in (("d.csv", "csv has no option 'delimeter'"), ("d.xml", "XML has no options")):
-        with pytest.raises(UsageError, match=said):
+    for name in ("d.csv", "d.xml"):
+        with refused(UsageError, "unknown-name", name="delimeter"):
             run_convert(tmp_path / "d.parquet", tmp_path / name, writing=ReadOptions(options={"delimeter": ";"}))
     with refused(UsageError, "would-overwrite"):
         run_convert(tmp_path / "d.parquet", tmp_path / "d.parquet")
@@ -239,7 +239,7 @@ def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, run: Runner)
     bad.write_text('{"fields": [{"name": "Q"}]}')
     done = run("convert", data, "--out", tmp_path / "p.sav", "--metadata", bad)
     assert (done.code, (tmp_path / "p.sav").exists()) == (2, False)
-    assert "describe none of the fields" in done.err
+    assert "[bad-description]" in done.err
 
 
 @pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt", ".parquet", ".xlsx"])

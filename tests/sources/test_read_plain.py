@@ -33,6 +33,7 @@ from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import iter_batches, survey, survey_file, survey_plain
 from masktron.sources.xml.prefix import NotPlain, Paths, first_record
 from masktron.sources.xml.wellformed import worth_columns
+from refusals import refused
 
 PREFIXES = st.one_of(st.integers(50, 700), st.just(1 << 20))
 BLOCKS = st.one_of(st.integers(1, 64), st.just(1 << 20))
@@ -381,7 +382,7 @@ def test_hints_and_the_record_option_decide_alike(tmp_path):
 def test_another_element_that_repeats_at_the_end_decides_with_the_exact_way(tmp_path):
     path = written(tmp_path, document().replace(b"</D>", b"<Q><V>1</V></Q><Q><V>1</V></Q></D>"))
     assert survey_plain(path) is None
-    with pytest.raises(DocumentError, match="nothing tells"):
+    with refused(DocumentError, "record-unclear"):
         survey_exactly(path)
 
 
@@ -392,9 +393,9 @@ def test_a_file_that_changes_is_not_read_on(tmp_path):
     next(batches)
     path.write_bytes(document().replace(b"<V1>", b"<V9>"))
     os.utime(path, ns=(1, 1))
-    with pytest.raises(DocumentError, match="changed"):
+    with refused(DocumentError, "file-changed"):
         list(batches)
-    with pytest.raises(DocumentError, match="changed"):
+    with refused(DocumentError, "file-changed"):
         list(iter_batches(path, layout, plain))
 
 
@@ -439,7 +440,7 @@ def test_the_user_is_told_of_kernels_that_have_to_be_compiled(tmp_path, monkeypa
 
 
 def test_a_missing_file_is_the_error_of_the_exact_way(tmp_path):
-    with pytest.raises(DocumentError, match="does not exist"):
+    with refused(DocumentError, "no-such-file"):
         survey_file(tmp_path / "none.xml")
     assert survey_plain(tmp_path / "none.xml") is None
 

@@ -52,7 +52,7 @@ def test_the_suffix_or_the_name_says_the_format(tmp_path: Path, data: Path) -> N
         assert isinstance(source, TableSource)
         assert isinstance(source.format, BlockFormat)
     assert isinstance(open_source(tmp_path / "other.dat"), XmlSource)
-    with pytest.raises(UsageError, match="no format 'block' of microdata") as caught:
+    with refused(UsageError, "unknown-name", name="block") as caught:
         open_source(data, reading=ReadOptions(format="block"))
     assert caught.value.hint == "did you mean blocks?"
 

@@ -24,6 +24,7 @@ from masktron.sources.tables.separated import csv_stream
 from masktron.sources.xml import table, xml_source
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain
+from refusals import refused
 
 ROWS = 3000
 CODES = {"V1": frozenset({"7.5"}), "*": frozenset({"none"})}
@@ -151,7 +152,7 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path: Path, monkeypatch
         return written(descriptor, octets[:1000])
 
     monkeypatch.setattr(os, "write", write)
-    with pytest.raises(DocumentError, match="No space left") as caught:
+    with refused(DocumentError, "no-temporary-file") as caught:
         read_records(path, layout, plain=plain, store=FolderStore(folder))
     monkeypatch.undo()
     assert caught.value.where == str(folder)

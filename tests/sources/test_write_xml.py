@@ -25,6 +25,7 @@ from masktron.sources.xml.new_texts import escaped, writable
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.plain import detect_layout, survey, survey_plain
 from masktron.sources.xml.writer import write_masked
+from refusals import refused
 
 FIELDS = ("@id", "@n:w", "A", "B", "n:C", "D")
 NAMES = ("@id", "@w", "A", "B", "C", "D")
@@ -288,40 +289,39 @@ def test_records_across_chunks_and_blocks():
 
 
 @pytest.mark.parametrize(
-    ("body", "reason", "line"),
+    "body",
     [
-        ("<R>\n<A>1</A><A>2</A></R>", "the field A occurs more than once in a R", 3),
-        ("<R>\n<A><X>2</X></A></R>", "the field A has the child element X", 3),
-        ("<R>\n<A u='1'>2</A></R>", "the field A has the attribute u", 3),
-        ("<R>\nx<A>2</A></R>", "there is text between the fields of R", 3),
-        ("\n<T>99</T>", "T stands beside the records", 3),
+        "<R>\n<A>1</A><A>2</A></R>",
+        "<R>\n<A><X>2</X></A></R>",
+        "<R>\n<A u='1'>2</A></R>",
+        "<R>\nx<A>2</A></R>",
+        "\n<T>99</T>",
     ],
 )
-def test_what_is_not_flat_is_refused(body, reason, line, tmp_path):
+def test_what_is_not_flat_is_refused(body, tmp_path):
     path = write_file(tmp_path / "in.xml", f"<D>\n<R><A>1</A></R><R/>{body}</D>")
-    with pytest.raises(DocumentError, match=f"cannot be masked: {reason}") as caught:
+    with refused(DocumentError, "records-not-flat", where=f"{path}:3"):
         write_masked(path, tmp_path / "out.xml", detect_layout(path), {})
-    assert caught.value.where == f"{path}:{line}"
     assert not (tmp_path / "out.xml").exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "error", "code"),
     [
-        ({"replacements": {"X": _coded(["1", "2"])}}, UsageError, "no field 'X'"),
-        ({"replacements": {"A": _coded(["1"])}}, UsageError, "file has 2 records"),
-        ({"replacements": {"A": _coded(["1", "2"])}, "removed": ["A"]}, UsageError, "both replaced and removed"),
-        ({"keep": np.array([True])}, UsageError, "keep has the shape"),
-        ({"order": np.array([0, 0])}, UsageError, "not a permutation"),
-        ({"replacements": {"A": _coded(["1", "\x01"])}}, DocumentError, "new value of 'A' in record 2"),
-        ({"replacements": {"A": _coded(["1", b"2"])}}, DocumentError, "'A' in record 2 .*it is no text but bytes"),
-        ({"replacements": {"A": _coded(["\ud800", "1"])}}, DocumentError, "new value of 'A' in record 1"),
-        ({"replacements": {"A": Coded(_coded(["1"]).texts, np.array([0, 1]))}}, UsageError, "beyond its 1 texts"),
+        ({"replacements": {"X": _coded(["1", "2"])}}, UsageError, "unknown-field"),
+        ({"replacements": {"A": _coded(["1"])}}, UsageError, "bad-arrays"),
+        ({"replacements": {"A": _coded(["1", "2"])}, "removed": ["A"]}, UsageError, "bad-arrays"),
+        ({"keep": np.array([True])}, UsageError, "bad-arrays"),
+        ({"order": np.array([0, 0])}, UsageError, "bad-arrays"),
+        ({"replacements": {"A": _coded(["1", "\x01"])}}, DocumentError, "cannot-hold"),
+        ({"replacements": {"A": _coded(["1", b"2"])}}, DocumentError, "cannot-hold"),
+        ({"replacements": {"A": _coded(["\ud800", "1"])}}, DocumentError, "cannot-hold"),
+        ({"replacements": {"A": Coded(_coded(["1"]).texts, np.array([0, 1]))}}, UsageError, "bad-arrays"),
     ],
 )
-def test_wrong_arguments(arguments, error, message, tmp_path):
+def test_wrong_arguments(arguments, error, code, tmp_path):
     path = write_file(tmp_path / "in.xml", "<D><R><A>1</A></R><R/></D>")
-    with pytest.raises(error, match=message):
+    with refused(error, code):
         write_masked(path, tmp_path / "out.xml", detect_layout(path), **{"replacements": {}, **arguments})
 
 
@@ -329,10 +329,10 @@ def test_the_first_record_with_a_wrong_text_is_named(tmp_path):
     path = write_file(tmp_path / "in.xml", "<D>" + "<R><A>1</A><B>2</B></R>" * 3 + "</D>")
     wrong = {"A": _coded(["1", "2", "\x02"]), "B": _coded(["1", "\x03", "\x01"])}
     for columns in (wrong, dict(reversed(wrong.items()))):
-        with pytest.raises(DocumentError, match="'B' in record 2"):
+        with refused(DocumentError, "cannot-hold", where="record 2, field B"):
             write_masked(path, tmp_path / "out.xml", detect_layout(path), columns)
     wrong["A"] = _coded(["1", "\x02", "1"])
-    with pytest.raises(DocumentError, match="'A' in record 2"):
+    with refused(DocumentError, "cannot-hold", where="record 2, field A"):
         write_masked(path, tmp_path / "out.xml", detect_layout(path), dict(reversed(wrong.items())))
     unused = Coded(np.array(["\x01", "5"], dtype=object), np.ones(3, dtype=np.intp))
     assert write_masked(path, tmp_path / "out.xml", detect_layout(path), {"A": unused}) == 3
@@ -361,7 +361,7 @@ def test_a_source_that_changed_meanwhile_is_refused(tmp_path):
     path = write_file(tmp_path / "in.xml", "<D><R><A>1</A></R></D>")
     layout = detect_layout(path)
     path.write_text("<D><R><A>1</A><NAME>Smith</NAME></R></D>")
-    with pytest.raises(DocumentError, match="not the one that was read before"):
+    with refused(DocumentError, "file-changed"):
         write_masked(path, tmp_path / "out.xml", layout, {})
 
 

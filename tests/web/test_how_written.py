@@ -47,14 +47,14 @@ def is_read(project: Project) -> bool:
 def test_a_german_file_is_read_by_two_buttons(office: Office, client: TestClient, project: Project) -> None:
     assert not is_read(project)
     text = read(office, client, project)
-    assert "character 2 of this line is not UTF-8" in text and not is_read(project)
+    assert "character 2 of this line" in text and not is_read(project)
     assert way_of(project)[0].state.problem
     # what the page cannot do is not advised
     assert "--format-option" not in text
     name, value, label = BUTTON.findall(text)[0]
     assert label == "Read it as Windows-1252, of Western Europe"
     text = read(office, client, project, "help", name=name, value=value)
-    assert "all values of column &#39;Miete&#39; are numbers, some with a comma" in text and not is_read(project)
+    assert "Miete has numbers with a comma" in text and not is_read(project)
     assert [one[:2] for one in BUTTON.findall(text)] == [("decimal", "comma"), ("decimal", "point")]
     text = read(office, client, project, "help", name="decimal", value="comma")
     assert "30 records of 2 fields" in text and is_read(project)

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from masktron.errors import InfeasibleError, MasktronError, OutsideLimitsError, ViolationError
 from masktron.figures import figure_of
 from masktron.methods import ALL
-from masktron.problems.problem import Rule, SettingName
+from masktron.problems.problem import Problem, Rule, SettingName, fields
 from masktron.problems.wording import texts
 from masktron.web.pages import mask_step
 from masktron.web.pages.form_values import further_controls
@@ -218,10 +218,12 @@ def test_records_that_were_released_before_need_a_reason(client: TestClient, pro
 
 
 def test_fields_without_a_role_lead_to_roles(client: TestClient, project: Project) -> None:
-    failed(project, 2, kind="UnnamedError", what="the text field 'NAME' has no role", hint="to remove it: --role x")
+    told = {"what": "", "where": "", "hint": "", "kind": "UsageError", "exit_code": 2}
+    error = {**told, **Problem("no-role", fields=fields(["NAME"])).as_dict()}
+    laid_run(project, "mask", [*WORDS], code=2, error=error)
     page = client.get(path(project)).text
     assert 'roles?show=open">Say what these fields are' in page
-    assert page.count("has no role") == 1
+    assert page.count("NAME has no role") == 1
 
 
 DRAWN = {"variables": ["A"], "aggregator": "drawn"}

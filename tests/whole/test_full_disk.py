@@ -124,5 +124,5 @@ def test_disks_that_are_full(given: tuple[Path, Path], workers: int) -> None:
     assert failed == {
         ("out", "the folder for parts of the run cannot be written"),
         ("out", "the output cannot be written"),
-        ("tmp", "columns cannot be kept in temporary files"),
+        ("tmp", "temporary files cannot be written"),
     }

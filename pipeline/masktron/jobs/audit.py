@@ -204,7 +204,7 @@ class Audit:
         total = len(self.job.edits) - len(self.left_out)
         without = self.left_out | self.idle
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in without]
-        with self.job.source.blamed():
+        with self.job.source.in_own_places():
             opinions, alone = second_opinions(
                 self.job,
                 evaluation,

@@ -124,7 +124,7 @@ class Job:
             kept["sink"] = self._placing(sink)
         if self.source.count is not None:
             expect(progress, stage, self.source.count)
-        with self.source.blamed():
+        with self.source.in_own_places():
             told = partial(progress, stage)
             request = EvaluationRequest.of(
                 self.source, self.rulebook, original, progress=told, executor=executor, **kept

@@ -91,7 +91,7 @@ def write(
     judged = run.judged
     asked, original = of_units(written), judged.job.source
     asking = Asking(asked, judged.job, original=original, progress=progress, executor=executor)
-    with written.blamed(), asking:
+    with written.in_own_places(), asking:
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
@@ -125,7 +125,7 @@ def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
     with private_folder() as folder:
         target = folder / f"masked{run.source.path.suffix}"
         written, _ = _put(run, made, target, target, _order(run), progress)
-        with written.blamed():
+        with written.in_own_places():
             found = evaluate(EvaluationRequest.of(written, run.job.rulebook, run.source))
     checks = run.job.rulebook.checks
     if broken := [checks[index].id for index in run.binding if found.failed[index] + found.errors[index]]:

@@ -1,9 +1,9 @@
 """Sentences of problems, for whoever reads them.
 
 A template names references in braces: ``{field}``; ``{records:record}`` counts (``1 record``, ``2 records``),
-``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line,
-``{names:;}`` has semicolons between,
-``{records:is|are}`` chooses by number, ``{text!r}`` quotes. In double brackets stands what a user gives:
+``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line, with what
+follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{records:is|are}`` chooses by number,
+``{text!r}`` quotes. In double brackets stands what a user gives:
 ``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python, ``roles={"AGE": "identifier"}``;
 where its reference lists several, it is given for each.
 """
@@ -198,8 +198,10 @@ class _Words:
             return spec.partition("|")[0 if number == 1 else 2]
         if spec in ("and", "or"):
             return f" {spec} ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
-        if spec in ("lines", ";"):
-            return ("; " if spec == ";" else "\n     ").join(several)
+        if spec == ";":
+            return "; ".join(several)
+        if spec.startswith("lines"):
+            return "\n     ".join(f"{repr(one) if conversion == 'r' else one}{spec[5:]}" for one in several)
         if len(spec) > 1 and spec[0].isalpha():
             return counted(number, *spec.split("/"))
         shown = format(value, spec) if spec else ", ".join(several)

@@ -129,8 +129,6 @@ class _InFile(GrowingArray):
         try:
             return write()
         except OSError as error:
-            raise DocumentError(
-                f"columns cannot be kept in temporary files: {error.strerror or error}",
-                where=str(self._path.parent),
-                hint="free space there, or name another folder for temporary files (TMPDIR)",
+            raise DocumentError.of(
+                "no-temporary-file", self._path.parent, reason=error.strerror or str(error)
             ) from error

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masktron.addresses import AddressPath
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
+from masktron.problems.problem import Known
 
 if TYPE_CHECKING:
     from masktron.sources.tables.table_format import TableFormat
@@ -81,7 +82,9 @@ _FORMATS: dict[str, Format] = {
         Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.duckdb_files", "DuckdbFormat", ("duckdb",)),
         Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat", _READSTAT),
         Format("stata", (".dta",), "a Stata file", f"{_TABLES}.stata", "StataFormat", _READSTAT),
-        Format("xpt", (".xpt", ".xport"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat", _READSTAT),
+        Format(
+            "xpt", (".xpt", ".xport", ".xpt8"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat", _READSTAT
+        ),
         Format(
             *("sas7bdat", (".sas7bdat",), "a SAS data set", f"{_TABLES}.sas", "Sas7bdatFormat", _READSTAT),
             instead=("xpt", "csv"),
@@ -127,7 +130,7 @@ def known_formats(name: str | None = None) -> tuple[Format, ...]:
     """
     every = {XML: Format(XML, (".xml",), "XML, a record element for each record", "", ""), **_FORMATS}
     if name is not None and name not in every:
-        raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, every))
+        raise UsageError.of("unknown-name", kind="format", name=name, known=Known(name, tuple(every)))
     return tuple(every.values()) if name is None else (every[name],)
 
 
@@ -171,12 +174,8 @@ def require_written(out: Path, name: str) -> None:
     UsageError
     """
     if name not in (written := written_formats(name)):
-        names = (f"{out.name.removesuffix(out.suffix)}{suffixes_of(one)[0]}" for one in written)
-        raise UsageError(
-            f"masktron reads .{name} files, but does not write them",
-            where=str(out),
-            hint=f"name the output {' or '.join(names)}",
-        )
+        names = tuple(f"{out.name.removesuffix(out.suffix)}{suffixes_of(one)[0]}" for one in written)
+        raise UsageError.of("output-name", out, found="a format that is only read", formats=written, names=names)
 
 
 def suffixes_of(name: str | None) -> tuple[str, ...]:
@@ -198,5 +197,5 @@ def table_format(name: str) -> TableFormat:
     """
     known = _FORMATS | _SERVERS
     if name not in known:
-        raise UsageError(f"there is no format {name!r} of tables", hint=did_you_mean(name, _FORMATS))
+        raise UsageError.of("unknown-name", kind="format of tables", name=name, known=Known(name, tuple(_FORMATS)))
     return known[name].load()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.memory import memory_of_run
+from masktron.problems.problem import Known, Setting
 from masktron.progress import Progress
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
@@ -36,19 +37,18 @@ def format_of(path: Path, reading: ReadOptions) -> str:
         return FRAME
     if isinstance(path, AddressPath):
         if not reading.inherited and (reading.format not in (None, path.address.scheme) or reading.options):
-            raise UsageError(
-                "the address of a table says its format and what of it is read",
-                where=str(path),
-                hint="leave --format and --format-option out",
+            raise UsageError.of(
+                "setting-not-usable",
+                path,
+                settings=(Setting("--format"), Setting("--format-option")),
+                reason="the address of a table says its format and its table",
             )
         return path.address.scheme
     own = format_of_name(path)
     # a file that was converted has another format than the one whose options are inherited
     name = (own or reading.format if reading.inherited else reading.format or own) or XML
     if name not in format_names():
-        raise UsageError(
-            f"there is no format {name!r} of microdata", where=str(path), hint=did_you_mean(name, format_names())
-        )
+        raise UsageError.of("unknown-name", path, kind="format", name=name, known=Known(name, format_names()))
     return name
 
 
@@ -68,18 +68,10 @@ def require_options(path: Path, name: str, options: Collection[str]) -> None:
     ------
     UsageError
     """
-    if not options:
-        return
-    if name == XML:
-        raise UsageError("XML has no options of a format", where=str(path), hint="leave them out")
-    known = table_format(name).options
+    known = () if name == XML or not options else tuple(table_format(name).options)
     for option in options:
         if option not in known:
-            raise UsageError(
-                f"{name} has no option {option!r}",
-                where=str(path),
-                hint=did_you_mean(option, known) or f"it has {', '.join(known) or 'none'}",
-            )
+            raise UsageError.of("unknown-name", path, kind=f"{name} option", name=option, known=Known(option, known))
 
 
 def open_source(
@@ -132,11 +124,7 @@ def _opened(
     memory: int | None,
 ) -> Source:
     if isinstance(path, FramePath) and reading.levels:
-        raise UsageError(
-            "[levels] is said of files and of tables in databases, and this is a data frame",
-            where=str(path),
-            hint="write the frame to a file first",
-        )
+        raise UsageError.of("levels-need-tables", path, found="a data frame")
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
         from masktron.sources.tables.table_source import TableRequest  # noqa: PLC0415 -- loads pyarrow
@@ -192,21 +180,19 @@ def _require_table(path: Path, name: str, reading: ReadOptions) -> None:
     }
     for table, said in tables.items():
         if said == XML:
-            raise UsageError(
-                "[levels] is said of tables, and this is XML, which says itself which records stand in which",
-                where=str(table),
-                hint="leave [levels] out; or name the format of the table with --format",
-            )
+            raise UsageError.of("levels-need-tables", table, found="an XML file")
     top = next(iter(reading.levels))
     if reading.record is not None and reading.record.rpartition("}")[2] != top:
-        raise UsageError(
-            f"the record is called {reading.record!r}, and the top level {top!r}",
-            where=str(path),
-            hint="leave --record out: [levels] says what records are called",
+        raise UsageError.of(
+            "setting-not-usable",
+            path,
+            settings=(Setting("--record", (reading.record,)),),
+            reason=f"[levels] calls the records {top!r}",
         )
     if reading.metadata is not None:
-        raise UsageError(
-            "a description beside nested tables is not read",
-            where=str(reading.metadata),
-            hint="leave --metadata out, and say roles and kinds in the settings",
+        raise UsageError.of(
+            "setting-not-usable",
+            reading.metadata,
+            settings=(Setting("--metadata"),),
+            reason="descriptions of nested tables are not read",
         )

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from masktron.errors import DocumentError, MasktronError
-from masktron.sources.known_formats import format_names
+from masktron.problems.problem import Problem
 
 _MAGIC = (
     (b"\x1f\x8b", "a gzip archive"),
@@ -29,8 +29,10 @@ _MAGIC = (
     (b"$FL2", "an SPSS file"),
     (b"$FL3", "an SPSS file"),
     (b"<stata_dta>", "a Stata file"),
-    (b"\0" * 12 + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0", "a SAS file"),
-    (b"HEADER RECORD*******", "a SAS file"),
+    (b"\0" * 12 + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0", "a SAS data set"),
+    (b"\0" * 12 + b"\xc2\xea\x81\x63\xb3\x14\x11\xcf\xbd\x92\x08\0", "a SAS catalogue of formats"),
+    (b"HEADER RECORD*******", "a SAS transport file"),
+    (b"ASCII SPSS PORT FILE", "a portable SPSS file"),
     (b"RDX2", "an R file"),
     (b"RDX3", "an R file"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
@@ -42,30 +44,33 @@ _MAGIC = (
 _OLD_STATA = re.compile(rb"[\x6c-\x73][\x01\x02]\x01\x00")
 _ZIPPED = {".xlsx": "an Excel workbook", ".xlsm": "an Excel workbook", ".ods": "an OpenDocument spreadsheet"}
 _ZIPPED |= dict.fromkeys((".docx", ".odt"), "a text of a word processor")
-_FORMATS = {
+_READ = {
     "CSV": "csv",
     "Parquet": "parquet",
     "Feather": "arrow",
+    "XML": "xml",
     "an SPSS file": "spss",
     "a Stata file": "stata",
-    "a SAS file": "sas",
-    "an Excel workbook": "excel",
+    "a SAS data set": "sas7bdat",
+    "a SAS transport file": "xpt",
+    "an Excel workbook": "xlsx",
     "an OpenDocument spreadsheet": "ods",
     "an SQLite database": "sqlite",
 }
-"""What masktron calls a format, where it reads it."""
-_READERS = {
-    "JSON": "json",
-    "an Excel workbook": "excel",
-    "an OpenDocument spreadsheet": "excel",
-    "an SPSS file": "spss",
-    "a Stata file": "stata",
-    "a SAS file": "sas",
-}
-"""Functions of pandas."""
-_PACKED = frozenset({"a gzip archive", "a Zstandard archive"})
+"""What masktron calls a format that it reads."""
 _DELIMITERS = ",;\t|"
 _SEPARATED = frozenset({".csv", ".tsv", ".tab", ".psv"})
+_R_FILES = frozenset({".rds", ".rdata", ".rda"})
+"""They are packed."""
+FOREIGN = {
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
+    **dict.fromkeys(_R_FILES, "an R file"),
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"), "an archive"),
+    **dict.fromkeys((".h5", ".hdf5"), "an HDF5 file"),
+    **{".por": "a portable SPSS file", ".sas7bcat": "a SAS catalogue of formats", ".xls": "an old Excel workbook"},
+    **{".pdf": "a PDF document", ".html": "HTML", ".md": "Markdown", ".toml": "a file of settings"},
+}
+"""What the ends of names stand for, where that is no format of microdata."""
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")
 
 
@@ -86,11 +91,17 @@ def refuse_other_formats(head: bytes, path: Path, error: type[MasktronError]) ->
         Of the class `error`. It says what the file is, and what to do. What is not known is left to the parser.
     """
     found = format_of(head, path)
-    if found is None:
-        return
-    other = "unpack it first" if "archive" in found else "name an XML file"
-    hint = _hint(found, path) if error is DocumentError else other
-    raise error(f"this is {found}, not XML", where=str(path), hint=hint)
+    if found is not None:
+        microdata = error is DocumentError
+        raise error(other_format(found, "XML", path) if microdata else Problem("not-xml", path, found=found))
+
+
+def other_format(found: str, expected: str, path: Path) -> Problem:
+    """Return the problem of a file that is something else than it was taken for, which masktron may read, too."""
+    name = _READ.get(found, "")
+    if not name or path.suffix.lower() == ".xls":
+        return Problem("unreadable-format", path, found=found, expected=expected)
+    return Problem("other-format", path, found=found, expected=expected, format=name)
 
 
 def magic_of(head: bytes, path: Path) -> str | None:
@@ -98,6 +109,8 @@ def magic_of(head: bytes, path: Path) -> str | None:
     suffix = path.suffix.lower()
     for magic, name in _MAGIC:
         if head.startswith(magic):
+            if suffix in _R_FILES:
+                return "an R file"
             return _ZIPPED.get(suffix, name) if name == "a zip archive" else name
     return "a Stata file" if _OLD_STATA.match(head) and suffix == ".dta" else None
 
@@ -110,7 +123,11 @@ def format_of(head: bytes, path: Path) -> str | None:
     suffix = path.suffix.lower()
     text = _decoded(head)
     first = text.lstrip()[:1]
-    if not first or first == "<" or _CONTROLS.search(text):
+    if first == "<":
+        return None
+    if suffix in FOREIGN:
+        return FOREIGN[suffix]
+    if not first or _CONTROLS.search(text):
         return None
     if first in "{[":
         return "JSON"
@@ -135,18 +152,3 @@ def _is_separated(text: str, suffix: str) -> bool:
         if len(sizes) == 2 and sizes[0] == sizes[1] > 1:
             return True
     return False
-
-
-def _hint(found: str, path: Path) -> str:
-    known = _FORMATS.get(found)
-    if known in format_names():
-        return f"masktron reads it: --format {known}"
-    if found in _PACKED:
-        return "if CSV is in it, say --format csv; else unpack it first"
-    if "archive" in found:
-        return "unpack it first"
-    if found not in _READERS:
-        return "save the table as CSV: masktron reads that"
-    frame = f"pandas.read_{_READERS[found]}({path.name!r})"
-    in_python = f'masktron.mask({frame}, "edits.sch", "masked.xml", k=5)'
-    return f"in Python, give masktron the table: {in_python}; all commands take data frames there"

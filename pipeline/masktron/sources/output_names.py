@@ -18,15 +18,9 @@ from masktron.sources.known_formats import (
     table_format,
     written_formats,
 )
+from masktron.sources.other_formats import FOREIGN
 
-_FOREIGN = {
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
-    **dict.fromkeys((".rds", ".rdata", ".rda"), "R"),
-    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"), "an archive"),
-    **{".h5": "HDF5", ".hdf5": "HDF5", ".por": "portable SPSS", ".xls": "an old Excel workbook", ".pdf": "PDF"},
-    **{".sch": "a rulebook", ".toml": "settings", ".html": "HTML", ".md": "Markdown"},
-}
-"""What the ends of names stand for, where that is no format of microdata."""
+_FOREIGN = {**FOREIGN, ".sch": "a rulebook"}
 
 
 def manifest_beside(out: Path) -> Path:
@@ -93,11 +87,7 @@ def table_beside(out: Path, level: str, data: Path) -> Path:
     """
     if isinstance(out, AddressPath):
         if not (isinstance(data, AddressPath) and out.address.table):
-            raise UsageError(
-                f"nothing says where the table of {level} goes",
-                where=str(out),
-                hint=f"name it in the settings: [levels.{level}] out",
-            )
+            raise UsageError.of("level-without-output", out, level=level)
         table = f"{out.address.table}_{level}"
         shown = out.address.shown.removesuffix(out.address.table) + table
         return AddressPath(replace(out.address, table=table, shown=shown))
@@ -126,26 +116,23 @@ def refuse_other_names(out: Path, read: str, data: Path) -> None:
     writes, found = written_formats(read), format_of_name(out)
     if found in writes or (found is None and read == XML and out.suffix.lower() not in _FOREIGN):
         if read != XML and (why := table_format(read).misnamed(data, out)):
-            raise UsageError(
-                f"{out.name!r} stands for another kind of file: {why}",
-                where=str(out),
-                hint=f"name it like {data.name}",
+            raise UsageError.of(
+                "output-name", out, found=f"another kind of file: {why}", formats=writes, names=(data.name,)
             )
         return
     if found is not None:
         require_written(out, found)
-    stands_for = f"format {found}" if found else _FOREIGN.get(out.suffix.lower(), "no format")
-    if isinstance(out, AddressPath):
-        better = f"name a file like {data.name}" if not isinstance(data, AddressPath) else "name a table like that"
-    else:
-        names = [suffix for name in writes for suffix in suffixes_of(name)[:1]]
-        named = " or ".join(out.with_name(out.stem + suffix).name for suffix in names)
-        better = f"name it {named}" if named else "name a table: postgresql://USER@HOST/DB?table=NAME"
-    raise UsageError(
-        f"masktron writes the format that it reads, here {' or '.join(writes)}; {out.suffix or out.name!r} stands "
-        f"for {stands_for}",
-        where=str(out),
-        hint=f"{better}, and use masktron convert afterwards for another format",
+    names: tuple[str, ...] = (data.name,)
+    if not isinstance(out, AddressPath):
+        ends = [suffix for name in writes for suffix in suffixes_of(name)[:1]]
+        names = tuple(out.with_name(out.stem + suffix).name for suffix in ends)
+        names = names or ("postgresql://USER@HOST/DB?table=NAME",)
+    raise UsageError.of(
+        "output-name",
+        out,
+        found=f"format {found}" if found else _FOREIGN.get(out.suffix.lower(), "no known format"),
+        formats=writes,
+        names=names,
     )
 
 
@@ -155,9 +142,11 @@ def _require_format(out: Path) -> None:
         return
     found = format_of_name(out)
     if found is None:
-        raise UsageError(
-            f"{out.name!r} does not say a format that masktron writes",
-            where=str(out),
-            hint="end it with .parquet, .csv or .xml, or with what masktron formats lists",
+        raise UsageError.of(
+            "output-name",
+            out,
+            found="no known format",
+            formats=("parquet", "csv", "xml"),
+            names=(f"{out.stem}.parquet", f"{out.stem}.csv", f"{out.stem}.xml"),
         )
     require_written(out, found)

@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Place, Sentence
 from masktron.progress import Told, untold
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
@@ -282,10 +282,19 @@ class Source(ABC):
         del record
         return line, column
 
+    def own_place(self, place: Place) -> Place:
+        """Return the place in this file of one in the document that engines read; another place as it is."""
+        return place
+
     @contextmanager
-    def blamed(self) -> Generator[None]:
-        """Let errors name this file where they name the document that engines read."""
-        yield
+    def in_own_places(self) -> Generator[None]:
+        """Let problems within the context have places in this file."""
+        try:
+            yield
+        except MasktronError as error:
+            if error.problem is not None:
+                error.problem = error.problem.at(self.own_place(error.problem.place))
+            raise
 
     def written_as(self, out: Path) -> Source:
         """Return who writes a file of this name: this source, unless its own format can only be read."""
@@ -441,8 +450,4 @@ class Source(ABC):
 
 
 def _one_level(path: Path) -> DocumentError:
-    return DocumentError(
-        "the file has records of one level only",
-        where=str(path),
-        hint="take it as a table of records; or say in [levels] of the settings which of them stand in others",
-    )
+    return DocumentError.of("records-not-flat", path, reason="the file has records of one level only")

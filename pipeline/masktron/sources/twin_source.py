@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import weakref
 from abc import abstractmethod
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from masktron.errors import MasktronError
+from masktron.problems.problem import Place
 from masktron.scratch import folder_on_disk, name_to_be, private_folder
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Layout, Shape
@@ -65,13 +65,6 @@ class TwinSource(Source):
         """The document."""
         return self._twin.document
 
-    @contextmanager
-    def blamed(self) -> Generator[None]:
-        """Let errors name the file where they name the document."""
-        try:
-            yield
-        except MasktronError as error:
-            for part in ("what", "where", "hint"):
-                setattr(error, part, getattr(error, part).replace(str(self._twin_path), str(self.path)))
-            error.args = (error.what,)
-            raise
+    def own_place(self, place: Place) -> Place:
+        """Return the file itself for a place in the document."""
+        return replace(place, source=str(self.path)) if place.source == str(self._twin_path) else place

@@ -18,6 +18,7 @@ from masktron.sources.metadata.description_file import WRITERS, described_variab
 from masktron.sources.opening import open_source
 from masktron.sources.records import Typed
 from masktron.sources.variables import Variable
+from refusals import refused
 
 SCHEMA = {
     "missingValues": ["", "-9"],
@@ -77,21 +78,21 @@ def test_what_is_written_reads_back(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("<a/>", "no description that masktron reads"),
-        ('{"fields": 3}', "no Table Schema"),
-        ('{"fields": [{}]}', "a field has no name"),
-        ('{"fields": [{"name": "A", "type": "object"}]}', "has the type 'object'"),
-        ('{"fields": [', "no JSON"),
-        ('{"resources": []}', "has not one resource"),
-        ('<codeBook xmlns="ddi:codebook:2_5"/>', "describes no variable"),
-        (DDI.replace('<item VALUE="-1"/>', '<range min="1" max="3"/>'), "a range of missing values"),
-        ("<codeBook", "well-formed|ended"),
+        "<a/>",
+        '{"fields": 3}',
+        '{"fields": [{}]}',
+        '{"fields": [{"name": "A", "type": "object"}]}',
+        '{"fields": [',
+        '{"resources": []}',
+        '<codeBook xmlns="ddi:codebook:2_5"/>',
+        DDI.replace('<item VALUE="-1"/>', '<range min="1" max="3"/>'),
+        "<codeBook",
     ],
 )
-def test_what_is_no_description_is_refused(text: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match=said) as caught:
+def test_what_is_no_description_is_refused(text: str, tmp_path: Path) -> None:
+    with refused(DocumentError, "not-well-formed" if text == "<codeBook" else "bad-description") as caught:
         read(tmp_path / "d", text)
     assert str(tmp_path / "d") in caught.value.where
 
@@ -130,7 +131,7 @@ def test_a_description_is_laid_over_what_the_file_says(tmp_path: Path) -> None:
     assert (named["AREA"].label, named["AREA"].stored) == ("Area", pa.int64())
     other = open_source(data(tmp_path), reading=ReadOptions(metadata=tmp_path / "o.json"))
     (tmp_path / "o.json").write_text('{"fields": [{"name": "OTHER"}]}')
-    with pytest.raises(UsageError, match="describe none of the fields"):
+    with refused(UsageError, "bad-description"):
         _ = other.variables
 
 

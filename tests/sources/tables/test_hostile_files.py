@@ -57,7 +57,7 @@ def zstd(content: bytes) -> bytes:
 def test_what_unpacks_beyond_measure_is_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / f"a.csv.{'gz' if pack is gzip.compress else 'zst'}"
     path.write_bytes(pack(b"A\n" + b"1\n" * (LARGE // 2)))
-    with pytest.raises(DocumentError, match=r"unpacks to more than [0-9,]+ bytes"):
+    with refused(DocumentError, "unpacks-too-large"):
         read(path)
     # as repetitive, and honest: what is small may be packed as well as can be
     path.write_bytes(pack(b"A\n" + b"1\n" * 20_000))
@@ -309,7 +309,7 @@ def test_numbers_and_depth_in_settings_and_metadata_are_errors_of_theirs(tmp_pat
     digits = "9" * 100_000
     (tmp_path / "a.csv").write_text("A\n1\n")
     (tmp_path / "a.toml").write_text(f"seed = {digits}")
-    with pytest.raises(UsageError, match="not valid TOML"):
+    with refused(UsageError, "not-toml"):
         masktron.load_config(tmp_path / "a.toml")
     (tmp_path / "a.json").write_text(f'{{"fields": {digits}}}')
     with pytest.raises(DocumentError, match="the metadata are no JSON"):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.errors import UsageError
+from masktron.errors import CannotHoldError, UsageError
 from masktron.sources.frame_path import FramePath
 from masktron.sources.records import Typed
 from masktron.sources.tables.frame_source import FrameSource
@@ -21,6 +21,7 @@ from masktron.sources.tables.frames import PandasFormat, standing_for
 from masktron.sources.tables.pandas_back import released_frame, require_one_type
 from masktron.sources.tables.pandas_lexemes import lexemes_of_series
 from masktron.sources.tables.table_model import Table, TableRelease
+from refusals import refused
 
 ZONE = "Europe/Rome"
 COLUMNS: dict[str, pd.Series[Any]] = {
@@ -193,7 +194,7 @@ def test_a_masked_number_comes_back_exactly_or_not_at_all(kind: str, numbers: li
     fits = all(Decimal(str(one)) % 1 == 0 for one in lexemes) or "loat" in kind
     fits = fits and (kind != "uint16" or all(Decimal(str(one)) >= 0 for one in lexemes))
     if not fits:
-        with pytest.raises(UsageError, match=rf"column 'A' of type {kind.partition('[')[0]}"):
+        with refused(CannotHoldError, "frame-column", field="A"):
             _masked(frame, lexemes)
         return
     found = _masked(frame, lexemes)
@@ -250,13 +251,9 @@ def test_removed_and_empty_columns_and_labels_that_are_no_names() -> None:
 
 
 def test_columns_of_several_types_are_refused_where_they_are_masked() -> None:
-    for values, what in (
-        ([1, "1"], "int and str"),
-        ([1, True], "bool and int"),
-        (pd.Categorical([1, "1"]), "two categories with the same text"),
-    ):
+    for values in ([1, "1"], [1, True], pd.Categorical([1, "1"])):
         frame = pd.DataFrame({"a b": pd.Series(values, dtype=getattr(values, "dtype", object))})
-        with pytest.raises(UsageError, match=rf"column 'a b' holds .*{what}"):
+        with refused(UsageError, "frame-column", label="'a b'"):
             require_one_type(frame)
         require_one_type(frame, {"a_x0020_b"})
     require_one_type(EVERYTHING)

@@ -140,7 +140,7 @@ def test_columns_of_floats_are_written_as_single_values(values):
 @pytest.mark.parametrize("value", [math.inf, -math.inf, "a\x01b", "\ud800", [1], object(), 1j])
 def test_values_that_cannot_be_written_name_the_column(value):
     frame = pd.DataFrame({"A": [1], "B": pd.Series([value], dtype=object)})
-    with pytest.raises(UsageError, match="column 'B' holds a value that cannot be written"):
+    with refused(UsageError, "frame-column", field="B"):
         FrameSource(standing_for(frame)).require_readable()
 
 

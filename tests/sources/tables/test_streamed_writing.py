@@ -252,13 +252,10 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
             patch.setattr(Path, "open", small)
             with refused(DocumentError, "no-temporary-file", reason="No space left on device"):
                 source.document_path  # noqa: B018
-    part: tuple[object, str] = os, "write"
-    said = "columns cannot be kept in temporary files: No space left"
-    if suffix == "parquet":
-        part, said = (spilled.SpilledRows, "some"), r"\[no-temporary-file\]"
+    part: tuple[object, str] = (spilled.SpilledRows, "some") if suffix == "parquet" else (os, "write")
     with monkeypatch.context() as patch:
         patch.setattr(*part, fail)
-        with pytest.raises(DocumentError, match=said):
+        with refused(DocumentError, "no-temporary-file"):
             source.write(tmp_path / "out", {"A": codes(ROWS, ["1"], 1)})
     assert source.document_path.stat().st_size > ROWS  # it can be written now
     del source

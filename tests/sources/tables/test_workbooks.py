@@ -224,9 +224,9 @@ def test_an_opendocument_spreadsheet_is_refused_as_output_before_a_run(tmp_path:
         lambda: masktron.mask(data.with_suffix(".ods"), rules, out),
         lambda: masktron.mask(frame, rules, out),
     ):
-        with pytest.raises(UsageError, match=r"reads \.ods files, but does not write them") as caught:
+        with refused(UsageError, "output-name") as caught:
             run()
-        assert (caught.value.where, caught.value.hint) == (str(out), "name the output out.xlsx or out.csv")
+        assert "name it out.xlsx or out.csv" in caught.value.hint
         assert not out.exists()
 
 

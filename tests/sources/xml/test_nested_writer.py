@@ -22,6 +22,7 @@ from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.xml_source import write_nested
 from nested_files import nested_files, path_of, tables_of
+from refusals import refused
 
 CANONICAL = """<?xml version="1.0" encoding="UTF-8"?>
 <Survey wave="1">
@@ -142,28 +143,28 @@ def test_namespaces_of_inner_records_are_declared_once(write):
 
 
 BAD = {
-    "a level": ({"replacements": {("Pet",): {}}}, "the file has no level 'Pet'"),
-    "a field": ({"replacements": {("Person",): {"Size": coded()}}}, "a Person has no field 'Size'"),
-    "a removed field": ({"removed": {("Car",): ["@id"]}}, "a Car has no field '@id'"),
+    "a level": ({"replacements": {("Pet",): {}}}, "unknown-name"),
+    "a field": ({"replacements": {("Person",): {"Size": coded()}}}, "unknown-field"),
+    "a removed field": ({"removed": {("Car",): ["@id"]}}, "unknown-field"),
     "both": (
         {"replacements": {(): {"Size": coded("1", "1", "1")}}, "removed": {(): ["Size"]}},
-        "the field 'Size' of Household is both replaced and removed",
+        "bad-arrays",
     ),
-    "too few": ({"replacements": {("Person",): {"Age": coded("1")}}}, r"'Person/Age' has \(1,\) new values"),
-    "keep": ({"keep": np.ones(2, dtype=np.bool_)}, r"keep has the shape \(2,\), and the file has 3 records"),
-    "order": ({"order": np.array([0, 0, 1])}, "order is not a permutation of the 3 records"),
+    "too few": ({"replacements": {("Person",): {"Age": coded("1")}}}, "bad-arrays"),
+    "keep": ({"keep": np.ones(2, dtype=np.bool_)}, "bad-arrays"),
+    "order": ({"order": np.array([0, 0, 1])}, "bad-arrays"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_meant_is_refused(name, write):
-    options, message = BAD[name]
-    with pytest.raises(UsageError, match=message):
+    options, code = BAD[name]
+    with refused(UsageError, code):
         write(CANONICAL, **options)
 
 
 def test_a_text_that_xml_cannot_hold_names_level_and_record(write):
-    with pytest.raises(DocumentError, match="the new value of 'Person/Age' in record 2 cannot be written as XML"):
+    with refused(DocumentError, "cannot-hold", where="record 2, field Person/Age"):
         write(CANONICAL, replacements={("Person",): {"Age": coded("1", "\x01", "1")}})
 
 
@@ -173,12 +174,12 @@ def test_a_file_that_has_changed_is_refused(tmp_path):
     tree = survey_levels(path)[2]
     assert tree is not None
     path.write_text(CANONICAL.replace('<Person nr="2"/>', ""))
-    with pytest.raises(DocumentError, match="it has other records or fields"):
+    with refused(DocumentError, "file-changed"):
         write_nested(path, tmp_path / "out.xml", tree, Changes({}))
 
 
 def test_a_flat_file_is_not_written_so(write):
-    with pytest.raises(DocumentError, match="records of one level only"):
+    with refused(DocumentError, "records-not-flat"):
         write("<D><H><A/></H><H/></D>")
 
 

@@ -113,12 +113,8 @@ def write_nested_document(
         for number, texts in enumerate(_rows(table), start=1):
             try:
                 _take(texts, here)
-            except KeyError as problem:
-                raise DocumentError(
-                    f"record {number} has the key {problem} by one reader and not by another",
-                    where=str(table.path),
-                    hint="nothing was written: please report this file",
-                ) from None
+            except KeyError:
+                raise DocumentError.of("readings-differ", table.path, what=f"the key of record {number}") from None
     with path.open("w", encoding="utf-8", newline="\n") as file:
         before, after = twin_frame(names)
         file.write(f'<?xml version="1.0" encoding="UTF-8"?>{before}\n')
@@ -129,7 +125,7 @@ def write_nested_document(
 
 def _rows(table: Source) -> Iterator[_Texts]:
     """Yield the cells of each row of a table, attributes with their ``@``."""
-    with table.blamed(), closing(iter_records(table.document_path, table.layout)) as records:
+    with table.in_own_places(), closing(iter_records(table.document_path, table.layout)) as records:
         for record in records:
             attributes = {"@" + str(name): str(text) for name, text in record.attrib.items()}
             yield attributes | {str(cell.tag): cell.text or "" for cell in record}
@@ -250,15 +246,15 @@ class JoinedSource(TwinSource):
         write_nested_document(self._twin_path, self.columns, self.tables, self._names)
         record = self._names.clark(self._names.record)
         found = XmlSource(self._twin_path, record=record, progress=self._progress)
-        with self.blamed():
+        with self.in_own_places():
             tree = found.tree
         there = {} if tree is None else dict(tree.levels())
         if lacking := [one.setting for one in self.columns[1:] if one.path not in there]:
-            shape = "" if tree is not None or found.shape.flat else f": {found.shape.reason}"
-            raise DocumentError(
-                f"no {lacking[0].parent or self.columns[0].setting.name} has a {lacking[0].name}{shape}",
-                where=str(self.path),
-                hint="leave [levels] out where there are none",
+            raise DocumentError.of(
+                "level-without-records",
+                self.path,
+                level=lacking[0].name,
+                parent=lacking[0].parent or self.columns[0].setting.name,
             )
         _require_same(read_levels(self._twin_path, _tree_of(found)), rows, self._read, self.tables)
         return found
@@ -320,7 +316,7 @@ class JoinedSource(TwinSource):
 
     def read(self, asked: Reading) -> Records:
         """Refuse: records that hold others are no rows of single values."""
-        with self.blamed():
+        with self.in_own_places():
             return self._twin.read(asked)
 
     def level_tables(
@@ -455,8 +451,6 @@ def _require_same(
         )
         there = {name for name in own.fields if name in first.columns}
         if not same or there != set(table.records.columns):
-            raise DocumentError(
-                f"two readers of these tables do not agree on the records of {own.columns.setting.name}",
-                where=str(tables[own.columns.table].path),
-                hint="nothing was written: please report this file",
+            raise DocumentError.of(
+                "readings-differ", tables[own.columns.table].path, what=f"the records of {own.columns.setting.name}"
             )

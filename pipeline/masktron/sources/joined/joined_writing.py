@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.problems.problem import Field
 from masktron.sources.joined.level_columns import LevelColumns
 from masktron.sources.joined.level_rows import LevelRows, units_of
 from masktron.sources.level_tree import LevelPath
@@ -84,10 +85,7 @@ def _refuse_new_keys(levels: Mapping[LevelPath, LevelRows], release: JoinedRelea
     for path, own in levels.items():
         one = own.columns
         if both := sorted({*(one.key if one.joins else ())}.intersection(release.replacements.get(path, {}))):
-            raise UsageError(
-                f"{both[0]} joins the records of {one.setting.name} with those in them, and would get other values",
-                hint=f"give it the role record-id, or identifier for new numbers: --role {both[0]}=identifier",
-            )
+            raise UsageError.of("key-would-change", field=Field(both[0]), level=one.setting.name)
 
 
 def _places(levels: Mapping[LevelPath, LevelRows], path: LevelPath, release: JoinedRelease) -> NDArray[np.intp]:

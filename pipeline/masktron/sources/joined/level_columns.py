@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from masktron.errors import UsageError, did_you_mean
+from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings
+from masktron.problems.problem import Field, Known
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.source import Source
 
@@ -86,10 +87,12 @@ def columns_of_levels(levels: LevelSettings, tables: Sequence[Source]) -> tuple[
         mine = [name for name in own or () if grouped or taken.get((at, name)) is None]
         for name in mine if grouped else ():
             if (at, name) in taken and name not in gone:
-                raise UsageError(
-                    f"{name} is a column of {taken[at, name]} and of {one.name}",
-                    where=str(tables[at].path),
-                    hint="it belongs to one of them: leave it out of the fields of the other",
+                raise UsageError.of(
+                    "level-field",
+                    tables[at].path,
+                    field=Field(name),
+                    level=one.name,
+                    detail=f"belongs to {taken[at, name]} and to {one.name}",
                 )
             taken[at, name] = one.name
         fields = None if own is None else tuple(name for name in mine if name not in gone)
@@ -122,10 +125,12 @@ class _Finder:
         """
         for column in columns:
             if column not in self.names:
-                raise UsageError(
-                    f"levels.{self.setting.name}.{what} names {column!r}, a column that the table does not have",
-                    where=str(self.table.path),
-                    hint=did_you_mean(column, self.names),
+                raise UsageError.of(
+                    "unknown-name",
+                    self.table.path,
+                    kind=f"column for levels.{self.setting.name}.{what},",
+                    name=column,
+                    known=Known(column, tuple(self.names)),
                 )
         return tuple(self.names[column] for column in columns)
 
@@ -134,8 +139,4 @@ def _refuse_level_names(one: LevelSetting, fields: Sequence[str], levels: LevelS
     """Refuse a column that is called like the records within its level."""
     inner = {other.name for other in levels.values() if other.parent == one.name}
     if both := sorted(inner.intersection(fields)):
-        raise UsageError(
-            f"{both[0]} is a level within {one.name}, and a column of it",
-            where=str(table.path),
-            hint="give the level another name",
-        )
+        raise UsageError.of("name-taken", table.path, kind="level", name=both[0], first=f"by a column of {one.name}")

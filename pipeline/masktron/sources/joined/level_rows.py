@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field, Place, Value
 from masktron.sources.joined.level_columns import LevelColumns
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.lexical import XML_SPACE
@@ -97,11 +98,7 @@ class _KeyedTable:
             cells = [None] * len(self.records) if column is None else column.lexemes.tolist()
             empty = next((at for at, text in enumerate(cells) if not (text or "").strip(XML_SPACE)), None)
             if empty is not None:
-                raise self.refusal(
-                    empty,
-                    f"record {empty + 1} has no {name}, and so belongs to no {self._owner(names)}",
-                    "give every record its key",
-                )
+                raise self.bad_key(empty, f"it belongs to no {self._owner(names)}", f"no {name}")
             texts.append(cells)
         return list(zip(*texts, strict=True))
 
@@ -109,9 +106,10 @@ class _KeyedTable:
         own = self.level.setting
         return own.parent if tuple(names) == self.level.parent_key else own.name
 
-    def refusal(self, row: int, what: str, hint: str) -> DocumentError:
-        """Return an error that names the line of a row."""
-        return DocumentError(what, where=f"{self.records.source}:{int(self.records.lines[row])}", hint=hint)
+    def bad_key(self, row: int, detail: str, key: str) -> DocumentError:
+        """Return an error that names the line of a row, and what is wrong with its key."""
+        place = Place(str(self.records.source), int(self.records.lines[row]), record=row + 1)
+        return DocumentError.of("bad-key", place, detail=detail, key=Value(key), table=self.level.setting.name)
 
 
 def shown_key(names: Sequence[str], key: JoinKey) -> str:
@@ -139,15 +137,8 @@ def _of_own_table(one: LevelColumns, table: _KeyedTable, above: LevelRows, table
     parents = np.fromiter((known.get(key, -1) for key in own), np.intp, len(own))
     if (lost := np.flatnonzero(parents < 0)).size:
         row = int(lost[0])
-        raise table.refusal(
-            row,
-            f"record {row + 1} is of the {above.columns.setting.name} with {shown_key(one.parent_key, own[row])}, "
-            f"which {keyed.records.source.name} does not have",
-            "keys are compared as they are written; add the record above, or leave this one out"
-            + (f" ({len(lost):,} records are like it)" if len(lost) > 1 else "")
-            + "; if it is the table of another file, such as of the original, name that of this one: "
-            f"--table {one.setting.name}=FILE",
-        )
+        detail = f"no {above.columns.setting.name} has it ({len(lost):,} records are like this)"
+        raise table.bad_key(row, detail, shown_key(one.parent_key, own[row]))
     return _grouped(one, table, parents) if one.grouped else _placed(one, parents)
 
 
@@ -193,11 +184,8 @@ def _require_apart(made: LevelRows, table: _KeyedTable) -> None:
         place = (-1 if alone else above, keys[row])
         if place in known:
             here = "" if alone else f" within one {one.setting.parent}"
-            first = known[place]
-            raise table.refusal(
-                row,
-                f"records {first + 1} and {row + 1} have the same key{here}, {shown_key(one.key, keys[row])}",
-                f"a key names one {one.setting.name}: mend it, or name all columns that tell one from others",
+            raise table.bad_key(
+                row, f"record {known[place] + 1}{here} has the same key", shown_key(one.key, keys[row])
             )
         known[place] = row
 
@@ -212,25 +200,16 @@ def _require_constant(made: LevelRows, table: _KeyedTable) -> None:
     one, columns = made.columns, table.records.columns
     if one.fields is None:
         constant = [name for name in columns if differing(made, table.records, name) is None]
-        raise UsageError(
-            f"levels.{one.setting.name}.fields is not given: which columns are those of a {one.setting.name} has to "
-            f"be said; alike in all rows of each {one.setting.name} are {', '.join(constant)}",
-            where=str(table.records.source),
-            hint="fields = ["
-            + ", ".join(f'"{name}"' for name in constant)
-            + "], without those that only happen to be",
-        )
+        columns_shown = tuple(f'"{name}"' for name in constant)
+        level = one.setting.name
+        raise UsageError.of("level-fields-missing", table.records.source, level=level, columns=columns_shown)
     for name in one.fields:
         row = differing(made, table.records, name) if name in columns else None
         if row is not None:
-            key = shown_key(one.key, table.keys(one.key)[row])
-            first = int(made.rows[made.record_of[row]])
-            raise table.refusal(
-                row,
-                f"{name} of the {one.setting.name} with {key} differs between its rows: in records {first + 1} and "
-                f"{row + 1}",
-                f"mend it; if it is a field of the rows, leave it out of levels.{one.setting.name}.fields",
-            )
+            first, level = int(made.rows[made.record_of[row]]), one.setting.name
+            place = Place(str(table.records.source), int(table.records.lines[row]), record=row + 1)
+            detail = f"differs between records {first + 1} and {row + 1}, which are one {level}"
+            raise DocumentError.of("level-field", place, field=Field(name), level=level, detail=detail)
 
 
 def differing(made: LevelRows, records: Records, name: str) -> int | None:

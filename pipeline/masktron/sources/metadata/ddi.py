@@ -9,6 +9,7 @@ from lxml import etree
 
 from masktron.config import Kind
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field, Place
 from masktron.sources.metadata.description import Description
 from masktron.sources.names import column_name
 from masktron.sources.records import Typed
@@ -40,7 +41,7 @@ def read_ddi(root: etree._Element, where: str) -> Description:
     space = etree.QName(root).namespace or ""
     found = tuple(_variable(var, space, where) for var in root.iterfind(f".//{{{space}}}dataDscr/{{{space}}}var"))
     if not found:
-        raise DocumentError("the codebook describes no variable", where=where, hint="give one with dataDscr/var")
+        raise DocumentError.of("bad-description", where, detail="the codebook describes no variable (dataDscr/var)")
     title = root.findtext(f"{{{space}}}stdyDscr/{{{space}}}citation/{{{space}}}titlStmt/{{{space}}}titl") or ""
     return Description(found, " ".join(title.split()))
 
@@ -48,7 +49,7 @@ def read_ddi(root: etree._Element, where: str) -> Description:
 def _variable(var: etree._Element, space: str, where: str) -> Variable:
     column = var.get("name") or ""
     if not column:
-        raise DocumentError("a variable has no name", where=f"{where}:{var.sourceline}", hint="give var a name")
+        raise DocumentError.of("bad-description", f"{where}:{var.sourceline}", detail="a variable has no name")
     labels: dict[str, str] = {}
     missing: dict[str, str] = {}
     for category in var.iterfind(f"{{{space}}}catgry"):
@@ -59,10 +60,10 @@ def _variable(var: etree._Element, space: str, where: str) -> Variable:
         (missing if category.get("missing") == "Y" else labels)[value.strip()] = label
     for item in var.iterfind(f"{{{space}}}invalrng/*"):
         if item.tag != f"{{{space}}}item":
-            raise DocumentError(
-                f"the variable {column!r} has a range of missing values",
-                where=f"{where}:{item.sourceline}",
-                hint="list the codes as items",
+            raise DocumentError.of(
+                "bad-description",
+                Place(f"{where}:{item.sourceline}", field=Field(column)),
+                detail="a range of missing values has to be given as single items",
             )
         missing.setdefault(str(item.get("VALUE", "")).strip(), "")
     kind = _KINDS.get(str(var.get("nature", "")))

@@ -33,16 +33,12 @@ def read_description(path: Path) -> Description:
         if head[:1] == b"{":
             return read_table_schema(json.loads(path.read_text(encoding="utf-8-sig")), str(path))
     except OSError as error:
-        raise DocumentError(f"cannot read the metadata: {error.strerror}", where=str(path)) from error
+        raise DocumentError.of("file-unreadable", path, reason=error.strerror) from error
     except (ValueError, RecursionError) as error:
-        raise DocumentError(f"the metadata are no JSON: {error}", where=str(path)) from error
+        raise DocumentError.of("bad-description", path, detail=f"it is not valid JSON: {error}") from error
     root = parse_tree(path, DocumentError).getroot()
     if etree.QName(root).namespace not in NAMESPACES or etree.QName(root).localname != "codeBook":
-        raise DocumentError(
-            "this is no description that masktron reads",
-            where=str(path),
-            hint="give DDI-Codebook 2.5 or 2.6, or a Table Schema in JSON",
-        )
+        raise DocumentError.of("bad-description", path, detail="its root element is another one")
     return read_ddi(root, str(path))
 
 
@@ -68,9 +64,7 @@ def described_variables(
     """
     said = {variable.name: variable for variable in description.variables}
     if not set(fields) & said.keys():
-        raise UsageError(
-            "the metadata describe none of the fields of the file", where=where, hint="check their names"
-        )
+        raise UsageError.of("bad-description", where, detail="it describes no field of the file")
     known = {variable.name: variable for variable in own}
     return tuple(
         _joined(known.get(name, Variable(name, name)), said[name]) if name in said else known[name]

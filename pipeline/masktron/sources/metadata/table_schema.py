@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from masktron.config import Kind
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field, Place
 from masktron.sources.metadata.description import Description
 from masktron.sources.names import column_name
 from masktron.sources.records import Typed
@@ -43,12 +44,12 @@ def read_table_schema(document: Any, where: str) -> Description:
     if isinstance(document, Mapping) and "resources" in document:
         resources = document["resources"]
         if not isinstance(resources, list) or len(resources) != 1 or not isinstance(resources[0], Mapping):
-            raise DocumentError("the data package has not one resource", where=where, hint="give its schema alone")
+            raise DocumentError.of("bad-description", where, detail="a data package has to have one resource")
         title = str(document.get("title") or resources[0].get("title") or "")
         document = resources[0].get("schema")
     fields = document.get("fields") if isinstance(document, Mapping) else None
     if not isinstance(fields, list) or not all(isinstance(one, Mapping) for one in fields):
-        raise DocumentError("this is no Table Schema", where=where, hint="it is an object with a list of fields")
+        raise DocumentError.of("bad-description", where, detail="it is no object with a list of fields")
     everywhere = _missing(document.get("missingValues", []), where)
     return Description(tuple(_variable(one, everywhere, where) for one in fields), title)
 
@@ -56,10 +57,12 @@ def read_table_schema(document: Any, where: str) -> Description:
 def _variable(field: Mapping[str, Any], everywhere: Mapping[str, str], where: str) -> Variable:
     column = field.get("name")
     if not isinstance(column, str) or not column:
-        raise DocumentError("a field has no name", where=where, hint="give every field a name")
+        raise DocumentError.of("bad-description", where, detail="a field has no name")
     kind_of = field.get("type", "any")
     if kind_of not in _TYPES:
-        raise DocumentError(f"the field {column!r} has the type {kind_of!r}", where=where, hint="use a single value")
+        raise DocumentError.of(
+            "bad-description", Place(where, field=Field(column)), detail="a value of its type is no single value"
+        )
     labels = _labels(field, column, where)
     missing = dict(everywhere if "missingValues" not in field else _missing(field["missingValues"], where))
     kind = Kind.NUMBER if kind_of == "number" and not labels else None
@@ -82,7 +85,9 @@ def _labels(field: Mapping[str, Any], column: str, where: str) -> dict[str, str]
     constraints = field.get("constraints", {})
     listed = field.get("categories", constraints.get("enum", []) if isinstance(constraints, Mapping) else [])
     if not isinstance(listed, list):
-        raise DocumentError(f"the categories of {column!r} are no list", where=where)
+        raise DocumentError.of(
+            "bad-description", Place(where, field=Field(column)), detail="its categories are no list"
+        )
     found = {}
     for one in listed:
         value, label = (one.get("value"), one.get("label", "")) if isinstance(one, Mapping) else (one, "")
@@ -92,7 +97,7 @@ def _labels(field: Mapping[str, Any], column: str, where: str) -> dict[str, str]
 
 def _missing(listed: Any, where: str) -> dict[str, str]:
     if not isinstance(listed, Sequence) or isinstance(listed, str):
-        raise DocumentError("missingValues is no list", where=where)
+        raise DocumentError.of("bad-description", where, detail="missingValues is no list")
     found = {}
     for one in listed:
         value, label = (one.get("value"), one.get("label", "")) if isinstance(one, Mapping) else (one, "")

@@ -11,6 +11,7 @@ from typing import Any, Self
 import pyarrow.compute as pc
 
 from masktron.errors import UsageError, ViolationError
+from masktron.problems.problem import Field, Place
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
 from masktron.sources.records import Records
@@ -63,10 +64,11 @@ class FrameSource(TableSource):
         made = table_format(name)
         empty = [one.column for one in table.variables if pc.any(pc.equal(table.cells[one.name], "")).as_py()]
         if empty and not made.tells_empty:
-            raise UsageError(
-                f"{name} does not tell an empty text from a missing value, and {', '.join(map(repr, empty))} holds "
-                "empty texts",
-                hint="make them missing, or name a file that ends with .parquet, .arrow or .xml",
+            raise UsageError.of(
+                "cannot-hold",
+                Place(field=Field(empty[0])),
+                format=name,
+                detail="an empty text beside a missing value",
             )
         made.create(opened_place(target), with_types(table), {})
         self._lost[:] = made.losses(table)
@@ -92,11 +94,7 @@ class FrameSource(TableSource):
             column = released.columns.get(name)
             own = table.cells[name].to_pylist()
             if own != ([None] * len(released) if column is None else column.lexemes.tolist()):
-                raise ViolationError(
-                    f"the file does not hold column {name!r} as the data frame does; nothing is published",
-                    where=str(self.path),
-                    hint="name a file of another format, such as one that ends with .parquet",
-                )
+                raise ViolationError.of("not-as-verified", Place(str(self.path), field=Field(name)), what="the file")
         return self._made.frame
 
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:

@@ -198,7 +198,7 @@ class ArrowFrameFormat(FrameFormat):
         """
         carried: ArrowCarried = release.original.carried
         if not release.cells.num_columns:
-            raise UsageError("no column is left to write", hint="leave less columns out")
+            raise UsageError.of("no-column-left")
         place = _place(target)
         place.frame = _of_library(released_values(release, carried.values), place.frame)
 
@@ -245,10 +245,8 @@ def _values_in(frame: Any) -> pa.Table:
     try:
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise UsageError(
-            f"a {type(frame).__name__} cannot be read as a table: {str(error).partition(chr(10))[0]}",
-            where=FRAME,
-            hint="give a frame with one row per record; convert columns of types that Arrow does not have",
+        raise UsageError.of(
+            "frame-not-read", FRAME, kind=type(frame).__name__, reason=str(error).partition("\n")[0]
         ) from None
 
 
@@ -341,10 +339,7 @@ def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
         alike = alike and has_text(other.type)
         alike = alike and lexemes_of(one, name, "").to_pylist() == lexemes_of(other, name, "").to_pylist()
     if not alike:
-        raise ViolationError(
-            f"{kind} does not hold the masked records as they were verified",
-            hint="mask a pyarrow Table, or a file",
-        )
+        raise ViolationError.of("not-as-verified", what=kind)
 
 
 def _polars_rows(frame: Any) -> Iterator[LexemeRow]:

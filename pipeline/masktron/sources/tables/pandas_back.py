@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import CannotHoldError, UsageError
+from masktron.problems.problem import Field
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_columns import categories_of, without_categories
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
@@ -76,10 +77,12 @@ def require_one_type(frame: pd.DataFrame, unmasked: Collection[str] = ()) -> Non
             types = sorted(set(map(_type_of, objects)))
             what = f"values of several types, {' and '.join(types)}" if len(types) > 1 else ""
         if what:
-            raise UsageError(
-                f"column {column.name!r} holds {what}, so masked values would have no certain type",
-                hint=f"convert it, for example frame.astype({{{column.name!r}: 'string'}}), or do not mask it, for "
-                f"example roles={{{name!r}: 'untouched'}}",
+            raise UsageError.of(
+                "frame-column",
+                field=Field(name),
+                label=repr(column.name),
+                detail=f"holds {what}, so masked values would have no certain type",
+                type="string",
             )
 
 
@@ -167,9 +170,12 @@ class _UnfitError(Exception):
 def _refusal(column: pd.Series[Any], why: str) -> UsageError:
     kind = column.dtype
     wider = next((name for test, name in _WIDER if test(kind)), "string")
-    return CannotHoldError(
-        f"column {column.name!r} of type {kind} cannot hold a masked value: {why}",
-        hint=f"give it a type that can before it is masked: frame.astype({{{column.name!r}: {wider!r}}})",
+    return CannotHoldError.of(
+        "frame-column",
+        field=Field(str(column.name)),
+        label=repr(column.name),
+        detail=f"of type {kind} cannot hold a masked value: {why}",
+        type=wider,
     )
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field
 from masktron.sources.lexical import NOT_IN_XML
 from masktron.sources.tables.arrow_lexemes import has_text, plain
 from masktron.sources.tables.arrow_objects import column_texts, decimal_text, truth_text
@@ -69,8 +70,13 @@ def lexemes_of_series(column: pd.Series[Any]) -> NDArray[np.object_]:
     if any(lexeme is not None and NOT_IN_XML.search(lexeme) for lexeme in pd.unique(found)):
         why = "XML has no control characters and no surrogates"
     if why:
-        what = f"column {str(column.name)!r} holds a value that cannot be written: {why}"
-        raise UsageError(what, hint="convert the column to numbers or text")
+        raise UsageError.of(
+            "frame-column",
+            field=Field(str(column.name)),
+            label=repr(column.name),
+            detail=f"holds a value that cannot be written: {why}",
+            type="string",
+        )
     return found
 
 

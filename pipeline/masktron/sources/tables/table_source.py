@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import struct
 import weakref
 import zlib
@@ -26,7 +25,7 @@ from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.memory import bounded_memory, told_of_memory
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Place, Sentence
 from masktron.progress import Progress, Told
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
@@ -302,7 +301,7 @@ class TableSource(Source):
         names = cells.column_names
         layout = twin_layout(self.twin, names, [_first_value(column) for column in cells.columns])
         if layout is None:
-            with self.blamed():
+            with self.in_own_places():
                 return XmlSource(document, record=self.twin.record, progress=self._asked.progress).layout, None
         if not worth_columns(document):
             return layout, None
@@ -416,18 +415,13 @@ class TableSource(Source):
             return int(self._stream.lines(record, 1)[0]), 0
         return self.format.line_of(self.table, record), 0
 
-    @contextmanager
-    def blamed(self) -> Generator[None]:
-        """Let errors name the file, and the line of the record, where they name the twin."""
-        try:
-            yield
-        except MasktronError as error:
-            found = re.search(rf"{re.escape(str(self._twin_path))}(?::(\d+)(?::\d+)?)?", error.where)
-            if found is not None:
-                record = -1 if found[1] is None else int(found[1]) - FIRST_LINE
-                line = f":{self.place(record, 0, 0)[0]}" if 0 <= record < self.estimate() else ""
-                error.where = f"{error.where[: found.start()]}{self.path}{line}{error.where[found.end() :]}"
-            raise
+    def own_place(self, place: Place) -> Place:
+        """Return the file, and the line of the record, for a place in the twin."""
+        if place.source != str(self._twin_path):
+            return place
+        record = place.line - FIRST_LINE if place.line else -1
+        line = self.place(record, 0, 0)[0] if 0 <= record < self.estimate() else 0
+        return replace(place, source=str(self.path), line=line, column=0)
 
     def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a file of the same format, with the same types, labels and whatever else it carries."""

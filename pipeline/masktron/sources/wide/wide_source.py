@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Sentence
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
@@ -161,11 +161,7 @@ class WideSource(TwinSource):
         try:
             return MemberRows.of(self.tables, self.wide, self.member_order)
         except ValueError as problem:
-            raise UsageError(
-                f"{problem}: it is not made of the units of the other file",
-                where=str(self.path),
-                hint="compare a released file with its own original",
-            ) from problem
+            raise UsageError.of("other-units", self.path, reason=str(problem)) from problem
 
     @cached_property
     def _twin(self) -> XmlSource:
@@ -251,11 +247,7 @@ class WideSource(TwinSource):
             known = {leaf.name for leaf in leaves if self.layout.field(leaf.name) is not None}
             gone = known.intersection(names)
             if gone and gone != known:
-                raise UsageError(
-                    f"{own.name} is removed of some members and not of others: {', '.join(sorted(gone))}",
-                    where=str(self.path),
-                    hint=f"give {'/'.join((*path, own.name))} one role",
-                )
+                raise UsageError.of("member-roles-differ", self.path, field=Field("/".join((*path, own.name))))
             if gone:
                 found[path] = found.get(path, frozenset()) | {own.name}
         return found

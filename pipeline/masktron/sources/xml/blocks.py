@@ -250,8 +250,4 @@ def batches_of(
 
 def changed(path: Path) -> DocumentError:
     """Return the error of a file that is not the one that was surveyed."""
-    return DocumentError(
-        "the file changed while it was being read",
-        where=str(path),
-        hint="leave the input alone during a run, and start again",
-    )
+    return DocumentError.of("file-changed", path)

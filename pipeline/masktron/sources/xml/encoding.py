@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from masktron.errors import MasktronError
+from masktron.problems.problem import Problem
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, b"<\0\0\0", b"\0\0\0<")
@@ -18,7 +19,6 @@ _DECLARATION = re.compile(
 # Measured: on these codecs libxml2, expat and Python decode every byte alike. They do not on windows-1258 and on
 # the multi-byte encodings of East Asia, so those are refused rather than read in two ways.
 _SINGLE_BYTE = re.compile(r"ascii|iso8859-([1-9]|1[0134-6])|cp125[0-7]|koi8-[ru]")
-_CONVERT = "convert it to UTF-8, for example with `iconv -f ENCODING -t UTF-8`"
 
 HEAD = 4096
 """Number of bytes that `sniff` needs to see."""
@@ -66,10 +66,10 @@ def _codec(declared: str, where: str, error: type[MasktronError]) -> str:
     try:
         codec = codecs.lookup(declared).name
     except LookupError:
-        raise error(f"the encoding {declared!r} is not known", where=where, hint=_CONVERT) from None
+        raise error(Problem("xml-declaration", where, detail=f"the encoding {declared!r} is not known")) from None
     if codec in {"utf-8", "utf-16", "utf-16-le", "utf-16-be"} or _SINGLE_BYTE.fullmatch(codec):
         return codec
-    raise error(f"the encoding {declared!r} is not supported", where=where, hint=_CONVERT)
+    raise error(Problem("xml-declaration", where, detail=f"masktron does not read the encoding {declared!r}"))
 
 
 def sniff(head: bytes, where: str, error: type[MasktronError]) -> Encoding:
@@ -83,21 +83,17 @@ def sniff(head: bytes, where: str, error: type[MasktronError]) -> Encoding:
     """
     if _BARE_UTF16.match(head):
         raise error(
-            "the file begins as UTF-16 without a byte order mark or a declaration, which XML does not allow",
-            where=where,
-            hint=_CONVERT,
+            Problem("xml-declaration", where, detail="it begins as UTF-16 without a byte order mark or a declaration")
         )
     if head.startswith(_UTF32):
-        raise error("the file is encoded in UTF-32, which is not supported", where=where, hint=_CONVERT)
+        raise error(Problem("xml-declaration", where, detail="masktron does not read UTF-32"))
     family, bom = _family(head)
     text = head[len(bom) :].decode(family, errors="replace")
     match = _DECLARATION.match(text)
     declaration = match.group() if match else ""
     if match and match["version"] != "1.0":
         raise error(
-            f"the file is XML {match['version']}, and only XML 1.0 is read",
-            where=where,
-            hint='declare version="1.0"; XML 1.1 has other rules for line ends and control characters',
+            Problem("xml-declaration", where, detail=f"it is XML {match['version']}, and only XML 1.0 is read")
         )
     wide = family.startswith("utf-16")
     declared = match["encoding"] if match else None
@@ -109,8 +105,10 @@ def sniff(head: bytes, where: str, error: type[MasktronError]) -> Encoding:
         # what declares two bytes for each character and can be read as one for each is no UTF-16, whatever it says
         begins = "an encoding of one byte for each character" if codec.startswith("utf-16") and not wide else ""
         raise error(
-            f"the declaration says {declared}, but the file begins as {begins or actual.upper()}",
-            where=where,
-            hint="correct the declaration or convert the file",
+            Problem(
+                "xml-declaration",
+                where,
+                detail=f"its declaration says {declared}, but it begins as {begins or actual.upper()}",
+            )
         )
     return Encoding(declared, family if wide else codec, bom, declaration)

@@ -9,6 +9,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Known, Place
 from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.records import Layout, Shape
@@ -93,16 +94,16 @@ class Survey:
         line = self._parser.CurrentLineNumber
         self._paths += 1
         if len(self._stack) > MAX_DEPTH:
-            raise DocumentError(
-                f"elements are nested deeper than the limit of {MAX_DEPTH}",
-                where=f"{self.path}:{line}:{self._parser.CurrentColumnNumber + 1}",
-                hint="flatten the file",
+            raise DocumentError.of(
+                "not-microdata",
+                Place(str(self.path), line, self._parser.CurrentColumnNumber + 1),
+                detail=f"elements are nested deeper than {MAX_DEPTH} levels",
             )
         if self._paths > _MAX_PATHS:
-            raise DocumentError(
-                f"the file has more than {_MAX_PATHS:,} different element paths, which is not microdata",
-                where=f"{self.path}:{line}",
-                hint="give every record the same fields",
+            raise DocumentError.of(
+                "not-microdata",
+                Place(str(self.path), line),
+                detail=f"it has more than {_MAX_PATHS:,} different element paths",
             )
         node = parent.children[name] = PathNode(clark(name), parent if parent.tag else None, line)
         return node
@@ -121,10 +122,10 @@ class Survey:
             try:
                 etree.Element("any", nsmap={"any": uri})
             except ValueError:  # libxml2 reads it, and will not write it
-                raise DocumentError(
-                    f"the namespace {uri!r} is no URI",
-                    where=f"{self.path}:{self._parser.CurrentLineNumber}:{self._parser.CurrentColumnNumber + 1}",
-                    hint="write it without spaces, quotes and other characters that a URI must not have",
+                raise DocumentError.of(
+                    "not-well-formed",
+                    Place(str(self.path), self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1),
+                    reason=f"the namespace {uri!r} is no URI",
                 ) from None
             self.namespaces[prefix] = uri
 
@@ -175,11 +176,7 @@ def confirm(path: str | Path, layout: Layout) -> Shape:
     for tag in layout.record_path:
         node = next((c for c in node.children.values() if c.tag == tag), None) if node else None
     if walk.root.tag != layout.record_path[0] or (node and not set(fields_of(node)) <= set(layout.fields)):
-        raise DocumentError(
-            "the file is not the one that was read before: it has other fields",
-            where=str(path),
-            hint="leave the input alone while it is being masked, and start again",
-        )
+        raise DocumentError.of("file-changed", path)
     return shape_of(node) if node else Shape(True)
 
 
@@ -195,11 +192,7 @@ def confirm_tree(path: str | Path, tree: Tree) -> None:
     for tag in tree.layout.record_path:
         node = next((c for c in node.children.values() if c.tag == tag), None) if node else None
     if node is None or tree_of(node, tree.layout) != tree:
-        raise DocumentError(
-            "the file is not the one that was read before: it has other records or fields",
-            where=str(path),
-            hint="leave the input alone while it is being masked, and start again",
-        )
+        raise DocumentError.of("file-changed", path)
 
 
 def _overridden(path: Path, root: PathNode, record: str) -> PathNode | None:
@@ -211,12 +204,11 @@ def _overridden(path: Path, root: PathNode, record: str) -> PathNode | None:
         first = min(found, key=lambda node: len(node.path))
         if all(node.path[: len(first.path)] == first.path for node in found):
             return first
-        what = f"--record {record!r} names more than one element: " + ", ".join(_show(n) for n in found[:6])
-    else:
-        names = dict.fromkeys(local(n.tag) for n in root.descendants() if n.children)
-        names = names or dict.fromkeys(local(n.tag) for n in root.descendants())
-        what = f"--record {record!r} names no element below the root; there is " + ", ".join(list(names)[:12])
-    raise UsageError(what, where=str(path), hint="name the element that holds one record, as {namespace}name")
+        raise UsageError.of("record-unclear", path, elements=tuple(_show(n) for n in found[:6]))
+    names = dict.fromkeys(local(n.tag) for n in root.descendants() if n.children)
+    names = names or dict.fromkeys(local(n.tag) for n in root.descendants())
+    known = Known(record, tuple(names)[:12])
+    raise UsageError.of("unknown-name", path, kind="element for the option record,", name=record, known=known)
 
 
 def _show(node: PathNode) -> str:
@@ -235,11 +227,10 @@ def _detected(path: Path, root: PathNode, hints: Collection[str]) -> PathNode | 
             return hinted[0]
     if default is not None or not root.children:
         return default
-    raise DocumentError(
-        f"nothing tells which element is the record: below {local(root.tag)!r} stand "
-        + ", ".join(f"{local(n.tag)} ({n.count:,} times)" for n in list(root.children.values())[:8]),
-        where=f"{path}:{root.line}",
-        hint="name it with --record NAME",
+    raise DocumentError.of(
+        "record-unclear",
+        Place(str(path), root.line),
+        elements=tuple(f"{local(n.tag)} ({n.count:,} times)" for n in list(root.children.values())[:8]),
     )
 
 

@@ -16,6 +16,8 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field as FieldName
+from masktron.problems.problem import Place
 from masktron.progress import Told, untold
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
@@ -213,12 +215,7 @@ def iter_documents(
         yield root, first, count
         first += count
     if first != records:
-        raise DocumentError(
-            f"two parsers count different numbers of records: {first:,} and {records:,}",
-            where=str(path),
-            hint="please report this file, unless somebody has changed it meanwhile: it cannot be trusted to be read "
-            "right",
-        )
+        raise DocumentError.of("readings-differ", path, what=f"the number of records: {first:,} and {records:,}")
 
 
 def chunk_document(layout: Layout, rows: Sequence[Mapping[str, str | None]]) -> etree._Element:
@@ -415,18 +412,18 @@ class _Table:
                 continue
             cells = self._elements.get(child.tag)
             if cells is None:
-                raise self._refusal(f"the field {child.tag} is not in the layout")
+                raise self._refusal("it is not in the layout", child.tag)
             if cells[i] is not None:
-                raise self._refusal(f"the field {child.tag} occurs more than once")
+                raise self._refusal("it occurs more than once", child.tag)
             if not len(child):
                 cells[i] = child.text or ""
             elif all(is_remark(inner) for inner in child):
                 cells[i] = "".join(str(text) for text in child.itertext())
             else:
-                raise self._refusal(f"the field {child.tag} has child elements")
+                raise self._refusal("it has child elements", child.tag)
         for name, value in record.attrib.items():
             if name not in self._attributes:
-                raise self._refusal(f"the attribute {name!s} is not in the layout")
+                raise self._refusal("it is not in the layout", str(name))
             self._attributes[str(name)][i] = value
         self._next += 1
 
@@ -434,13 +431,10 @@ class _Table:
         if self._next != len(self._lines):
             raise self._refusal("two parsers count different numbers of records")
 
-    def _refusal(self, what: str) -> DocumentError:
-        line = f":{self._lines[self._next]}" if self._next < len(self._lines) else ""
-        return DocumentError(
-            f"record {self._next + 1} is not flat: {what}",
-            where=f"{self._path}{line}",
-            hint="only files whose records hold single fields of text can be read as columns",
-        )
+    def _refusal(self, reason: str, field: str = "") -> DocumentError:
+        line = self._lines[self._next] if self._next < len(self._lines) else 0
+        place = Place(str(self._path), int(line), record=self._next + 1, field=FieldName(field) if field else None)
+        return DocumentError.of("records-not-flat", place, reason=reason)
 
 
 def is_remark(node: etree._Element) -> bool:

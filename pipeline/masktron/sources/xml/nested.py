@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Place
 from masktron.progress import Told, untold
 from masktron.sources.level_tables import LevelTable, LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
@@ -160,20 +161,20 @@ class _Reading:
         units = self.levels[TOP].lines
         self._told(len(units), self._units)
         if len(units) != self._units:
-            raise changed_file(self._path, 0, f"it has {len(units):,} units, and had {self._units:,}")
+            raise DocumentError.of("file-changed", self._path)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         place = self._stack[-1]
         if self._leaf is not None:
-            raise self._refusal(f"a field holds the element {_local(name)}")
+            raise self._changed()
         if (leaf := place.leaves.get(name)) is not None:
             if attributes:
-                raise self._refusal(f"the field {_local(name)} has an attribute")
+                raise self._changed()
             self._leaf = leaf
             return
         inner = place.children.get(name)
         if inner is None:
-            raise self._refusal(f"the element {_local(name)} stands where none was")
+            raise self._changed()
         self._stack.append(inner)
         if inner.record:
             self._enter(inner, attributes)
@@ -185,7 +186,7 @@ class _Reading:
         for name, text in attributes.items():
             texts = place.attributes.get(name)
             if texts is None:
-                raise self._refusal(f"there is an attribute {_local(name)}")
+                raise self._changed()
             texts.put(text)
 
     def _end(self, name: str) -> None:
@@ -193,7 +194,7 @@ class _Reading:
             self._stack.pop()
             return
         if not self._leaf.put("".join(self._text)):
-            raise self._refusal(f"the field {_local(name)} occurs more than once in a record")
+            raise self._changed()
         self._leaf = None
         self._text.clear()
 
@@ -201,19 +202,10 @@ class _Reading:
         if self._leaf is not None:
             self._text.append(text)
         elif text.strip(XML_SPACE):
-            raise self._refusal("there is text between the fields")
+            raise self._changed()
 
-    def _refusal(self, what: str) -> DocumentError:
-        return changed_file(self._path, self._parser.CurrentLineNumber, what)
-
-
-def changed_file(path: Path, line: int, what: str) -> DocumentError:
-    """Return the error of a file that is not the one that was surveyed."""
-    return DocumentError(
-        f"the file is not the one that was read before: {what}",
-        where=f"{path}:{line}" if line else str(path),
-        hint="leave the input alone during a run, and start again",
-    )
+    def _changed(self) -> DocumentError:
+        return DocumentError.of("file-changed", Place(str(self._path), self._parser.CurrentLineNumber))
 
 
 def _expat_name(tag: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.large_arrays import kept, new_array
+from masktron.problems.problem import Field, Place
 from masktron.sources.records import Coded, Layout
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -43,17 +44,20 @@ def check_replacements(layout: Layout, replacements: Mapping[str, Coded], n: int
             found.append((problem[0], f.name, problem[1]))
     if found:
         row, name, why = min(found, key=lambda one: one[0])
-        raise DocumentError(
-            f"the new value of {name!r} in record {row + 1} cannot be written as XML: {why}",
-            hint="values are text without control characters",
+        raise DocumentError.of(
+            "cannot-hold", Place(record=row + 1, field=Field(name)), format="XML", detail=f"a new value: {why}"
         )
 
 
 def _check_codes(name: str, coded: Coded, n: int) -> None:
     if coded.codes.shape != (n,):
-        raise UsageError(f"{name!r} has {coded.codes.shape} new values, and the file has {n:,} records")
+        raise UsageError.of(
+            "bad-arrays", Place(field=Field(name)), detail=f"{coded.codes.shape} new values for {n:,} records"
+        )
     if n and not 0 <= coded.codes.min() <= coded.codes.max() < len(coded.texts):
-        raise UsageError(f"{name!r} has codes beyond its {len(coded.texts):,} texts")
+        raise UsageError.of(
+            "bad-arrays", Place(field=Field(name)), detail=f"there are codes beyond its {len(coded.texts):,} texts"
+        )
 
 
 def _first_problem(coded: Coded) -> tuple[int, str] | None:

@@ -19,6 +19,7 @@ from lxml import etree
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import refuse_special
+from masktron.problems.problem import Place, Problem
 from masktron.sources.other_formats import refuse_other_formats
 from masktron.sources.xml.encoding import HEAD, Encoding, sniff
 
@@ -27,7 +28,6 @@ MAX_DEPTH = 200
 
 _BLOCK = 1 << 16
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
-_CHECK = "check the path, and that you may read the file"
 _HARDENED: dict[str, Any] = {
     "resolve_entities": False,
     "load_dtd": False,
@@ -68,22 +68,29 @@ def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[t
     try:
         stream = path.open("rb")
     except FileNotFoundError:
-        hint = "masktron reads local files only: download it first" if _URL.match(str(path)) else "check the path"
-        raise error("the file does not exist", where=str(path), hint=hint) from None
+        raise error(_missing(path)) from None
     except IsADirectoryError:
-        raise error("this is a directory, not a file", where=str(path), hint="name the XML file") from None
+        raise error(Problem("file-unreadable", path, reason="it is a directory, not a file")) from None
     except (OSError, ValueError) as problem:
-        raise error(f"the file cannot be read: {_reason(problem)}", where=str(path), hint=_CHECK) from None
+        raise error(Problem("file-unreadable", path, reason=_reason(problem))) from None
     with stream:
         try:
             head = stream.read(HEAD)
             if not head:
-                raise error("the file is empty", where=str(path), hint="name an XML file with a root element")
+                raise error(Problem("empty-file", path))
             refuse_other_formats(head, path, error)
             stream.seek(0)
             yield stream, sniff(head, f"{path}:1:1", error)
         except OSError as problem:
-            raise error(f"the file cannot be read: {_reason(problem)}", where=str(path), hint=_CHECK) from None
+            raise error(Problem("file-unreadable", path, reason=_reason(problem))) from None
+
+
+def _missing(path: Path) -> Problem:
+    if _URL.match(str(path)):
+        return Problem(
+            "file-unreadable", path, reason="masktron reads no addresses of the web; download the file first"
+        )
+    return Problem("no-such-file", path)
 
 
 def _reason(problem: Exception) -> str:
@@ -135,13 +142,13 @@ def scan(
         except expat.ExpatError as problem:
             offset = parser.ErrorByteIndex - start
             byte = block[offset] if 0 <= offset < len(block) else -1
-            raise _from_expat(path, problem, byte, encoding, error) from None
-        except UnicodeDecodeError as problem:
-            where = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
             raise error(
-                f"the text is not valid {encoding.name}: {problem.reason}",
-                where=where,
-                hint="declare the encoding that the file really has, or convert it to UTF-8",
+                _from_expat(problem, byte, encoding).at(Place(str(path), problem.lineno, problem.offset + 1))
+            ) from None
+        except UnicodeDecodeError as problem:
+            place = Place(str(path), parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+            raise error(
+                Problem("xml-declaration", place, detail=f"the text is not valid {encoding.name}: {problem.reason}")
             ) from None
     return encoding
 
@@ -158,45 +165,35 @@ def _doctype_guard(
 ) -> Callable[[str, str | None, str | None, bool], None]:
     def guard(name: str, system_id: str | None, public_id: str | None, internal: bool) -> None:
         if system_id or public_id or internal:
-            raise error(
-                f"the document type {name!r} has declarations or an external part; entities are never expanded",
-                where=f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}",
-                hint="remove the DOCTYPE and write the text that its entities stand for",
-            )
+            place = Place(str(path), parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+            raise error(Problem("document-type", place))
 
     return guard
 
 
-def _from_expat(
-    path: Path, problem: expat.ExpatError, byte: int, encoding: Encoding, error: type[MasktronError]
-) -> MasktronError:
+def _from_expat(problem: expat.ExpatError, byte: int, encoding: Encoding) -> Problem:
     reason = expat.ErrorString(problem.code) or "not well-formed"
-    what = _EXPAT.get(reason, f"the XML is not well-formed ({reason})")
-    hint = "the file must be well-formed XML from the first byte to the last"
+    detail = _EXPAT.get(reason, reason)
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
         if byte >= 0x80 and encoding.codec in {"utf-8", "ascii"}:
-            what = f"the byte 0x{byte:02X} here is not valid {encoding.name}"
-            hint = "declare the encoding that the file really has, or convert it to UTF-8"
-        elif 0 <= byte < 0x20 and byte not in b"\t\r\n":
-            what = f"the control character 0x{byte:02X} is not allowed in XML"
-        elif byte == ord("<"):
-            hint = "inside an attribute write &lt; for <, and &lt;= for <="
-        elif byte == ord("&"):
-            hint = "write &amp; for &; in XPath the words are and, or"
-    return error(what, where=f"{path}:{problem.lineno}:{problem.offset + 1}", hint=hint)
+            return Problem("xml-declaration", detail=f"the byte 0x{byte:02X} here is not valid {encoding.name}")
+        if 0 <= byte < 0x20 and byte not in b"\t\r\n":
+            detail = f"the control character 0x{byte:02X} is not allowed"
+        elif byte in b"<&":
+            detail = f"write {'&lt;' if byte == ord('<') else '&amp;'} for {chr(byte)} here"
+    return Problem("not-well-formed", reason=detail)
 
 
 def from_lxml(path: Path, problem: etree.XMLSyntaxError, error: type[MasktronError]) -> MasktronError:
     """Put an error of libxml2 into an error of masktron, naming the limit if one was met."""
     line, column = problem.position
+    place = Place(str(path), line, max(column, 1))
     text = str(problem.msg).split(", line ")[0].strip()
-    hint = "the file must be well-formed XML from the first byte to the last"
     if "Excessive depth" in text:
-        text, hint = f"elements are nested deeper than the limit of {MAX_DEPTH}", "flatten the file"
-    elif "too long" in text or "limit exceeded" in text.lower():
-        text = "one value or tag is longer than the limit of 10,000,000 bytes"
-        hint = "shorten the value; microdata have no fields of this size"
-    return error(text, where=f"{path}:{line}:{max(column, 1)}", hint=hint)
+        return error(Problem("not-microdata", place, detail=f"elements are nested deeper than {MAX_DEPTH} levels"))
+    if "too long" in text or "limit exceeded" in text.lower():
+        return error(Problem("not-microdata", place, detail="a value or tag is longer than 10,000,000 bytes"))
+    return error(Problem("not-well-formed", place, reason=text))
 
 
 def tree_parser() -> etree.XMLParser:

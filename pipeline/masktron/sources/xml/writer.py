@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.kernels.assembling import gather
+from masktron.problems.problem import Field, Known, Place
 from masktron.progress import Told, untold
 from masktron.scratch import unnamed_file
 from masktron.sources.records import Coded, Layout
@@ -154,7 +155,7 @@ class Reordered:
             while begin < end:
                 read = self._store.readinto(view[at : at + end - begin])  # type: ignore[attr-defined]
                 if not read:
-                    raise DocumentError("the temporary file of the records was cut short while it was read")
+                    raise DocumentError.of("no-temporary-file", reason="one was cut short while it was read")
                 begin, at = begin + read, at + read
         return found
 
@@ -250,9 +251,11 @@ def check_choice(n: int, keep: NDArray[np.bool_] | None, order: NDArray[np.intp]
     """
     for name, array in (("keep", keep), ("order", order)):
         if array is not None and array.shape != (n,):
-            raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
+            raise UsageError.of(
+                "bad-arrays", detail=f"{name} has the shape {array.shape}, and the file has {n:,} records"
+            )
     if order is not None and not _is_permutation(order):
-        raise UsageError(f"order is not a permutation of the {n:,} records")
+        raise UsageError.of("bad-arrays", detail=f"order is not a permutation of the {n:,} records")
 
 
 def _is_permutation(order: NDArray[np.intp]) -> bool:
@@ -273,22 +276,19 @@ def _flat_records(source: Path, layout: Layout) -> int:
     """
     shape = confirm(source, layout)
     if not shape.flat:
-        raise DocumentError(
-            f"the file cannot be masked: {shape.reason}",
-            where=f"{source}:{shape.line}",
-            hint="only files whose records hold single fields of text can be masked for now",
-        )
+        raise DocumentError.of("records-not-flat", Place(str(source), shape.line), reason=shape.reason)
     return len(record_lines(source, layout))
 
 
 def _check_names(layout: Layout, replacements: Mapping[str, Coded], removed: Collection[str]) -> None:
     for name in (*replacements, *removed):
         if layout.field(name) is None:
-            names = ", ".join(f.name for f in layout.fields)
-            raise UsageError(f"the file has no field {name!r}", hint=f"its fields are {names}")
+            raise UsageError.of(
+                "unknown-field", field=Field(name), known=Known(name, tuple(f.name for f in layout.fields))
+            )
     for name in replacements:
         if name in removed:
-            raise UsageError(f"the field {name!r} is both replaced and removed")
+            raise UsageError.of("bad-arrays", Place(field=Field(name)), detail="it is both replaced and removed")
 
 
 def write_parsed(

@@ -15,6 +15,8 @@ import numpy as np
 from lxml import etree
 
 from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field as FieldName
+from masktron.problems.problem import Known, Place
 from masktron.progress import Progress, Told, untold
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.level_tables import LevelTables
@@ -27,7 +29,7 @@ from masktron.sources.xml.layout import confirm_tree
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import iter_records, read_records
 from masktron.sources.xml.names_in_file import vocabulary
-from masktron.sources.xml.nested import changed_file, read_levels
+from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.nested_units import NestedUnits
 from masktron.sources.xml.new_texts import check_replacements
 from masktron.sources.xml.outline import namespaces_of
@@ -268,21 +270,19 @@ def _check_names(
     known = dict(tree.levels())
     for path in (*replacements, *removed):
         if path not in known:
-            names = ", ".join(tree.shown(one) for one in known)
-            raise UsageError(f"the file has no level {'/'.join(path)!r}", hint=f"its levels are {names}")
+            names, asked = tuple(map(tree.shown, known)), "/".join(path)
+            raise UsageError.of("unknown-name", kind="level", name=asked, known=Known(asked, names))
     for path, level in known.items():
         new, gone = replacements.get(path, {}), removed.get(path, ())
         for name in (*new, *gone):
             if level.field(name) is None:
-                raise _unknown(level, name)
+                own = tuple(f.name for f in level.fields)
+                raise UsageError.of("unknown-field", field=FieldName(name), known=Known(name, own))
         for name in new:
             if name in gone:
-                raise UsageError(f"the field {name!r} of {level.name} is both replaced and removed")
-
-
-def _unknown(level: Level, name: str) -> UsageError:
-    own = ", ".join(f.name for f in level.fields) or "none"
-    return UsageError(f"a {level.name} has no field {name!r}", hint=f"its fields are {own}")
+                raise UsageError.of(
+                    "bad-arrays", Place(field=FieldName(name)), detail="it is both replaced and removed"
+                )
 
 
 def _check_texts(tree: Tree, replacements: Mapping[LevelPath, Mapping[str, Coded]]) -> None:
@@ -303,7 +303,7 @@ def _check_all_written(source: Path, edits: NestedEdits) -> None:
     """
     for one in edits.levels.values():
         if one.done != one.level.count:
-            raise changed_file(source, 0, f"it has {one.done:,} {one.level.name}, and had {one.level.count:,}")
+            raise DocumentError.of("file-changed", source)
 
 
 _BLOCK = 1 << 20

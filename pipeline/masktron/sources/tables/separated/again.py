@@ -12,6 +12,7 @@ from typing import Any
 
 from masktron.errors import DocumentError
 from masktron.extras import library
+from masktron.problems.problem import Place
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.table_format import LexemeRow, SecondReading
 
@@ -82,8 +83,12 @@ def _records(path: Path, dialect: CsvDialect) -> Iterator[Iterator[list[str]]]:
         try:
             yield reader
         except (csv.Error, UnicodeError, EOFError, OSError) as error:
-            where = f"{path}:{reader.line_num + 1}"
-            raise DocumentError("the csv module of Python does not read this line", where=where) from error
+            raise DocumentError.of(
+                "file-damaged",
+                Place(str(path), reader.line_num + 1),
+                format="CSV",
+                detail="Python's csv module cannot read this line",
+            ) from error
 
 
 @contextmanager

@@ -17,8 +17,8 @@ import pyarrow as pa
 from masktron.errors import DocumentError
 from masktron.extras import library
 from masktron.files import most_unpacked, refuse_special, require_unpacked
-from masktron.problems.problem import FormatOption
-from masktron.sources.other_formats import magic_of
+from masktron.problems.problem import FormatOption, Place, Setting
+from masktron.sources.other_formats import magic_of, other_format
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -31,6 +31,7 @@ _MARKS = (
 )
 """Byte order marks, a longer one before that with which it begins."""
 _LITTLE = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+_NAMED = (Setting("--format-option", ("encoding=NAME",)),)
 _LEVEL = 6
 _BLOCK = 1 << 24
 """Bytes that are unpacked at a time."""
@@ -106,23 +107,19 @@ def content_of(path: Path, said: CsvDialect) -> Content:
     where = str(path)
     begin = beginning_of(raw[:64], path, said)
     if begin.other:
-        raise DocumentError(
-            f"this is {begin.other}, not CSV", where=where, hint="give the file the end of a name that says so"
-        )
+        raise DocumentError(other_format(begin.other, "CSV", path))
     mark, codec = begin.mark, begin.codec
     body = raw[len(mark) :] if mark else raw
     if not body:
-        raise DocumentError("the file is empty", where=where, hint="it needs a first line with the names of columns")
+        raise DocumentError.of("empty-file", path)
     try:
         text = body.decode(codec)
         same = codec == "utf-8" or text.encode(codec) == body
     except UnicodeError as error:
         raise _undecodable(body, codec, getattr(error, "start", 0), said, where) from None
     if not same:
-        raise DocumentError(
-            f"the file does not come back when it is written in {codec} again",
-            where=where,
-            hint="convert it to UTF-8",
+        raise DocumentError.of(
+            "wrong-encoding", path, codec=codec, detail="it cannot be written in it again", helps=_NAMED
         )
     data = body if codec == "utf-8" else text.encode()
     dialect = replace(said, codec=codec, mark=mark, compression=compression)
@@ -177,11 +174,10 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise DocumentError("the file does not exist", where=str(path), hint="check the path") from None
+        raise DocumentError.of("no-such-file", path) from None
     except (OSError, ValueError) as problem:
         code = getattr(problem, "errno", None)
-        reason = os.strerror(code) if code else str(problem)
-        raise DocumentError(f"the file cannot be read: {reason}", where=str(path), hint="check the path") from None
+        raise DocumentError.of("file-unreadable", path, reason=os.strerror(code) if code else str(problem)) from None
     compression = next((how for begin, how in _PACKED.items() if raw.startswith(begin)), "")
     if not compression:
         return raw, ""
@@ -195,8 +191,8 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
                 blocks.append(block)
                 size += len(block)
     except (OSError, pa.ArrowException) as error:
-        raise DocumentError(
-            f"the file cannot be unpacked with {compression}: {error}", where=str(path), hint="it is damaged"
+        raise DocumentError.of(
+            "file-damaged", path, format=compression, detail=f"it cannot be unpacked ({error})"
         ) from None
     require_unpacked(size, len(raw), "the file", str(path))
     return b"".join(blocks), compression
@@ -205,9 +201,11 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
 def _undecodable(body: bytes, codec: str, start: int, said: CsvDialect, where: str) -> DocumentError:
     before = body[:start].decode(codec, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     line, place = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-    hint, helps = "say which encoding it has: --format-option encoding=NAME", []
-    if not said.codec:
-        helps = [FormatOption("encoding", "cp1252")]
-        hint = f"of most files from Windows and Excel it is cp1252: {helps[0]}"
-    what = f"character {place} of this line is not {codec.upper()}"
-    return DocumentError(what, where=f"{where}:{line}", hint=hint, helps=helps)
+    helps = _NAMED if said.codec else (FormatOption("encoding", "cp1252"),)
+    return DocumentError.of(
+        "wrong-encoding",
+        Place(where, line),
+        codec=codec,
+        detail=f"character {place} of this line cannot be read",
+        helps=helps,
+    )

@@ -28,8 +28,6 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
 )
 CANDIDATES = ",;\t|"
 """What may be found to stand between cells."""
-SAY_DELIMITER = "--format-option delimiter=CHARACTER"
-"""For hints."""
 ENDINGS = {1: "\n", 2: "\r\n", 3: "\r"}
 _SPELLED = {
     "tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|", "space": " ", "point": ".",
@@ -174,12 +172,27 @@ def said_dialect(options: Options) -> CsvDialect:
     )
     used = [mark for mark in (dialect.delimiter, dialect.quote, dialect.escape) if mark]
     if len(used) != len(set(used)):
-        raise UsageError("delimiter, quote and escape are not three different characters")
+        raise UsageError.of(
+            "bad-value",
+            name="the delimiter",
+            expected="another character than quote and escape",
+            given=repr(dialect.delimiter),
+        )
     if dialect.decimal == dialect.grouping:
-        raise UsageError(f"decimal and grouping are both {dialect.decimal!r}")
+        raise UsageError.of(
+            "bad-value",
+            name="the option grouping",
+            expected="another mark than decimal",
+            given=repr(dialect.grouping),
+        )
     in_numbers = [mark for mark in (dialect.decimal, dialect.grouping) if mark]
     if not (dialect.quote or dialect.escape) and dialect.delimiter in in_numbers:
-        raise UsageError(f"{dialect.delimiter!r} is the delimiter and stands in numbers, and no cell is quoted")
+        raise UsageError.of(
+            "bad-value",
+            name="the delimiter",
+            expected="no mark within numbers where no cell is quoted",
+            given=repr(dialect.delimiter),
+        )
     return dialect
 
 
@@ -214,9 +227,8 @@ def _mark(options: Options, name: str, default: str) -> str:
     mark = _SPELLED.get(options[name], options[name]) if name == "delimiter" else options[name]
     wrong = len(mark) != 1 or not mark.isascii() or mark.isalnum() or not (mark.isprintable() or mark == "\t")
     if wrong or (name != "delimiter" and mark in " \t"):
-        raise UsageError(
-            f"the option {name} is no ASCII character that may stand between values",
-            hint=f"{name}: {OPTIONS[name].rpartition(';')[0]}",
+        raise UsageError.of(
+            "bad-value", name=f"the option {name}", expected=OPTIONS[name].rpartition(";")[0], given=repr(mark)
         )
     return mark
 
@@ -224,7 +236,7 @@ def _mark(options: Options, name: str, default: str) -> str:
 def _header(options: Options) -> bool | None:
     said = options.get("header")
     if said not in (None, "yes", "no"):
-        raise UsageError(f"the option header is {said!r}", hint="it may be yes or no")
+        raise UsageError.of("bad-value", name="the option header", expected="yes or no", given=repr(said))
     return None if said is None else said == "yes"
 
 
@@ -232,7 +244,7 @@ def _point(options: Options) -> str:
     said = options.get("decimal", ".")
     mark = _SPELLED.get(said, said)
     if mark not in (".", ","):
-        raise UsageError(f"the option decimal is {said!r}", hint="it may be point or comma")
+        raise UsageError.of("bad-value", name="the option decimal", expected="point or comma", given=repr(said))
     return mark
 
 
@@ -240,8 +252,11 @@ def _group(options: Options) -> str:
     said = options.get("grouping", "")
     mark = "" if said == "none" else _SPELLED.get(said, said)
     if len(mark) > 1 or mark.isalnum() or mark in tuple('+-\r\n\t"') or (mark and ord(mark) < 32):
-        raise UsageError(
-            f"the option grouping is {said!r}", hint="it may be space, comma, point or one character that is no digit"
+        raise UsageError.of(
+            "bad-value",
+            name="the option grouping",
+            expected="space, comma, point or one other character",
+            given=repr(said),
         )
     return mark
 
@@ -253,5 +268,10 @@ def _codec(said: str) -> str:
         name = codecs.lookup(said).name
         "".encode(name)
     except (LookupError, ValueError):
-        raise UsageError(f"there is no encoding {said!r}", hint="such as cp1252, iso8859-15 or utf-16") from None
+        raise UsageError.of(
+            "bad-value",
+            name="the option encoding",
+            expected="a known one, such as cp1252, iso8859-15 or utf-16",
+            given=repr(said),
+        ) from None
     return "utf-8" if name == "utf-8-sig" else name

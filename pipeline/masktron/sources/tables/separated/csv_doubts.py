@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import DocumentError, UsageError, did_you_mean
-from masktron.problems.problem import FormatOption
+from masktron.errors import DocumentError, UsageError
+from masktron.problems.problem import Field, FormatOption, Known, Place
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.separated.csv_outline import CsvOutline
@@ -21,8 +21,7 @@ _IN_NUMBERS = np.isin(np.arange(256), np.frombuffer(b"0123456789+-,", dtype=np.u
 _COMMA = ord(",")
 _WITH_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
-_RECORD, _NAMES = FormatOption("header", "no"), FormatOption("header", "yes")
-_NOT_NAMES = f"if it is a record, say {_RECORD}; if it has names, header=yes"
+RECORD, NAMES = FormatOption("header", "no"), FormatOption("header", "yes")
 _DECIMAL, _TEXTS = FormatOption("decimal", "comma"), FormatOption("decimal", "point")
 _GROUPED = FormatOption("grouping", "point")
 
@@ -55,11 +54,8 @@ class CsvDoubts:
         # a name that is no number, and no value of its column
         unseen = {at: text_scalar(name) for at, name in names.items() if np.isnan(parse_number(name))}
         if dialect.header is None and not unseen:
-            raise DocumentError(
-                "the first line holds numbers, not names",
-                where=f"{where}:1",
-                hint=_NOT_NAMES,
-                helps=(_RECORD, _NAMES),
+            raise DocumentError.of(
+                "unclear-header", Place(where, 1), detail="it holds only numbers", names=NAMES, record=RECORD
             )
         self._asked = dialect.header is None and len(names) > 1 and outline.records > 0
         self._unseen = unseen if self._asked else {}
@@ -104,11 +100,12 @@ class CsvDoubts:
         DocumentError
         """
         if self._asked and not self._unseen:
-            raise DocumentError(
-                "the first line seems to be a record: all its cells are values of their columns, too, or numbers",
-                where=f"{self._where}:1",
-                hint=_NOT_NAMES,
-                helps=(_RECORD, _NAMES),
+            raise DocumentError.of(
+                "unclear-header",
+                Place(self._where, 1),
+                detail="all its cells are numbers or values of their columns",
+                names=NAMES,
+                record=RECORD,
             )
         left = self._commas & self._numeric
         found: set[int] = set()
@@ -119,10 +116,11 @@ class CsvDoubts:
                     left = {at for at in left if pc.all(_matches(block[at], _NUMBER), min_count=0).as_py()}
                     found |= {at for at in left if pc.any(_matches(block[at], _WITH_COMMA)).as_py()}
         for at in sorted(left & found):
-            raise DocumentError(
-                f"all values of column {self._columns[at]!r} are numbers, some with a comma",
-                where=self._where,
-                hint=f"if the comma is their decimal point, say {_DECIMAL}; if they are texts, decimal=point",
+            raise DocumentError.of(
+                "unclear-numbers",
+                self._where,
+                field=Field(self._columns[at]),
+                detail="numbers with a comma and no other values",
                 helps=(_DECIMAL, _TEXTS),
             )
 
@@ -136,10 +134,12 @@ def require_columns(outline: CsvOutline, where: str) -> None:
     """
     for name in outline.dialect.texts:
         if name not in outline.columns:
-            raise UsageError(
-                f"--format-option texts names the column {name!r}, which is not there",
-                where=where,
-                hint=did_you_mean(name, outline.columns),
+            raise UsageError.of(
+                "unknown-name",
+                where,
+                kind="column for the option texts,",
+                name=name,
+                known=Known(name, outline.columns),
             )
 
 
@@ -164,13 +164,11 @@ def refuse_ambiguous(table: pa.Table, outline: CsvOutline, where: str) -> None:
         found = np.flatnonzero(ambiguous(table[name], dialect))
         if found.size:
             texts = FormatOption("texts", ",".join((*dialect.texts, column)))
-            hint = f"if these are codes, say {texts}"
-            if not dialect.grouping:
-                hint += f"; if the point stands between groups of digits, {_GROUPED}"
-            raise DocumentError(
-                f"column {column!r} has a number with a point, though the decimal point is {dialect.decimal!r}",
-                where=f"{where}:{outline.line(int(found[0]))}",
-                hint=f"{hint}; else write all numbers alike",
+            raise DocumentError.of(
+                "unclear-numbers",
+                Place(where, outline.line(int(found[0]))),
+                field=Field(column),
+                detail="a number with a point beside decimal commas",
                 helps=(texts,) if dialect.grouping else (texts, _GROUPED),
             )
 

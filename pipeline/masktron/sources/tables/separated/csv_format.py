@@ -21,6 +21,8 @@ from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import content_of
 from masktron.sources.tables.separated.csv_dialect import OPTIONS, said_dialect
 from masktron.sources.tables.separated.csv_doubts import (
+    NAMES,
+    RECORD,
     CellBlocks,
     CsvDoubts,
     only_numbers,
@@ -105,7 +107,7 @@ class CsvFormat(TableFormat):
         carried: CsvCarried = release.original.carried
         content = content_of(carried.path, carried.outline.dialect)
         if content.digest != carried.digest:
-            raise DocumentError("the file has changed while it was masked", where=str(carried.path))
+            raise DocumentError.of("file-changed", carried.path)
         same = write_like(target, content, carried.outline, release, carried.groups)
         if same and content.dialect.compression:
             shutil.copyfile(carried.path, target)
@@ -129,9 +131,8 @@ class CsvFormat(TableFormat):
             compression=said.suffix_compression(target),
         )
         if dialect.header is None and table.variables and only_numbers([v.column for v in table.variables]):
-            raise UsageError(
-                "all names of columns are numbers: the first line would read as a record",
-                hint="rename one, or say --format-option header=yes here and where the file is read",
+            raise UsageError.of(
+                "unclear-header", target, detail="all column names are numbers", names=NAMES, record=RECORD
             )
         write_new(target, table, dialect)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
 from masktron.kernels.separated import survey
+from masktron.problems.problem import Place
 from masktron.sources.records import Typed
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.separated.csv_survey import CsvSurvey, CsvText, Segment
@@ -220,7 +221,7 @@ def records_of(data: bytes | memoryview, records: int, outline: CsvOutline, wher
     try:
         table = cells_of(data, dialect, columns, outline.longest, breaks=outline.breaks, null=dialect.null)
     except pa.ArrowException as error:
-        raise DocumentError("pyarrow cannot read this as CSV", where=where, hint="convert it to UTF-8") from error
+        raise DocumentError.of("file-damaged", where, format="CSV", detail="pyarrow cannot read it") from error
     if len(table) != records:
         raise unlike_counts(where)
     return table
@@ -231,11 +232,7 @@ def _names(text: CsvText, found: CsvSurvey, where: str) -> tuple[str, ...]:
     names = names_of(text, found)
     for at, name in enumerate(names, start=1):
         if not name:
-            raise DocumentError(
-                f"column {at} has no name",
-                where=f"{where}:1",
-                hint="give it one; pandas and R write row names so, unless told not to",
-            )
+            raise DocumentError.of("column-without-name", Place(where, 1), column=at)
     return names
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
 from masktron.kernels.separated import Places, survey
-from masktron.sources.tables.separated.csv_dialect import CANDIDATES, ENDINGS, SAY_DELIMITER, CsvDialect, named
+from masktron.sources.tables.separated.csv_dialect import CANDIDATES, ENDINGS, CsvDialect, named
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -130,18 +130,16 @@ def survey_of(text: CsvText, dialect: CsvDialect, suffix: str, where: str) -> Cs
     several = {mark: one for mark, one in found.items() if one.columns > 1}
     sound = [mark for mark, one in several.items() if one.sound]
     if suffix and suffix not in several and sound:
-        raise DocumentError(
-            f"by its name there is a {named(suffix)} between cells, but it seems to be a {named(sound[0])}",
-            where=where,
-            hint=f"rename the file, or say what stands there: {SAY_DELIMITER}",
+        raise DocumentError.of(
+            "unclear-delimiter",
+            where,
+            detail=f"its name stands for a {named(suffix)}, its lines for a {named(sound[0])}",
         )
     if suffix in found:
         return found[suffix]
     if len(sound) > 1:
-        raise DocumentError(
-            f"cells could be separated by {' or '.join(map(named, sound))}: each cuts all records alike",
-            where=where,
-            hint=f"say which it is: {SAY_DELIMITER}",
+        raise DocumentError.of(
+            "unclear-delimiter", where, detail=f"{' or '.join(map(named, sound))} would cut all lines alike"
         )
     if sound:
         return several[sound[0]]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import CannotHoldError, UsageError
 from masktron.kernels.separated import join_records
+from masktron.problems.problem import Field, Place
 from masktron.progress import Told
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.tables.arrow_scalars import one_array
@@ -195,8 +196,8 @@ def _written(
             out.write(held + tail if outline.closed else held[: -len(ending)])
             return out.digest()
     except UnicodeEncodeError:
-        raise CannotHoldError(
-            f"the encoding {dialect.codec} of the file cannot hold a masked value", hint="convert the file to UTF-8"
+        raise CannotHoldError.of(
+            "csv-cannot-hold", detail=f"a masked value in the encoding {dialect.codec}"
         ) from None
 
 
@@ -209,13 +210,13 @@ def write_new(target: Path, table: Table, dialect: CsvDialect) -> None:
         The dialect cannot hold it; names the column.
     """
     if not table.variables:
-        raise UsageError("the table has no column, and a file in CSV has at least one")
+        raise UsageError.of("no-column-left")
     names = pa.array([variable.column for variable in table.variables], type=pa.string())
     single = len(names) == 1
     try:
         with sink(target, dialect) as out:
             if dialect.has_names:
-                quoted = _quoted(names, dialect, "names of columns", others=CANDIDATES)
+                quoted = _quoted(names, dialect, Place(), others=CANDIDATES)
                 out.write((dialect.delimiter.join(quoted.to_pylist()) + dialect.ending).encode())
             for at in range(0, len(table), _ROWS):
                 block = table.cells.slice(at, _ROWS)
@@ -238,7 +239,7 @@ def write_new(target: Path, table: Table, dialect: CsvDialect) -> None:
                 out.write(_bytes_of(joined))
             out.digest()
     except UnicodeEncodeError:
-        raise UsageError(f"the encoding {dialect.codec} cannot hold all values", hint="write UTF-8") from None
+        raise UsageError.of("csv-cannot-hold", detail=f"all values in the encoding {dialect.codec}") from None
 
 
 def _blocks(
@@ -298,31 +299,30 @@ def _file_texts(
     no_value = [text for text in ("", *dialect.null) if text or not blank]
     lost = pc.is_in(own, value_set=pa.array(no_value, type=pa.string()), skip_nulls=True)
     if not pc.all(pc.fill_null(pc.equal(back, lexemes), True)).as_py() or pc.any(lost).as_py():
-        raise UsageError(
-            f"column {column!r} has a value that reads otherwise in this dialect: an empty text, a text that stands "
-            "for no value, or one that looks like a number",
-            hint="change the options null, decimal and grouping, or the value",
+        raise UsageError.of(
+            "csv-cannot-hold",
+            Place(field=Field(column)),
+            detail="a value that would read as a missing value or as another number",
         )
-    quoted = _quoted(own, dialect, f"column {column!r}")
+    quoted = _quoted(own, dialect, Place(field=Field(column)))
     nothing = dialect.no_value
     if single and not nothing and dialect.quote:
         nothing = dialect.quote * 2
     return pc.fill_null(quoted, nothing)
 
 
-def _quoted(texts: pa.Array, dialect: CsvDialect, what: str, others: str = "") -> pa.Array:
+def _quoted(texts: pa.Array, dialect: CsvDialect, place: Place, others: str = "") -> pa.Array:
     """Quote those of some texts in which something stands that separates, ends lines or quotes."""
     if pc.any(pc.match_substring_regex(texts, _CONTROLS)).as_py():
-        raise UsageError(f"{what}: a control character, which CSV cannot hold", hint="remove it")
+        raise UsageError.of("csv-cannot-hold", place, detail="a control character")
     special = {dialect.delimiter, "\r", "\n", *others}
     special |= {mark for mark in (dialect.quote, dialect.escape) if mark}
     found = pc.match_substring_regex(texts, f"[{re.escape(''.join(sorted(special)))}]")
     if not pc.any(found).as_py():
         return texts
     if not dialect.quote:
-        raise UsageError(
-            f"{what}: a value holds the delimiter or the end of a line, and nothing is quoted in this dialect",
-            hint="say another delimiter, or a quote",
+        raise UsageError.of(
+            "csv-cannot-hold", place, detail="a delimiter or the end of a line within a value without quotes"
         )
     quote, escape = dialect.quote, dialect.escape
     inner = texts
