@@ -46,7 +46,7 @@ ORDER = [
     {"settings_file"},
     {"recodings"},
     {"hierarchies"},
-    {"executor", "keyword_arguments", "large_arrays"},
+    {"executor", "large_arrays"},
     {"sources", "engines"},
     {"xpath"},
     {"rulebook"},

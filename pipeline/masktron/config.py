@@ -844,5 +844,5 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     try:
         return replace(base, **settings)
     except UsageError as error:
-        error.where = where or error.where
+        error.at(where or error.problem.place)
         raise

@@ -10,7 +10,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
-from masktron.problems.problem import FormatOption, Place, Problem, SettingName
+from masktron.problems.problem import FormatOption, Note, Place, Problem, SettingName
 
 ERROR_FILE = "MASKTRON_ERROR"
 """Variable of the environment: the file to which a command also writes the error that ends it, as JSON."""
@@ -94,19 +94,15 @@ class MasktronError(Exception):
     Parameters
     ----------
     what : Problem or str
-        What is wrong, as data; or in one sentence, which nobody rewords.
-    where : str, optional
-        The place: file, line, record, rule or field. A problem has its own.
-    hint : str, optional
-        What the user can do next.
-    helps : sequence of FormatOption, optional
-        Options any one of which may do away with it, the likeliest first; the hint names them, too.
+        What is wrong: as data, or in a sentence for those who have no code for it.
+    where : path or str, optional
+        The place, if the problem has none.
     facts : sequence of RefusalFacts, optional
         Where a run of `mask` was refused: why. None where the arithmetic of a method says so, which knows no fields.
 
     Attributes
     ----------
-    problem : Problem or None
+    problem : Problem
     reader : str
         Who reads it: ``terminal`` or ``python``.
     refusal : RefusalResult or None
@@ -115,20 +111,11 @@ class MasktronError(Exception):
 
     exit_code: ClassVar[Exit] = Exit.VIOLATION
 
-    def __init__(
-        self,
-        what: Problem | str,
-        *,
-        where: str = "",
-        hint: str = "",
-        helps: Sequence[FormatOption] = (),
-        facts: Sequence[RefusalFacts] = (),
-    ) -> None:
+    def __init__(self, what: Problem | str, *, where: Where = "", facts: Sequence[RefusalFacts] = ()) -> None:
         super().__init__(what)
-        self.problem = what if isinstance(what, Problem) else None
+        problem = what if isinstance(what, Problem) else Note("{what}", what=what)
+        self.problem = problem.at(where) if where else problem
         self.reader = "terminal"
-        self._said = None if isinstance(what, Problem) else (what, where, hint)
-        self._helps = tuple(helps)
         self.facts = tuple(facts)
         self.refusal: Any = None
 
@@ -139,53 +126,32 @@ class MasktronError(Exception):
 
     def then(self, *further: Problem) -> None:
         """Add what else can be done."""
-        if self.problem is not None:
-            self.problem = self.problem.then(*further)
-        else:
-            wording: Any = import_module("masktron.problems.wording")
-            self.hint = "; ".join(filter(None, [self.hint, *(wording.worded(one).hint for one in further)]))
+        self.problem = self.problem.then(*further)
+
+    def at(self, place: Where) -> Self:
+        """Return it at another place."""
+        self.problem = self.problem.at(place)
+        return self
 
     @property
     def what(self) -> str:
         """What is wrong, in one sentence."""
-        return self._said[0] if self._said else self._worded().what
-
-    @what.setter
-    def what(self, text: str) -> None:
-        if text != self.what:
-            self._said = (text, self.where, self.hint)
+        return str(self._worded().what)
 
     @property
     def where(self) -> str:
         """The place."""
-        if self._said:
-            return self._said[1]
-        return str(self.problem.place) if self.problem else ""
-
-    @where.setter
-    def where(self, place: str) -> None:
-        if place == self.where:
-            return
-        if self._said:
-            self._said = (self._said[0], place, self._said[2])
-        elif self.problem:
-            self.problem = self.problem.at(place)
+        return str(self.problem.place)
 
     @property
     def hint(self) -> str:
         """What the user can do next."""
-        return self._said[2] if self._said else self._worded().hint
-
-    @hint.setter
-    def hint(self, text: str) -> None:
-        if text != self.hint:
-            self._said = (self.what, self.where, text)
+        return str(self._worded().hint)
 
     @property
     def helps(self) -> tuple[FormatOption, ...]:
         """Options any one of which may do away with it."""
-        named = self.problem.parts() if self.problem else ()
-        return self._helps or tuple(one for one in named if isinstance(one, FormatOption))
+        return tuple(one for one in self.problem.parts() if isinstance(one, FormatOption))
 
     def rename_files(self, names: Mapping[str, str]) -> None:
         """Name files as others know them.
@@ -196,16 +162,12 @@ class MasktronError(Exception):
             From the name that the error has, alone or at the beginning of a path, to another one.
         """
 
-        def other(text: str) -> str:
+        def other(place: str) -> str:
             for name, instead in names.items():
-                text = text.replace(name, instead)
-            return text
+                place = place.replace(name, instead)
+            return place
 
-        if self._said:
-            self._said = (other(self._said[0]), other(self._said[1]), other(self._said[2]))
-            self.args = self._said[:1]
-        if self.problem:
-            self.problem = self.problem.renamed(lambda one: one, other)
+        self.problem = self.problem.renamed(lambda one: one, other)
 
     def _worded(self) -> Any:
         # sentences are loaded where an error is read
@@ -214,7 +176,7 @@ class MasktronError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
-        coded = f"{text} [{self.problem.code}]" if self.problem else text
+        coded = text if isinstance(self.problem, Note) else f"{text} [{self.problem.code}]"
         return f"{coded}\n  -> {self.hint}" if self.hint else coded
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -252,8 +214,7 @@ class UsageError(MasktronError, ValueError):
     @property
     def setting(self) -> str:
         """The setting, or the field of a command, that it is about; empty where it is about none alone."""
-        named = self.problem.parts() if self.problem else ()
-        return next((one.name for one in named if isinstance(one, SettingName)), "")
+        return next((one.name for one in self.problem.parts() if isinstance(one, SettingName)), "")
 
 
 class CannotHoldError(UsageError):

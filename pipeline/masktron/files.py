@@ -11,6 +11,7 @@ from typing import Any
 
 from masktron.addresses import AddressPath, is_inside, shortened
 from masktron.errors import DocumentError, MasktronError, UsageError
+from masktron.problems.problem import Problem
 
 _SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
 _HEAD = 65536
@@ -33,9 +34,7 @@ def refuse_special(path: Path, error: type[MasktronError]) -> None:
     except (OSError, ValueError):
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise error(
-            "this is a pipe or a device, not a plain file", where=str(path), hint="save its content to a file first"
-        )
+        raise error(Problem("not-a-plain-file", path))
 
 
 def most_unpacked(packed: int) -> int:

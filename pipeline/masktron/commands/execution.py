@@ -39,7 +39,7 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
         else:
             made = kind(**given["own"])
     except UsageError as error:
-        error.where = error.where or _option_of(kind, error.setting, given)
+        error.at(error.where or _option_of(kind, error.setting, given))
         raise
     made.refuse_outputs(written, {**inputs, **config.named_files})
     try:

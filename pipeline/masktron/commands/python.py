@@ -15,7 +15,6 @@ from masktron.commands.offered import own_declared
 from masktron.config import Config, config_from
 from masktron.declared import declared_in, signature_of, usual
 from masktron.errors import MasktronError, UsageError
-from masktron.keyword_arguments import in_python
 from masktron.problems.problem import Known, Problem, SettingName
 from masktron.problems.wording import Reader, sentence
 from masktron.processes import rules_within
@@ -46,9 +45,6 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
                 result: R = _worded(made.run())
         except MasktronError as error:
             error.reader = Reader.PYTHON.value
-            if error.problem is None:
-                error.what, error.hint = in_python(error.what), in_python(error.hint)
-                error.args = (error.what,)
             raise
         return result
 
@@ -144,8 +140,6 @@ def _worded[R](result: R) -> R:
 def _in_python(said: Any) -> Any:
     if isinstance(said, Problem):
         return sentence(said, Reader.PYTHON)
-    if isinstance(said, str):
-        return in_python(said)
     if isinstance(said, tuple):
         return tuple(map(_in_python, said))
     if is_dataclass(said) and not isinstance(said, type):

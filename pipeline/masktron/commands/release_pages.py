@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 from masktron.commands import running
 from masktron.commands.base import PUBLIC_PAGE, Paged, Replaces, ReportFile, Verbose
 from masktron.declared import LIMITS, OUTPUT, setting
+from masktron.problems.problem import Problem
 from masktron.progress import Progress
 
 if TYPE_CHECKING:
@@ -86,11 +87,15 @@ class Releases(Replaces, Verbose, Paged):
                 progress=progress,
             )
         except MasktronError as error:
-            error.what = f"the file is masked and in its place, and its pages are not written: {error.what}"
             rulebook = "" if self.html_public is None else f" --rules {rules or 'RULES.sch'}"
-            error.hint = (
-                f"mask nothing again: masktron report {self.written_manifest} --masked {masked} --original {original}"
-                f"{rulebook} makes them (--html, --html-public)"
+            error.problem = Problem(
+                "pages-missing",
+                error.problem.place,
+                problem=error.problem,
+                manifest=self.written_manifest,
+                masked=masked,
+                original=original,
+                rulebook=rulebook,
             )
             return error
 

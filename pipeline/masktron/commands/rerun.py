@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
@@ -13,6 +12,8 @@ from masktron.commands.offered import offered
 from masktron.commands.release_pages import Releases
 from masktron.declared import HOW, OUTPUT, require, setting
 from masktron.errors import MasktronError, UsageError
+from masktron.problems.problem import Problem
+from masktron.problems.wording import options_of
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import FilePath, MaybeFilePath
 
@@ -137,6 +138,6 @@ class Rerun(Releases):
             return run_rerun(self.manifest, self.data, self.out, how, progress=progress)
         except MasktronError as error:
             takes = {spelling for one in offered(Rerun) for spelling in one.spellings}
-            if not takes.issuperset(re.findall(r"--[a-z][a-z-]*", error.hint)):
-                error.hint += "; rerun takes such settings from the manifest: for others, run masktron mask"
+            if not takes.issuperset(filter(None, options_of(error.problem))):
+                error.then(Problem("settings-of-manifest"))
             raise

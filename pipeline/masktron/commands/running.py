@@ -98,8 +98,7 @@ def report(
             mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
             show([f"{written}{mark}: {plain(html.as_posix())}"], json)
     except DocumentError as error:
-        error.hint = f"what is said above stands; only this report is lacking: {error.hint.partition('; ')[2]}"
-        raise
+        raise DocumentError.of("report-missing", error.problem.place, problem=error.problem) from error
 
 
 def with_note[Result: JobResult](result: Result, note: str) -> Result:

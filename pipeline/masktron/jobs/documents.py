@@ -153,7 +153,7 @@ def _document(name: str, path: Path) -> Document:
         content = path.read_bytes()
         root = etree.fromstring(content, tree_parser())  # the very bytes that the SHA-256 is of
     except DocumentError as error:
-        reason = error.problem or error.what
+        reason = error.problem
         raise DocumentError.of("document-unreadable", error.where, document=name, reason=reason) from None
     except (OSError, etree.XMLSyntaxError) as error:
         raise DocumentError.of("document-unreadable", path, document=name, reason=str(error)) from None

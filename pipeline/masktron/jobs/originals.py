@@ -29,16 +29,8 @@ class InvalidOriginalError(ViolationError):
     result : ValidateResult
     """
 
-    def __init__(
-        self,
-        what: Problem | str,
-        *,
-        where: str = "",
-        hint: str = "",
-        result: ValidateResult,
-        facts: Sequence[RefusalFacts] = (),
-    ) -> None:
-        super().__init__(what, where=where, hint=hint, facts=facts)
+    def __init__(self, what: Problem, *, result: ValidateResult, facts: Sequence[RefusalFacts] = ()) -> None:
+        super().__init__(what, facts=facts)
         self.result = result
 
 

@@ -105,7 +105,7 @@ def spread_weights(state: Treating) -> Treating:
         factors = factors_of(state.records, keep, weight, config.reweight)
         _require_several(state, keep, config.k)
     except InfeasibleError as error:
-        error.where = str(original.job.source.path)
+        error.at(original.job.source.path)
         raise
     if not factors:
         return state

@@ -211,7 +211,7 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
             told=told,
         )
     except InfeasibleError as error:
-        error.where = where
+        error.at(where)
         error.facts = error.facts or (RefusalFacts("suppression", conditions=tuple(names)),)
         error.then(*_kept_by_rules(error, rules, original))
         raise

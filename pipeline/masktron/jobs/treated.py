@@ -243,9 +243,7 @@ def _opened(
                 reason=drawn,
                 facts=[RefusalFacts("keys")],
             ) from error
-        raise ViolationError.of(
-            "self-check-failed", original.job.source.path, detail=error.problem or error.what
-        ) from error
+        raise ViolationError.of("self-check-failed", original.job.source.path, detail=error.problem) from error
     config = replace(
         opened.config,
         allow=given.allow,
@@ -370,7 +368,7 @@ def _written(
     try:
         writer.write(place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"))
     except CannotHoldError as error:
-        raise UsageError(error.problem.at(source.path) if error.problem else error.what) from error
+        raise UsageError(error.problem.at(source.path)) from error
     found = writer.alike(place)
     found.metadata = source.metadata
     return found

@@ -97,5 +97,5 @@ class HybridMicroMethod(GroupedMethod, ConditionedMethod):
         try:
             return Drawn(draw_normal(values, labels, generator, exact=self.exact), labels, notes)
         except InfeasibleError as refused:
-            refused.where = self.name
+            refused.at(self.name)
             raise

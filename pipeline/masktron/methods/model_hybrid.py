@@ -112,6 +112,6 @@ class ModelHybridMethod(GroupedMethod, ConditionedMethod):
         try:
             made = draw_clusters(values, nominal, self.search(), generator, exact=self.exact)
         except InfeasibleError as refused:
-            refused.where = self.name
+            refused.at(self.name)
             raise
         return Drawn(made.values, made.labels, made.notes)

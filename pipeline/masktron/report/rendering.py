@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from rich.console import Console, RenderableType
 
-from masktron.keyword_arguments import in_python
 from masktron.problems.wording import Reader, reading
 from masktron.results import (
     AssessResult,
@@ -86,7 +85,7 @@ def summary_of(result: JobResult) -> list[RenderableType]:
 def text_of(result: JobResult) -> str:
     """Draw a result as plain text, for somebody in Python: options are keyword arguments."""
     with reading(Reader.PYTHON):
-        return render(in_python(part) if isinstance(part, str) else part for part in tables_of(result))
+        return render(tables_of(result))
 
 
 def render(parts: Iterable[RenderableType], *, width: int = WIDTH) -> str:

@@ -135,7 +135,7 @@ def read_former_run(path: Path) -> FormerRun:
         return _read(content, described, path)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, UsageError):
-            raise UsageError.of("not-a-manifest", path, reason=error.problem or error.what) from None
+            raise UsageError.of("not-a-manifest", path, reason=error.problem) from None
         raise UsageError.of("not-a-manifest", path, reason="what it says of its run cannot be read") from error
 
 

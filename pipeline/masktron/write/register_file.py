@@ -104,7 +104,7 @@ class OpenRegister:
             del self.entries[kept:]
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
-            why = problem.problem or problem.what if isinstance(problem, DocumentError) else problem.strerror
+            why = problem.problem if isinstance(problem, DocumentError) else problem.strerror
             raise DocumentError.of("register-unusable", self._register.path, reason=why) from None
 
     def _append(self, entry: dict[str, Any]) -> None:
@@ -227,7 +227,7 @@ def _counted(register: Register, *, new: bool) -> tuple[int, str]:
     try:
         text = read_text(register.count, "count of the register")
     except UsageError as error:
-        raise _without_count(register, error.problem or error.what) from None
+        raise _without_count(register, error.problem) from None
     if (found := _COUNT.fullmatch(text)) is None:
         raise _without_count(register, "it is not a number of lines and a hash")
     return int(found[1] or 0), found[2] or ""
@@ -264,7 +264,7 @@ def _new_salt(register: Register) -> bytes:
 
 
 def _without_salt(register: Register, error: MasktronError) -> DocumentError:
-    return DocumentError.of("register-damaged", register.salt, reason=error.problem or error.what)
+    return DocumentError.of("register-damaged", register.salt, reason=error.problem)
 
 
 def _unusable(path: Path, why: str) -> DocumentError:

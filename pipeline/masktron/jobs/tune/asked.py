@@ -335,7 +335,7 @@ def tune_settings_from(table: object, where: str = "") -> TuneSettings:
             settings[_field(name)] = value
         return TuneSettings(**settings)
     except UsageError as error:
-        error.where = where
+        error.at(where)
         raise
 
 

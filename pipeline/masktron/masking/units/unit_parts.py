@@ -192,7 +192,7 @@ def _in_unit(unit: int) -> Iterator[None]:
     try:
         yield
     except MasktronError as error:
-        error.where = f"{error.where}, unit {unit + 1}" if error.where else f"unit {unit + 1}"
+        error.at(f"{error.where}, unit {unit + 1}" if error.where else f"unit {unit + 1}")
         raise
 
 

@@ -2,6 +2,7 @@
 
 TEXTS = {
     "cannot-read": ("cannot read the {file}: {reason}", "check the path"),
+    "not-a-plain-file": ("this is a pipe or a device, not a plain file", "save its content to a file first"),
     "not-utf-8": ("the {file} is not UTF-8", "convert it to UTF-8"),
     "unpacks-too-large": (
         "{part} ({packed:,} bytes) unpacks to more than {most:,} bytes",

@@ -88,5 +88,15 @@ TEXTS = {
         "name another one with [[--candidate N]]",
     ),
     "figure-needs": ("{figure} needs {wanted:and}", "or ask for other measures"),
+    "settings-of-manifest": (
+        "rerun takes such settings from the manifest",
+        "rerun takes such settings from the manifest; for others, run `masktron mask`",
+    ),
+    "report-missing": ("{problem}", "what is shown above holds; only this report is missing"),
+    "pages-missing": (
+        "the file is masked and in its place, but its pages are not written: {problem}",
+        "do not mask again: `masktron report {manifest} --masked {masked} --original {original}{rulebook}` "
+        "makes them ([[--html]], [[--html-public]])",
+    ),
     "does-not-work": ("masktron does not work here: {reason}", "{hint}"),
 }

@@ -41,7 +41,7 @@ def columns_of(frame: pd.DataFrame, where: str) -> dict[str, str]:
     try:
         names = xml_names(labels, where)
     except DocumentError as error:
-        raise UsageError(error.problem or error.what) from None
+        raise UsageError(error.problem) from None
     return dict(zip(names, labels, strict=True))
 
 
