@@ -60,7 +60,8 @@ TEXTS = {
     ),
     "column-without-name": (
         "column {column} has no name",
-        "give it one; for row names, write the file with index=False in pandas or row.names = FALSE in R",
+        "give every column a name; to leave row names out, write the file with index=False in pandas or "
+        "row.names = FALSE in R",
     ),
     "ragged-line": (
         "this line has {cells:cell}, and the first has {columns:cell}, separated by {delimiter}",

@@ -53,7 +53,8 @@ def _problem(text: CsvText, found: CsvSurvey, where: str) -> Problem:
     if what == kernel.RAGGED:
         mark = named(dialect.delimiter)
         problem = Problem("ragged-line", place, cells=cell, columns=columns, delimiter=mark)
-        return problem.then(Problem("column-without-name", column=1)) if cell == columns + 1 else problem
+        row_names = cell == columns + 1 and records == 1
+        return problem.then(Problem("column-without-name", column=1)) if row_names else problem
     if what == kernel.MIXED:
         detail = f"it does not end with {_LINES[found[kernel.ENDING]]}, as the first line does"
         return Problem("bad-csv-line", place, detail=detail)
