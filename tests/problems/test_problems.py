@@ -8,6 +8,7 @@ import os
 import pickle
 import re
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
@@ -28,7 +29,7 @@ from masktron.problems.problem import (
     fields,
 )
 from masktron.problems.texts.common import TEXTS
-from masktron.problems.wording import Reader, Wording, names_in, options_in, texts, worded
+from masktron.problems.wording import Reader, Wording, names_in, options_in, rooms, texts, worded
 from package_trees import PACKAGE, tree_of
 from paths import ROOT
 
@@ -97,6 +98,10 @@ def test_a_wrong_use_is_found() -> None:
     assert (codes(first), given) == (["no-such-code"], {"where", "field"})
 
 
+def test_no_code_stands_in_two_rooms() -> None:
+    assert sum(len(room.TEXTS) for room in rooms()) == len(texts())
+
+
 def test_each_text_can_be_read() -> None:
     """Codes are plain words; options are options; no sentence ends with a period, and what is wrong is one line."""
     for code, (what, hint) in texts().items():
@@ -127,9 +132,14 @@ def errors_page() -> str:
         "# Errors and what to do\n\n"
         "Each error shows its code in square brackets at the end of the line that says what is wrong.\n"
         "Names in braces stand for what a message shows: a field, a file, a number.\n\n"
-        "| code | what is wrong | what to do |\n| --- | --- | --- |\n"
     )
-    return intro + "".join(f"| `{code}` | {' | '.join(map(_shown, texts()[code]))} |\n" for code in sorted(texts()))
+    return intro + "\n".join(map(_section, rooms()))
+
+
+def _section(room: ModuleType) -> str:
+    title = str(room.__doc__).partition(": ")[0].rstrip(".")
+    rows = (f"| `{code}` | {' | '.join(map(_shown, room.TEXTS[code]))} |\n" for code in sorted(room.TEXTS))
+    return f"## {title}\n\n| code | what is wrong | what to do |\n| --- | --- | --- |\n{''.join(rows)}"
 
 
 def _shown(template: str) -> str:

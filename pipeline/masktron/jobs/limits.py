@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from masktron.errors import UsageError
 from masktron.figures import figure_of
-from masktron.measures.figures import Measured
 from masktron.problems.problem import Setting
+
+if TYPE_CHECKING:
+    from masktron.measures.figures import Measured
 
 _ONLY_ASSESSED = {
     "class": ("a class", Setting("--class", ("FIELD",))),

@@ -22,6 +22,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from string import Formatter
+from types import ModuleType
 from typing import Any
 
 from masktron.counts import counted
@@ -123,11 +124,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 @cache
 def texts() -> Mapping[str, tuple[str, str]]:
     """Return all templates by code: what is wrong, and what can be done."""
+    return {code: text for room in rooms() for code, text in room.TEXTS.items()}
+
+
+def rooms() -> list[ModuleType]:
+    """Return the modules that hold templates."""
     package = import_module("masktron.problems.texts")
-    found: dict[str, tuple[str, str]] = {}
-    for room in iter_modules(package.__path__, f"{package.__name__}."):
-        found |= import_module(room.name).TEXTS
-    return found
+    return [import_module(one.name) for one in iter_modules(package.__path__, f"{package.__name__}.")]
 
 
 def templates(problem: Problem) -> tuple[str, ...]:
