@@ -25,6 +25,8 @@ import masktron
 from cli_runner import SCHEMATRON, Runner, write_rules
 from examples import FULL
 from masktron.errors import MasktronError
+from masktron.problems.problem import Problem, Value
+from masktron.problems.wording import Reader, names_in, texts, worded
 from masktron.rulebook.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
@@ -302,3 +304,18 @@ def test_an_exception_carries_nothing_either(
     with pytest.raises(Exception) as told:
         masktron.validate(data, rules)
     assert SECRET in str(told.value)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("reader", Reader)
+def test_no_code_shows_what_is_marked_as_a_value(reader: Reader, several: bool) -> None:
+    """As if all that a code names were values of the data: none is in its sentences, nor in what programs read."""
+    value: object = (Value(SECRET), Value(SECRET)) if several else Value(SECRET)
+    shown = 0
+    for code, templates in texts().items():
+        names = sorted(set().union(*(names_in(one.replace("[[", "").replace("]]", "")) for one in templates)))
+        one = Problem("any", inner=Problem(code).naming(**dict.fromkeys(names, value)))
+        told = worded(one.references["inner"], reader, release_safe=True)
+        assert SECRET not in f"{told} {one.as_dict(release_safe=True)}", code
+        shown += SECRET in json.dumps(one.as_dict())
+    assert shown > 200

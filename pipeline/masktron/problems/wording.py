@@ -195,6 +195,9 @@ class _Words:
         return "".join(pieces)
 
     def _reference(self, value: Any, spec: str, conversion: str) -> str:
+        if isinstance(value, Value):
+            value = "(hidden)" if self.release_safe else value.value
+            spec = "" if self.release_safe else spec
         several = self._listed(value) if isinstance(value, tuple | list) else [self._shown(value)]
         number = len(several) if isinstance(value, tuple | list) else value
         if "|" in spec:
@@ -205,9 +208,10 @@ class _Words:
             return "; ".join(several)
         if spec.startswith("lines"):
             return "\n     ".join(f"{repr(one) if conversion == 'r' else one}{spec[5:]}" for one in several)
-        if len(spec) > 1 and spec[0].isalpha():
+        if len(spec) > 1 and spec[0].isalpha() and isinstance(number, int):
             return counted(number, *spec.split("/"))
-        shown = format(value, spec) if spec else ", ".join(several)
+        # whatever is in the place of a number, it is shown: no rare error fails while it is worded
+        shown = format(value, spec) if isinstance(value, int | float) else ", ".join(several)
         return repr(shown) if conversion == "r" else shown
 
     def _listed(self, several: Sequence[Any]) -> list[str]:
