@@ -35,7 +35,7 @@ from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings, levels_from, with_tables
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.perturbation_settings import moved_matrices, together
-from masktron.problems.problem import Field, Known, Setting, SettingName
+from masktron.problems.problem import Field, Known, Sentence, Setting, SettingName
 from masktron.problems.problem import fields as named_fields
 from masktron.processes import RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies
@@ -336,7 +336,7 @@ class Config(Settings):
     on_refusal : {"stop", "suggest"}
         What `mask` does where it refuses: ``suggest`` tries what could help, on the records in memory, and says what
         each remedy costs. Nothing is written in either case.
-    found : str
+    found : Problem or str
         What the first lines of a result say of a file of settings that the user did not name. `found_config` sets
         it; it is no setting.
     """
@@ -618,7 +618,7 @@ class Config(Settings):
         LIMITS, like=JUDGED, converter=values.seconds, default=RULE_SECONDS, metavar="SECONDS", decides="nothing",
         spared_by_tune=True,
     )
-    found: str = field(default="", repr=False, compare=False)
+    found: Sentence = field(default="", repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     # fmt: on
 

@@ -170,14 +170,15 @@ class MasktronError(Exception):
         self.problem = self.problem.renamed(lambda one: one, other)
 
     def _worded(self) -> Any:
+        return self._wording("worded")
+
+    def _wording(self, how: str) -> Any:
         # sentences are loaded where an error is read
         wording: Any = import_module("masktron.problems.wording")
-        return wording.worded(self.problem, wording.Reader(self.reader))
+        return getattr(wording, how)(self.problem, wording.Reader(self.reader))
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}" if self.where else self.what
-        coded = text if isinstance(self.problem, Note) else f"{text} [{self.problem.code}]"
-        return f"{coded}\n  -> {self.hint}" if self.hint else coded
+        return str(self._wording("complaint"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes with every field, whatever a class asks for when its errors are made."""

@@ -7,7 +7,6 @@ Nothing is decided here: what is found is said, with the option that makes it wh
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from itertools import accumulate
 import numpy as np
 
 from masktron.config import Role
-from masktron.problems.problem import Field, Note
+from masktron.problems.problem import Field, Note, Setting
 from masktron.sources.records import Column, Status
 
 MOST_CODES = 15
@@ -95,9 +94,9 @@ class LikelyRole:
     why: str
 
     @property
-    def option(self) -> str:
-        """The option that says so."""
-        return f"--role {shlex.quote(f'{self.name}={self.role}')}"
+    def option(self) -> Setting:
+        """The setting that says so."""
+        return Setting("--role", (f"{self.name}={self.role}",))
 
     @property
     def note(self) -> Note:

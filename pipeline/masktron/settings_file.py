@@ -14,7 +14,7 @@ from masktron.config import Config, config_from
 from masktron.declared import declared_in, names
 from masktron.errors import UsageError
 from masktron.files import read_text
-from masktron.problems.problem import Place, Setting, SettingName
+from masktron.problems.problem import Note, Place, Setting, SettingName
 from masktron.toml_text import TomlText
 from masktron.trust import (
     ReadFile,
@@ -90,8 +90,11 @@ def found_config(path: Path, *, judging: bool = False) -> Config:
     said = ", ".join(f"{name} ({_in_short(part)})" for name, part in weak.items())
     if judging:
         config = _without(config, weak)
-        said = f"{path.name} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: "
-        return replace(config, found=f"{said}--config {path}")
+        ignored = (
+            "{file} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: {option}"
+        )
+        option = Setting("--config", (str(path),))
+        return replace(config, found=Note(ignored, file=path.name, said=said, option=option))
     return replace(config, found=f"{path.name} in this folder relaxes {said}, for commands that use these settings")
 
 

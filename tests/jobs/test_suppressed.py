@@ -404,7 +404,7 @@ def test_of_recoded_keys_the_rules_of_the_user_are_the_ones_to_change(tmp_path: 
         masktron.mask(data, rules, tmp_path / "m.csv", **given)
     changed = f"not(AGE) or not(REGION) or ({both})"
     assert kept_by_rules(caught.value)["changes"] == (
-        f"where AGE or REGION may be missing: masktron rules r.sch --change R1 --test {shell_word(changed)}",
+        f"where AGE or REGION may be missing: `masktron rules r.sch --change R1 --test {shell_word(changed)}`",
     )
 
 

@@ -19,7 +19,9 @@ from masktron.problems.problem import Known, Problem, SettingName
 from masktron.problems.wording import Reader, sentence
 from masktron.processes import rules_within
 
-_SENTENCES = ("notes", "losses", "problems", "not_checked", "obstacle", "concerns", "candidates", "why", "features")
+_SENTENCES = (
+    "notes", "losses", "problems", "not_checked", "obstacle", "concerns", "candidates", "why", "features", "remedies",
+)  # fmt: skip
 """Attributes of results that are sentences, or one, or have some."""
 
 
@@ -45,6 +47,8 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
                 result: R = _worded(made.run())
         except MasktronError as error:
             error.reader = Reader.PYTHON.value
+            if error.refusal is not None:
+                error.refusal = replace(_worded(error.refusal), reader=error.reader)
             raise
         return result
 

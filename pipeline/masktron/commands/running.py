@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console, RenderableType
 
+from masktron.problems.problem import Sentence
 from masktron.progress import PROGRESS_FILE
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def report(
     json: Path | None,
     html: Path | None = None,
     *,
-    found: str = "",
+    found: Sentence = "",
     verbose: bool = True,
     written: str = "written",
 ) -> None:
@@ -101,19 +102,19 @@ def report(
         raise DocumentError.of("report-missing", error.problem.place, problem=error.problem) from error
 
 
-def with_note[Result: JobResult](result: Result, note: str) -> Result:
+def with_note[Result: JobResult](result: Result, note: Sentence) -> Result:
     """Return a result whose notes begin with this one; as it is where there is none, or where it has no notes."""
     has: Any = result
     return replace(has, notes=(note, *has.notes)) if note and hasattr(has, "notes") else result
 
 
-def without_note[Result: JobResult](result: Result, note: str) -> Result:
+def without_note[Result: JobResult](result: Result, note: Sentence) -> Result:
     """Return a result without a note, which is said elsewhere."""
     has: Any = result
     return replace(has, notes=tuple(one for one in has.notes if one != note)) if hasattr(has, "notes") else result
 
 
-def show_found(found: str, json: Path | None) -> None:
+def show_found(found: Sentence, json: Path | None) -> None:
     """Print what to know of a file of settings that nobody named."""
     from masktron.report.text import plain
 

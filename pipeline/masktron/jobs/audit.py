@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from masktron.classify import Edit
@@ -13,7 +12,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
-from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
+from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, without_document
 from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
@@ -21,7 +20,7 @@ from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.jobs.wide_job import job_on
-from masktron.problems.problem import Note, Sentence
+from masktron.problems.problem import Note, Rule, Sentence
 from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
 from masktron.sources.records import Records
@@ -126,7 +125,7 @@ class Audit:
                 self.left_out.add(index)
                 spared = edit.check.soft or index in loose
                 where = self.not_checked if spared else self.problems
-                where.append(f"rule {name}: {self._without(lacking[index])}")
+                where.append(Note("rule {rule}: {why}", rule=Rule(name), why=self._without(lacking[index])))
 
     def _removed_of(self, edit: Edit) -> list[str]:
         """Return the removed identifiers that a rule reads."""
@@ -137,16 +136,20 @@ class Audit:
             removed = {name for name in removed if name not in tree.names}
         return sorted(removed.intersection(edit.variables))
 
-    def _without(self, name: str) -> str:
-        give = f"give it: {how_to_give(name)}"
+    def _without(self, name: str) -> Note:
         if self.original is None and name in ORIGINAL_NAMES:
-            return f"cannot be evaluated without the original, {name!r}; give it: --original FILE"
+            return Note("cannot be evaluated without the original, {name!r}; give it: [[--original FILE]]", name=name)
         if self.original is None:
-            return f"cannot be evaluated without the document {name!r}; {give}, or --original {name} if that is it"
-        it = quote(f"{name}={shown(self.original.path)}")
-        return (
-            f"cannot be evaluated without the document {name!r}, which is not the name of the original; if it is the "
-            f"original: --document {it}; else {give}"
+            return Note(
+                "cannot be evaluated without the document {name!r}; give it: [[--document {name}=FILE]], or "
+                "[[--original {name}]] if that is it",
+                name=name,
+            )
+        return Note(
+            "cannot be evaluated without the document {name!r}, which is not the name of the original; if it is the "
+            "original: [[--document {name}={original}]]; else give it: [[--document {name}=FILE]]",
+            name=name,
+            original=shown(self.original.path),
         )
 
     def tested(

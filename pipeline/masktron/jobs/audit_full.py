@@ -241,7 +241,7 @@ class FullAudit(Audit):
             try:
                 known = paired(data, source, None, roles, stated).known
             except UsageError as error:
-                self.problems.append(error.what)
+                self.problems.append(error.problem)
                 return
             if known:
                 self.checked.append(f"{self._counted(kept)} cell by cell")
@@ -366,7 +366,8 @@ class FullAudit(Audit):
                 progress=progress,
             )
         except (UsageError, DocumentError) as error:
-            self.problems += [f"the limits {', '.join(names)} cannot be checked: {error.what}"] if names else []
+            cannot = "the limits {names} cannot be checked: {problem}"
+            self.problems += [Note(cannot, names=names, problem=error.problem)] if names else []
             return ()
         if files.keys is None and (of_keys := [name for name in names if "keys" in figure_of(name).needs]):
             self.not_checked += [f"the limit {name}: needs {NO_KEYS}" for name in of_keys]

@@ -21,6 +21,7 @@ from masktron.jobs.recoded import as_treated, recoding_of, variable_of
 from masktron.jobs.reweighted import untrue_weights
 from masktron.jobs.swapped import untrue_swaps
 from masktron.jobs.written_classes import written_classes
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.sources.records import Column, Records
 from masktron.sources.source import Source
@@ -197,7 +198,7 @@ def _check_swaps(one: Swapped, tested: _Perturbed, found: Findings) -> None:
     try:
         found.problems += untrue_swaps(tested.before, tested.released, one, tested.missing, tested.suppressed)
     except UsageError as error:
-        found.problems.append(f"{said}: {error.what}")
+        found.problems.append(Note("{said}: {problem}", said=said, problem=error.problem))
         return
     found.checked.append(f"regions {names}, swapped in {counted(one.pairs, 'pair')}")
 
@@ -215,7 +216,7 @@ def _check_law(one: Postrandomised, job: Job, tested: _Perturbed, found: Finding
     try:
         law = law_of(tested.before, one, rules, tested.missing)
     except (UsageError, InfeasibleError, DocumentError) as error:
-        found.problems.append(f"{said}: {error.what}")
+        found.problems.append(Note("{said}: {problem}", said=said, problem=error.problem))
         return
     found.problems += untrue_draws(law, tested.released, one.fields, tested.missing, tested.suppressed)
     found.checked.append(f"values of {names}, drawn anew, by the probabilities of the manifest")
@@ -245,7 +246,7 @@ def _there(said: str, read: Collection[str], tested: _Perturbed, found: Findings
 
 def untrue_recodings(
     done: Iterable[Recoded], source: Source, records: Records, keep: NDArray[np.bool_], described: DescribedRelease
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     """Say which recodings of a manifest are not what its settings make of the original; hierarchies are not read.
 
     Parameters
@@ -271,7 +272,8 @@ def untrue_recodings(
             missing = described.missing.get(name, frozenset())
             found = written_classes(meant, source, missing, order).recoding
         except (UsageError, InfeasibleError) as error:
-            yield f"the field {name} cannot have been recoded as the manifest says: {error.what}"
+            cannot = "the field {field} cannot have been recoded as the manifest says: {problem}"
+            yield Note(cannot, field=Field(name), problem=error.problem)
             continue
         if found != one.recoding:
             yield (

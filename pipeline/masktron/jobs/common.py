@@ -130,7 +130,9 @@ LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
 
 
-def notes_of(job: Job, evaluation: Evaluation | None = None, results: Sequence[RuleResult] = ()) -> tuple[str, ...]:
+def notes_of(
+    job: Job, evaluation: Evaluation | None = None, results: Sequence[RuleResult] = ()
+) -> tuple[Sentence, ...]:
     """Repairs of the rulebook and lints of its rules, for the user.
 
     Lints on fields that the results tell of are left out, and all of them for a file without records: it has no

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -117,11 +116,6 @@ def digests(rulebook: Rulebook, original: str) -> dict[str, str]:
     beside = {one.name: one.sha256 for one in rulebook.beside if one.path is not None}
     lacking = {one.name for one in rulebook.beside if one.path is None}
     return {name: beside.get(name, original) for name in rulebook.documents if name not in lacking}
-
-
-def how_to_give(name: str) -> str:
-    """Say how a document is given."""
-    return f"--document {shlex.quote(f'{name}=FILE')}"
 
 
 def _same(path: Path, original: Path | None) -> bool:

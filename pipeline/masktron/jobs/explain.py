@@ -40,7 +40,7 @@ from masktron.preflight.conclusions import Coverage, Preflight, Tie
 from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
-from masktron.problems.problem import Note, Sentence
+from masktron.problems.problem import Note, Obstacle, Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     ExplainResult,
@@ -215,7 +215,7 @@ def _planned(
         told = (*codes, *likely.notes(), *method_notes(plan, method))
         refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
     except MasktronError as error:
-        return facts, plan, codes, str(error)
+        return facts, plan, codes, Obstacle(problem=error.problem)
     return facts, plan, told, None
 
 

@@ -14,6 +14,7 @@ from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.runner import SlowRuleError
 from masktron.problems.problem import Known, Problem, Rule
+from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
@@ -153,7 +154,6 @@ def _is_about_no_data(error: Exception, *, rulebook_read: bool) -> bool:
 
 
 def _cleared(error: Exception) -> Exception:
-    hint = "without --release-safe the reason is shown"
     match error:
         case DocumentError():
             return DocumentError.of("reason-hidden", _LINE.sub("", error.where), detail="the file cannot be used")
@@ -170,4 +170,6 @@ def _cleared(error: Exception) -> Exception:
         case _:
             last = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(last.filename).name}:{last.lineno}"
-            return RuntimeError(f"{type(error).__name__} in {place}; {hint}")
+            return RuntimeError(
+                f"{type(error).__name__} in {place}; {spelled('without [[--release-safe]] the reason is shown')}"
+            )

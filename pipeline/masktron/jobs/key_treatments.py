@@ -28,7 +28,7 @@ from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
-from masktron.problems.problem import Note, Sentence, Setting
+from masktron.problems.problem import Note, Obstacle, Sentence, Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
@@ -106,7 +106,7 @@ class _Tried:
         As they would be written.
     columns : mapping of str to Column
         The fields, likewise.
-    obstacle : str or None
+    obstacle : Obstacle or None
     given_away : tuple of str
         Which fields tell where others were changed.
     """
@@ -143,7 +143,7 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
                 keys = read_off_before_masking(_file(opened, names, found), found)
                 return _Tried(found.treated, keys, found.kept.columns, obstacle, _given_away(found))
         except InfeasibleError as error:
-            obstacle = obstacle or str(error)
+            obstacle = obstacle or Obstacle(problem=error.problem)
     return _Tried(obstacle=obstacle)
 
 

@@ -147,7 +147,7 @@ def run_mask(
                 require_contract(run, declared, written.columns)
                 in_memory = run.source.handed_back(written.records)
                 entry, more = (None, ()) if registered is None else registered.enter(run, written)
-                result = replace(result, notes=(*filter(None, [config.found]), *result.notes, *more))
+                result = replace(result, notes=(*([config.found] if config.found else []), *result.notes, *more))
                 by_level = told_by_level(result, rewording.wording, cells_of(run))
                 content = manifest_of(run, made, result, written, declared, entry, by_level)
                 write_plain(confidential, content, {} if written.order is None else {"order": written.order})

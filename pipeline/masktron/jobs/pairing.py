@@ -18,10 +18,6 @@ from masktron.write.manifest import DescribedRelease
 UNMASKED = (Role.IDENTIFIER, Role.RECORD_ID, Role.WEIGHT, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
 """Roles of fields that masking leaves as they are."""
 UNPAIRED = "nothing says which masked record belongs to which of the original: they may be in random order"
-TO_PAIR = (
-    "give the manifest (--manifest FILE), a field that names the record in both files (--role FIELD=record-id), or "
-    "--same-order if the masked records are in the order of the original"
-)
 
 _DECIMAL = re.compile(r"[+-]?\d+\.\d*")
 

@@ -53,6 +53,7 @@ from masktron.methods.contracts import (
     PartitionedSynthesis,
     ValuesExchanged,
 )
+from masktron.problems.problem import Sentence
 from masktron.sources.records import Column, OnDemand, Status
 from masktron.write.declared import Declared
 
@@ -131,7 +132,7 @@ def pair_of(
 class Findings:
     """What came out; each text without a value of a record."""
 
-    problems: list[str] = field(default_factory=list)
+    problems: list[Sentence] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -84,7 +84,7 @@ def randomness_of(
     if draws(chosen.method):
         _require_secret(config, "what the method draws")
     else:
-        _require_secret(config, "the order of the records", "; with --keep-order nothing is random")
+        _require_secret(config, "the order of the records", Note("; with [[--keep-order]] nothing is random"))
     secret = made or _secret_of(config)
     return Randomness(secret, origin().streams(secret, _settings(config, job, chosen, fields)), said)
 
@@ -186,7 +186,7 @@ def secret_for_treatments(config: Config) -> bytes:
     return _secret_of(config)
 
 
-def _require_secret(config: Config, protects: str, otherwise: str = "") -> None:
+def _require_secret(config: Config, protects: str, otherwise: Sentence = "") -> None:
     """Refuse a seed that is found by trying."""
     if config.seed is not None and not is_secret(config.seed):
         raise UsageError.of("weak-seed", protects=protects, otherwise=otherwise)

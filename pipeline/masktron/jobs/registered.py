@@ -170,12 +170,13 @@ class Registration:
         )
         return described, (*self._notes(alike, others), *(cut if torn else ()))
 
-    def confirm(self) -> tuple[str, ...]:
+    def confirm(self) -> tuple[Sentence, ...]:
         """Add that the file was seen to appear; where that cannot be done, return a note that says so."""
         try:
             self._add("published")
         except MasktronError as error:
-            return (f"the register could not be told that the file appeared; it counts it anyway: {error.what}",)
+            cannot = "the register could not be told that the file appeared; it counts it anyway: {problem}"
+            return (Note(cannot, problem=error.problem),)
         return ()
 
     def withdraw(self) -> None:

@@ -138,7 +138,9 @@ def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Co
             "contract-not-kept",
             run.source.path,
             method=run.method.name,
-            reasons=tuple(map(wording.text, problems)),
+            reasons=tuple(
+                one.renamed(wording.named) if isinstance(one, Problem) else wording.text(one) for one in problems
+            ),
             facts=[RefusalFacts("contract", tuple(declared.drawn))],
         )
 

@@ -15,7 +15,7 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.prepared import Opened
 from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
-from masktron.problems.problem import Field, Setting, fields
+from masktron.problems.problem import Field, Note, Sentence, Setting, fields
 from masktron.recodings import decimal_text, exact_number
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
@@ -202,12 +202,13 @@ def reweighted_column(records: Records, done: Reweighted) -> Column:
     )
 
 
-def untrue_weights(done: Reweighted, records: Records, keep: NDArray[np.bool_]) -> Iterator[str]:
+def untrue_weights(done: Reweighted, records: Records, keep: NDArray[np.bool_]) -> Iterator[Sentence]:
     """Say where the factors of a manifest are not those that the original has."""
     try:
         found = factors_of(records, keep, done.field, done.within)
     except InfeasibleError as error:
-        yield f"the weights {done.field} cannot have been spread as the manifest says: {error.what}"
+        cannot = "the weights {field} cannot have been spread as the manifest says: {problem}"
+        yield Note(cannot, field=Field(done.field), problem=error.problem)
         return
     if found != done.factors:
         yield f"the weights {done.field} were spread by other factors than the original has"

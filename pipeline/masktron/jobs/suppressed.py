@@ -419,8 +419,8 @@ def _changed(rulebook: Rulebook, check: Check, fields: Sequence[str]) -> str:
     where = f"where {' or '.join(fields)} may be missing"
     if len(test := f"{before}({check.test})") > _LONGEST:
         return f"{where}, write {before}( ) around the test of {check.id}"
-    command = f"masktron rules {shell_word(rulebook.path.name)} --change {shell_word(check.id)}"
-    return f"{where}: {command} --test {shell_word(test)}"
+    words = (shell_word(word) for word in (rulebook.path.name, check.id, test))
+    return f"{where}: `{'masktron rules {} --change {} --test {}'.format(*words)}`"
 
 
 def _plain(layout: Layout, field: str, context: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from masktron.jobs.level_wording import LevelWording, merged
 from masktron.measures.weighted_totals import WeightedTotal
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Problem, Setting
 from masktron.results import CategoryResult, KeyRisk, KeysResult, KeyValues, MaskResult, TotalResult
 
 _NOT_SAID = frozenset(
@@ -20,7 +20,7 @@ _NOT_SAID = frozenset(
     }
 )
 """Attributes that name files or hold data."""
-_OPTIONS = frozenset({"options", "without", "settings"})
+_READ_AGAIN = frozenset({"settings"})
 """Attributes that masktron reads again."""
 _NAMES = frozenset(
     {"variables", "rules", "fields", "unmasked", "identifying", "numeric", "categorical", "solved", "model_pairs"}
@@ -118,8 +118,10 @@ def _means(shares: Mapping[str, float], wording: LevelWording, cells: Mapping[st
 def _told(value: Any, wording: LevelWording, attribute: str) -> Any:  # noqa: PLR0911 -- a case for each kind
     if isinstance(value, Problem):
         return value.renamed(wording.named)
+    if isinstance(value, Setting):
+        return replace(value, values=tuple(map(wording.option, value.values)))
     if isinstance(value, str):
-        return wording.option(value) if attribute in _OPTIONS else wording.text(value)
+        return wording.option(value) if attribute in _READ_AGAIN else wording.text(value)
     if is_dataclass(value) and not isinstance(value, type):
         changed = {}
         for one in fields(value):

@@ -137,7 +137,7 @@ def run_validate(
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
     executor: Executor | None = None,
-    notes: Iterable[str] = (),
+    notes: Iterable[Sentence] = (),
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -175,7 +175,7 @@ def run_validate(
         Of the file, where libxml2 has begun to read it.
     executor : Executor, optional
         Who evaluates slices of a large flat file; it is entered where there are any. The result is the same.
-    notes : iterable of str
+    notes : iterable of Problem or str
         What else the notes of the result say first.
 
     Raises

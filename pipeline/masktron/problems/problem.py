@@ -259,6 +259,15 @@ class Note(Problem):
         self.references = references
 
 
+class Obstacle(Note):
+    """What would end a job, as its error shows it: with the place and the code of its only reference."""
+
+    __slots__ = ()
+
+    def __init__(self, template: str = "{problem}", /, **references: object) -> None:
+        super().__init__(template, **references)
+
+
 type Sentence = Problem | str
 """What a result says of itself: as data where it names fields or options, which readers have other words for."""
 

@@ -3,9 +3,9 @@
 A template names references in braces: ``{field}``; ``{records:record}`` counts (``1 record``, ``2 records``),
 ``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line, with what
 follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{records:is|are}`` chooses by number,
-``{text!r}`` quotes. In double brackets stands what a user gives:
-``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python, ``roles={"AGE": "identifier"}``;
-where its reference lists several, it is given for each.
+``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes. In double brackets stands what
+a user gives: ``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python,
+``roles={"AGE": "identifier"}``; where its reference lists several, it is given for each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import Any
 
 from masktron.counts import counted
-from masktron.problems.problem import Field, FormatOption, Known, Note, Problem, Rule, Setting, Value
+from masktron.problems.problem import Field, FormatOption, Known, Note, Obstacle, Problem, Rule, Setting, Value
 from masktron.problems.spelling import keyword_argument
 from masktron.shell_words import shell_word
 
@@ -102,8 +102,18 @@ def sentence(problem: Problem | str, reader: Reader | None = None) -> str:
     """Return what a note says, in one sentence."""
     if isinstance(problem, str):
         return problem
+    if isinstance(problem, Obstacle):
+        return complaint(problem.references["problem"], reader)
     said = worded(problem, reader)
     return "; ".join(filter(None, (said.what, said.hint)))
+
+
+def complaint(problem: Problem, reader: Reader | None = None) -> str:
+    """Return what an error shows: its place, what is wrong, its code, and on a second line what can be done."""
+    said = worded(problem, reader)
+    place, code = str(problem.place), "" if isinstance(problem, Note) else f" [{problem.code}]"
+    hint = f"\n  -> {said.hint}" if said.hint else ""
+    return f"{place}: {said.what}{code}{hint}" if place else f"{said.what}{code}{hint}"
 
 
 def spelled(template: str, **references: object) -> str:
@@ -204,8 +214,9 @@ class _Words:
             return spec.partition("|")[0 if number == 1 else 2]
         if spec in ("and", "or"):
             return f" {spec} ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
-        if spec == ";":
-            return "; ".join(several)
+        between = {";": "; ", "call": " " if self.reader is Reader.TERMINAL else ", "}
+        if spec in between:
+            return between[spec].join(several)
         if spec.startswith("lines"):
             return "\n     ".join(f"{repr(one) if conversion == 'r' else one}{spec[5:]}" for one in several)
         if len(spec) > 1 and spec[0].isalpha() and isinstance(number, int):

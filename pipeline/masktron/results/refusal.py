@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from masktron.errors import RefusalFacts
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Problem, Sentence, Setting
+from masktron.problems.wording import Reader, sentence, worded
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
+from masktron.shell_words import shell_word
 
 type RemedyKind = Literal[
     "missing", "recode", "suppress", "aggregator", "kind", "grouping", "larger-k", "method", "mask-more", "exclude",
@@ -30,10 +32,10 @@ class RemedyResult(Serialised):
     kind : str
     what : str
         What it does, in words.
-    options : tuple of str
-        Options of the command line to add, as they are pasted.
-    without : tuple of str
-        Options that are to be left out, where the command had them.
+    adds : tuple of Setting
+        What is given as well.
+    drops : tuple of Setting
+        What is to be left out, where the command had it.
     settings : mapping of str to value
         The same as settings, whole: for ``masktron.toml``, and as keyword arguments of `masktron.mask`. None takes a
         setting back.
@@ -60,8 +62,8 @@ class RemedyResult(Serialised):
 
     kind: RemedyKind
     what: str
-    options: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    adds: tuple[Setting, ...] = field(default=(), repr=False)
+    drops: tuple[Setting, ...] = field(default=(), repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
     state: RemedyState = "untried"
     reveals: str = ""
@@ -74,10 +76,28 @@ class RemedyResult(Serialised):
     concerns: tuple[Sentence, ...] = ()
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """Options of the command line to add, as they are pasted."""
+        return _pasted(self.adds)
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """Options that are to be left out, where the command had them."""
+        return _pasted(self.drops)
+
+    @property
     def pasted(self) -> str:
         """What is added to the command, and what is left out."""
-        gone = f" (without {' '.join(self.without)})" if self.without else ""
-        return f"{' '.join(self.options)}{gone}".strip()
+        return sentence(self.change, Reader.TERMINAL)
+
+    @property
+    def change(self) -> Note:
+        """The same for whoever reads it."""
+        if not self.drops:
+            return Note("{adds:call}", adds=self.adds)
+        if not self.adds:
+            return Note("(without {drops:call})", drops=self.drops)
+        return Note("{adds:call} (without {drops:call})", adds=self.adds, drops=self.drops)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,8 +108,8 @@ class RefusalResult(JobResult):
     ----------
     data, rules : str
         The files.
-    what, where, hint : str
-        The error.
+    problem : Problem
+        Of the error.
     exit_code : int
     facts : tuple of RefusalFacts
         Why, with names and counts.
@@ -99,6 +119,8 @@ class RefusalResult(JobResult):
         Those that work first: by what they give up, then by concerns. What leaves the file nearly as it was, or loses
         100 % of the information, comes last of these.
     notes : tuple of str
+    reader : str
+        Who reads it, as of `MasktronError`.
     """
 
     JOB: ClassVar = "refusal"
@@ -106,14 +128,13 @@ class RefusalResult(JobResult):
 
     data: str
     rules: str
-    what: str
-    where: str
-    hint: str
+    problem: Problem
     exit_code: int
     facts: tuple[RefusalFacts, ...]
     records: int
     remedies: tuple[RemedyResult, ...]
     notes: tuple[Sentence, ...] = ()
+    reader: str = Reader.TERMINAL.value
 
     @property
     def notice(self) -> str:
@@ -121,6 +142,29 @@ class RefusalResult(JobResult):
         return REFUSAL_NOTICE
 
     @property
+    def what(self) -> str:
+        """What is wrong."""
+        return worded(self.problem, Reader(self.reader)).what
+
+    @property
+    def where(self) -> str:
+        """The place."""
+        return str(self.problem.place)
+
+    @property
+    def hint(self) -> str:
+        """What the user can do next."""
+        return worded(self.problem, Reader(self.reader)).hint
+
+    @property
     def working(self) -> tuple[RemedyResult, ...]:
         """The remedies that work."""
         return tuple(one for one in self.remedies if one.state == "works")
+
+
+def _pasted(settings: tuple[Setting, ...]) -> tuple[str, ...]:
+    return tuple(
+        f"{one.option} {shell_word(value)}" if value else one.option
+        for one in settings
+        for value in one.values or ("",)
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from masktron.problems import problem
+from masktron.problems.problem import Sentence
 from masktron.rulebook_text.rule_entries import SOFT
 
 type XPathVersion = Literal["1.0", "2.0", "3.0", "3.1"]
@@ -219,7 +220,7 @@ class About:
     version: str = ""
     edition: str = ""
     phase: str = ""
-    inactive: str = ""
+    inactive: Sentence = ""
     """What its phase leaves out, as a sentence."""
 
 
@@ -274,7 +275,7 @@ class Rulebook:
     patterns: tuple[Pattern, ...]
     documents: tuple[str, ...] = ()
     beside: tuple[Document, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     about: About = About()
     analyses: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from masktron.config import Config, Role
 from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.likely_roles import MOST_CODES
+from masktron.problems.problem import Setting
 from masktron.results.refusal import RemedyResult
 
 MOST_FIELDS = 4
@@ -29,10 +29,7 @@ def masked_as_well(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResu
     yield RemedyResult(
         "mask-more",
         f"mask {', '.join(open_)} as well",
-        (
-            *(f"--role {shlex.quote(f'{name}=confidential')}" for name in open_),
-            *(f"--nominal {shlex.quote(name)}" for name in codes),
-        ),
+        (_roles(open_, Role.CONFIDENTIAL), *([Setting("--nominal", tuple(codes))] if codes else [])),
         _former_roles(open_, now),
         settings=settings,
     )
@@ -56,17 +53,21 @@ def _released(names: Sequence[str], now: RefusedRun) -> RemedyResult:
     return RemedyResult(
         "role",
         f"release {', '.join(names)} as {'they are' if several else 'it is'}, and measure the risk of that",
-        tuple(f"--role {shlex.quote(f'{name}=quasi-identifier')}" for name in names),
+        (_roles(names, Role.QUASI_IDENTIFIER),),
         _former_roles(names, now),
         settings={"roles": roles_with(now.config, dict.fromkeys(names, Role.QUASI_IDENTIFIER))},
         reveals=f"every value of {', '.join(names)}",
     )
 
 
-def _former_roles(names: Iterable[str], now: RefusedRun) -> tuple[str, ...]:
-    """Return the options that give fields the roles that they have: none has two."""
-    known = ((name, now.config.roles.get(name)) for name in names)
-    return tuple(f"--role {shlex.quote(f'{name}={role}')}" for name, role in known if role is not None)
+def _roles(names: Iterable[str], role: Role) -> Setting:
+    return Setting("--role", tuple(f"{name}={role}" for name in names))
+
+
+def _former_roles(names: Iterable[str], now: RefusedRun) -> tuple[Setting, ...]:
+    """Return the setting that gives fields the roles that they have: none has two."""
+    known = tuple(f"{name}={now.config.roles[name]}" for name in names if name in now.config.roles)
+    return (Setting("--role", known),) if known else ()
 
 
 def fewest_values_first(names: Iterable[str], now: RefusedRun) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.likely_roles import MOST_CODES
 from masktron.methods import method_named
 from masktron.methods.base import Partitioning
+from masktron.problems.problem import Setting
 from masktron.results.refusal import RemedyResult
 
 MOST_VALUES = 100
@@ -70,10 +70,8 @@ def _as_kind(name: str, kind: Kind, now: RefusedRun) -> RemedyResult:
     return RemedyResult(
         "kind",
         f"mask {name} as {words[kind]}",
-        (f"{options[kind]} {shlex.quote(name)}",),
-        tuple(
-            f"{options[own]} {shlex.quote(name)}" for own, names in held.items() if own is not kind and name in names
-        ),
+        (Setting(options[kind], (name,)),),
+        tuple(Setting(options[own], (name,)) for own, names in held.items() if own is not kind and name in names),
         {key: value for key, value in lists.items() if _plain(getattr(config, key)) != value},
     )
 
@@ -84,8 +82,8 @@ def aggregated_by(name: str, now: RefusedRun) -> RemedyResult:
     return RemedyResult(
         "aggregator",
         f"mask by the {name} of a group wherever that suits the fields",
-        (f"--aggregator {name}",),
-        () if old is None else (f"--aggregator {old}",),
+        (Setting("--aggregator", (name,)),),
+        () if old is None else (Setting("--aggregator", (old,)),),
         {"aggregator": name},
         reveals="a median is a value that some respondent had" if name == "median" else "",
     )
@@ -97,14 +95,14 @@ def other_grouping(now: RefusedRun) -> Iterator[RemedyResult]:
         yield RemedyResult(
             "grouping",
             "form groups once, over all masked fields",
-            ("--grouping all",),
+            (Setting("--grouping", ("all",)),),
             settings={"grouping": "all"},
         )
     else:
         yield RemedyResult(
             "grouping",
             "form groups for each block of fields that share a rule",
-            ("--grouping rules",),
+            (Setting("--grouping", ("rules",)),),
             settings={"grouping": "rules"},
             reveals="records are alike block by block, and no more in all masked fields together",
         )
@@ -134,7 +132,7 @@ def with_groups_of(k: int, now: RefusedRun) -> RemedyResult:
     return RemedyResult(
         "larger-k" if larger else "smaller-k",
         f"groups of at least {k} records",
-        (f"-k {k}",),
+        (Setting("-k", (str(k),)),),
         settings={"k": k},
         reveals="" if larger else f"values are shared by {k} records instead of {now.config.k}",
     )
@@ -143,6 +141,7 @@ def with_groups_of(k: int, now: RefusedRun) -> RemedyResult:
 def other_methods(now: RefusedRun, names: Iterable[str]) -> Iterator[RemedyResult]:
     """Yield other methods than that of the run, by name; none that draws where nothing could be drawn."""
     numbers = any(now.fields[name].numeric for name in now.masked)
+    params = tuple(f"{key}={value}" for key, value in now.config.params.items())
     for name in names:
         method = method_named(name)
         draws = not issubclass(method, Partitioning)
@@ -151,8 +150,8 @@ def other_methods(now: RefusedRun, names: Iterable[str]) -> Iterator[RemedyResul
         yield RemedyResult(
             "method",
             f"mask by {name}",
-            (f"--method {name}",),
-            tuple(f"--param {shlex.quote(f'{key}={value}')}" for key, value in now.config.params.items()),
+            (Setting("--method", (name,)),),
+            (Setting("--param", params),) if params else (),
             {"method": name},
             reveals="values are drawn: no groups of k records share them" if draws else "",
         )

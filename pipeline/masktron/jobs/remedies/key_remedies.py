@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import starmap
 from typing import Any
 
 from masktron.config import Role
@@ -13,6 +13,7 @@ from masktron.jobs.outside_limits import KEY_K, fewest_alike, weight_classes
 from masktron.jobs.remedies.field_remedies import roles_with
 from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.remedy_cost import cost_of
+from masktron.problems.problem import Setting
 from masktron.recoding_settings import Breaks, FromHierarchy, how_of
 from masktron.results.refusal import RemedyResult
 
@@ -27,8 +28,8 @@ def key_left_out(name: str, now: RefusedRun) -> RemedyResult:
     return RemedyResult(
         "role",
         f"leave {name} out of the file",
-        (f"--role {shlex.quote(f'{name}=identifier')}",),
-        () if name not in now.config.recode else (f"--recode {shlex.quote(f'{name}={now.config.recode[name]}')}",),
+        (Setting("--role", (f"{name}={Role.IDENTIFIER}",)),),
+        _recoding_of(name, now.config.recode.get(name)),
         {
             "roles": roles_with(now.config, {name: Role.IDENTIFIER}),
             **({"recode": recode} if recode != dict(now.config.recode) else {}),
@@ -58,7 +59,7 @@ def _suppressed(now: RefusedRun) -> Iterator[RemedyResult]:
         yield RemedyResult(
             "suppress",
             f"leave out cells of keys until {k} records share each combination",
-            (f"--key-k {k}",),
+            (_key_k(k),),
             settings={"key_k": k},
         )
 
@@ -72,7 +73,7 @@ def _weight_in_classes(now: RefusedRun) -> Iterator[RemedyResult]:
     yield RemedyResult(
         "recode",
         f"write the means of classes of {weight}",
-        (f"--recode {shlex.quote(f'{weight}={how}')}",),
+        _recoding_of(weight, how),
         settings={"recode": {**now.config.recode, weight: how}},
     )
 
@@ -104,12 +105,11 @@ def coarser_keys(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult
 
 def _recoded_as(name: str, text: str, what: str, now: RefusedRun) -> RemedyResult:
     """Return that a field is recoded in another way than it is, if it is."""
-    how = now.config.recode.get(name)
     return RemedyResult(
         "recode",
         what,
-        (f"--recode {shlex.quote(f'{name}={text}')}",),
-        () if how is None else (f"--recode {shlex.quote(f'{name}={how}')}",),
+        _recoding_of(name, text),
+        _recoding_of(name, now.config.recode.get(name)),
         settings={"recode": {**now.config.recode, name: text}},
     )
 
@@ -125,10 +125,26 @@ def _together(several: Sequence[RemedyResult]) -> RemedyResult:
     return RemedyResult(
         max(several, key=cost_of).kind,
         "; ".join(one.what for one in several),
-        tuple(option for one in several for option in one.options),
-        tuple(option for one in several for option in one.without),
+        _joined(setting for one in several for setting in one.adds),
+        _joined(setting for one in several for setting in one.drops),
         {**changed, **({"recode": recode} if recode else {})},
     )
+
+
+def _joined(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """Return settings, each once with all its values."""
+    values: dict[str, tuple[str, ...]] = {}
+    for one in settings:
+        values[one.option] = (*values.get(one.option, ()), *one.values)
+    return tuple(starmap(Setting, values.items()))
+
+
+def _recoding_of(name: str, how: str | None) -> tuple[Setting, ...]:
+    return () if how is None else (Setting("--recode", (f"{name}={how}",)),)
+
+
+def _key_k(k: int) -> Setting:
+    return Setting("--key-k", (str(k),))
 
 
 def not_recoded(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
@@ -138,7 +154,7 @@ def not_recoded(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]
             yield RemedyResult(
                 "role",
                 f"do not recode {name}",
-                without=(f"--recode {shlex.quote(f'{name}={how}')}",),
+                drops=_recoding_of(name, how),
                 settings={"recode": {key: one for key, one in now.config.recode.items() if key != name}},
                 reveals=f"every value of {name}",
             )
@@ -154,14 +170,14 @@ def keys_shared_by_fewer(now: RefusedRun) -> Iterator[RemedyResult]:
             yield RemedyResult(
                 "smaller-key-k",
                 f"let {fewer} records share each combination of keys",
-                (f"--key-k {fewer}",),
+                (_key_k(fewer),),
                 settings={"key_k": fewer, "keys": dict(now.config.keys)},
                 reveals=f"keys are shared by {fewer} records instead of {k}",
             )
     yield RemedyResult(
         "smaller-key-k",
         "suppress no key",
-        without=(f"--key-k {k}",),
+        drops=(_key_k(k),),
         settings={"key_k": None, "keys": {}},
         reveals="records may be alone with their keys",
     )
@@ -173,7 +189,7 @@ def rules_lost(rules: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
         yield RemedyResult(
             "allow-lost",
             f"let recoding leave nothing of {rule}",
-            (f"--allow-lost {shlex.quote(rule)}",),
+            (Setting("--allow-lost", (rule,)),),
             settings={"allow_lost": [*now.config.allow_lost, rule]},
             reveals=f"nothing is asked any more of what {rule} said",
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shlex
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.remedies.trying import RemedyTrials
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
-from masktron.problems.problem import Problem, Setting
+from masktron.problems.problem import Problem
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult, RemedyResult
 
@@ -116,15 +115,9 @@ def _named(found: Iterable[RemedyResult]) -> tuple[Problem, ...]:
     return tuple(
         Problem(
             "one-remedy",
-            options=_settings(one.options),
-            instead=" instead of " if one.without else "",
-            without=_settings(one.without),
+            options=one.adds,
+            instead=" instead of " if one.drops else "",
+            without=one.drops,
         )
         for one in itertools.islice(each.values(), _NAMED)
     )
-
-
-def _settings(options: Iterable[str]) -> tuple[Setting, ...]:
-    """Return options as they are pasted as settings."""
-    words = (shlex.split(one) for one in options)
-    return tuple(Setting(first, tuple(rest)) for first, *rest in words)

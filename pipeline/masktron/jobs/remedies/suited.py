@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
@@ -34,6 +33,7 @@ from masktron.jobs.remedies.key_remedies import (
 )
 from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.remedy_cost import cost_of
+from masktron.problems.problem import Setting
 from masktron.results.refusal import RemedyResult
 
 
@@ -64,7 +64,7 @@ def _copied(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield RemedyResult(
         "observed-share",
         f"let {counted(fact.groups, 'group')} of a block publish one record's values",
-        (f"--max-observed-share {share:g}",),
+        (Setting("--max-observed-share", (f"{share:g}",)),),
         settings={"max_observed_share": share},
         reveals=f"the values of {fact.groups} respondents in {', '.join(fact.fields)} are published as they were",
     )
@@ -92,7 +92,7 @@ def _rare_units(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield RemedyResult(
         "exclude",
         "leave out what fewer than k are composed like",
-        ("--rare-units exclude",),
+        (Setting("--rare-units", ("exclude",)),),
         settings={"rare_units": "exclude"},
         reveals="totals and counts are without these units, and that some are left out tells something of them",
     )
@@ -104,7 +104,7 @@ def _missing_pattern(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResu
     yield RemedyResult(
         "missing",
         "let records with a rare pattern of missing values take over another's",
-        without=("--keep-missing",),
+        drops=(Setting("--keep-missing"),),
         settings={"keep_missing": False},
         reveals="nothing more; some values become missing, or stop being so",
     )
@@ -122,7 +122,7 @@ def _aggregator(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield RemedyResult(
         "aggregator",
         "let the least loss decide which aggregator masks a block",
-        without=(f"--aggregator {now.config.aggregator}",),
+        drops=(Setting("--aggregator", (str(now.config.aggregator),)),),
         settings={"aggregator": None},
     )
     for name in ("mean", "median"):
@@ -163,8 +163,8 @@ def _written(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         yield RemedyResult(
             "order",
             "write the records in the order of the original",
-            ("--keep-order",),
-            ("--shuffle",) if now.config.order == "random" else (),
+            (Setting("--keep-order"),),
+            (Setting("--shuffle"),) if now.config.order == "random" else (),
             {"order": "keep"},
             reveals="the order of the original, by which a record may be found",
         )
@@ -178,7 +178,7 @@ def _original(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         yield RemedyResult(
             "exclude",
             f"leave out {counted(fact.records, 'record that breaks', 'records that break')} a rule",
-            ("--invalid exclude",),
+            (Setting("--invalid", ("exclude",)),),
             settings={"invalid": "exclude"},
             reveals="totals and counts are without these records, and that some are left out tells something of them",
         )
@@ -237,7 +237,7 @@ def rules_let_go(rules: Iterable[str], now: RefusedRun, *, together: bool = Fals
         yield RemedyResult(
             "allow",
             f"do not keep {', '.join(several)}",
-            tuple(f"--allow {shlex.quote(rule)}" for rule in dict.fromkeys([*now.config.allow, *several])),
+            (Setting("--allow", tuple(dict.fromkeys([*now.config.allow, *several]))),),
             settings={"allow": [*now.config.allow, *several]},
             reveals=f"the masked file may break {', '.join(several)}",
         )

@@ -92,9 +92,7 @@ class RemedyTrials:
         return RefusalResult(
             data=shown(self._data),
             rules=shown(self._rules),
-            what=error.what,
-            where=error.where,
-            hint=error.hint,
+            problem=error.problem,
             exit_code=int(error.exit_code),
             facts=error.facts,
             records=n,

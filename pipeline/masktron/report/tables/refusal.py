@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.figures import figure_of
+from masktron.problems.wording import sentence
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
@@ -49,7 +50,7 @@ def tables(result: RefusalResult) -> list[RenderableType]:
 
 def _described(at: int, one: RemedyResult) -> str:
     given_up = f"; gives up: {one.reveals}" if one.reveals else ""
-    return f"{at}: {one.pasted}  ({one.what}{given_up})"
+    return f"{at}: {sentence(one.change)}  ({one.what}{given_up})"
 
 
 def _titled(name: str) -> str:
@@ -65,4 +66,4 @@ def _figure(one: RemedyResult, name: str) -> str:
 def _others(result: RefusalResult, states: tuple[str, ...]) -> Iterator[str]:
     for one in result.remedies:
         if one.state in states:
-            yield f"{one.pasted} ({one.what})" + (f": {one.reason}" if one.reason else "")
+            yield f"{sentence(one.change)} ({one.what})" + (f": {one.reason}" if one.reason else "")

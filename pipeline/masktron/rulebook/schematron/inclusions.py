@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from masktron.errors import RulebookError
-from masktron.problems.problem import Known, Place
+from masktron.problems.problem import Known, Place, Sentence
 from masktron.rulebook.schema import Origin
 from masktron.sources.xml.parser import opened, parse_tree, scan
 from masktron.xpath.lexer import LexicalError, tokenize
@@ -229,7 +229,7 @@ class IncludedFiles:
     shown: Path
     """The same folder as the user wrote it."""
     origins: list[Origin] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Sentence] = field(default_factory=list)
     binding: str = ""
     files: int = 0
     edition: str = ""

@@ -22,7 +22,7 @@ from pyschematron.direct_mode.schematron.ast_visitors import (
 from pyschematron.direct_mode.schematron.parsers.xml.parser import SchemaParser
 
 from masktron.errors import RulebookError
-from masktron.problems.problem import Known
+from masktron.problems.problem import Known, Note
 from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, softens
 from masktron.rulebook.schematron.fired_nodes import from_part, parts, subject_of
 from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children
@@ -179,13 +179,18 @@ def resolve(
     return lets, patterns, about
 
 
-def _left_out(patterns: Sequence[Any], active: str, *, default: bool) -> str:
+def _left_out(patterns: Sequence[Any], active: str, *, default: bool) -> Note:
     """Say which patterns a phase leaves out."""
     names = [str(node.id or "").strip() for node in patterns]
     named = ", ".join(name for name in names if name)
     several = f"{len(patterns)} patterns are" if len(patterns) > 1 else "1 pattern is"
-    chosen = " (defaultPhase; --phase '#ALL' takes all)" if default else ""
-    return f"the phase {active!r} is active{chosen}: {several} not evaluated{f': {named}' if named else ''}"
+    return Note(
+        "the phase {phase!r} is active{chosen}: {several} not evaluated{named}",
+        phase=active,
+        chosen=Note(" (defaultPhase; [[--phase #ALL]] takes all)") if default else "",
+        several=several,
+        named=f": {named}" if named else "",
+    )
 
 
 def _about(schema: etree._Element, active: str) -> About:
