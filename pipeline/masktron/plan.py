@@ -42,8 +42,7 @@ from masktron.constraints import (
     Whole,
 )
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
-from masktron.problems.problem import Field, Known, Problem, rules
-from masktron.problems.wording import worded
+from masktron.problems.problem import Field, Known, Note, Problem, Sentence, rules
 from masktron.roles import FieldFacts
 from masktron.sources.lexical import parse_number
 
@@ -78,7 +77,7 @@ class Candidate:
     """
 
     aggregator: str
-    reason: str
+    reason: Sentence
     solved: tuple[Solved, ...] = ()
 
 
@@ -109,7 +108,7 @@ class Block:
     ties: tuple[str, ...]
     checks: tuple[int, ...]
     candidates: tuple[Candidate, ...]
-    refusals: tuple[str, ...] = ()
+    refusals: tuple[Sentence, ...] = ()
     chosen: int = 0
 
     @property
@@ -118,17 +117,18 @@ class Block:
         return self.candidates[self.chosen].aggregator
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Sentence:
         """Why this aggregator keeps the rules, and others do not."""
-        return "; ".join((self.candidates[self.chosen].reason, *self.refusals))
+        return Note("{reasons:;}", reasons=(self.candidates[self.chosen].reason, *self.refusals))
 
     @property
-    def prospect(self) -> str:
+    def prospect(self) -> Sentence:
         """What can be said before masking: each candidate, why it keeps the rules, and why others do not."""
         if len(self.candidates) == 1:
             return self.reason
         rival = "the least measured loss decides"
-        return "; ".join((rival, *(candidate.reason for candidate in self.candidates), *self.refusals))
+        reasons = (rival, *(candidate.reason for candidate in self.candidates), *self.refusals)
+        return Note("{reasons:;}", reasons=reasons)
 
     @property
     def derived(self) -> bool:
@@ -440,7 +440,7 @@ def _block(component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, 
 
 def _candidates(
     component: tuple[str, ...], edits: Sequence[Edit], masked: dict[str, FieldFacts], ties: frozenset[str]
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+) -> tuple[tuple[Candidate, ...], tuple[Sentence, ...]]:
     """List the aggregators that keep every rule of the block, the preferred first, and why the others do not."""
     facts = {name: masked[name] for name in component}
     context = _context(facts, ties)
@@ -451,7 +451,7 @@ def _candidates(
     if not names:
         ids = tuple(edit.check.id for edit in edits)
         raise _unsuitable("any aggregator", reasons, RefusalFacts("no-aggregator", component, rules=ids))
-    refusals = () if Mean.name in names else tuple(worded(one).what for one in reasons)
+    refusals = () if Mean.name in names else reasons
     return tuple(Candidate(name, _reason(name, edits)) for name in names), refusals
 
 
@@ -473,8 +473,8 @@ def _per_record(
     numbers = [name for name in component if masked[name].numeric]
     for solved in assignments(forms, component, numbers):
         how = ", ".join(f"{one.variable} by {names[one.check]}" for one in solved)
-        kept = _reason(DERIVE_PER_RECORD, edits)
-        reason = f"{kept}, with {how} solved in each record from its own unmasked fields, if groups cannot share all"
+        how = f", with {how} solved in each record from its own unmasked fields, if groups cannot share all"
+        reason = _reason(DERIVE_PER_RECORD, edits, how)
         yield Candidate(DERIVE_PER_RECORD, reason, solved)
 
 
@@ -604,9 +604,10 @@ def _among_numbers(atom: Member, fact: FieldFacts) -> Member | None:
     return replace(atom, values=texts or frozenset(value for value in left if isinstance(value, Fraction)))
 
 
-def _reason(aggregator: str, edits: Sequence[Edit]) -> str:
-    kept = f"{aggregator} keeps {', '.join(edit.check.id for edit in edits)}"
-    return f"{kept}, proved group by group" if aggregator in DERIVED else kept
+def _reason(aggregator: str, edits: Sequence[Edit], more: str = "") -> Note:
+    proved = ", proved group by group" if aggregator in DERIVED else ""
+    kept = rules(edit.check.id for edit in edits)
+    return Note("{aggregator} keeps {rules}{more}", aggregator=aggregator, rules=kept, more=proved + more)
 
 
 def _partitions(blocks: list[Block], masked: dict[str, FieldFacts], config: Config) -> tuple[Partition, ...]:

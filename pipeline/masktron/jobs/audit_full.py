@@ -32,7 +32,7 @@ from masktron.jobs.recoded import as_treated
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
-from masktron.problems.problem import Note, Sentence
+from masktron.problems.problem import Field, Note, Sentence
 from masktron.progress import Progress, told_as
 from masktron.report.protection import EVIDENCE
 from masktron.results import KeyRisk
@@ -259,14 +259,13 @@ class FullAudit(Audit):
             if name in data.columns and name in source.columns:
                 changed = int((~data.columns[name].same_texts(source.columns[name].taken(keep))).sum())
                 if changed:
-                    self.problems.append(
-                        f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
-                    )
+                    differs = "the unmasked field {field} differs from the original in {changed:record}"
+                    self.problems.append(Note(differs, field=Field(name), changed=changed))
         recoded = sum(name in same for name in recodings_in(described.treatments))
         how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
         self.checked.append(f"{self._counted(same)} cell by cell{how}")
         self.notes += [
-            f"the masked field {name} is published as it was, in every record"
+            Note("the masked field {field} is published as it was, in every record", field=Field(name))
             for name in described.masked
             if name in data.columns
             and name in source.columns

@@ -171,13 +171,14 @@ def _unexplained(run: Prepared, files: Assessed) -> Iterator[ConcernResult]:
         most = max(found)
         some = sorted((one for one in found if one[2] == most[2]), reverse=True)
         others = f", and {counted(len(some) - _NAMED, 'other field')} less" if len(some) > _NAMED else ""
-        shares = (f"{by} explained {own:.1f} % and explains {now:.1f} %" for own, now, _, by in some[:_NAMED])
+        told = "{by} explained {own:.1f} % and explains {now:.1f} %"
+        shares = [Note(told, by=Field(by), own=own, now=now) for own, now, _, by in some[:_NAMED]]
         yield ConcernResult(
             "unexplained",
             field,
             len(run.kept),
             len(run.kept),
-            f"of the variance of {most[2]}, {', '.join(shares)}{others}",
+            Note("of the variance of {field}, {shares}{others}", field=Field(most[2]), shares=shares, others=others),
             "tell users not to compare these categories, or compare methods with masktron tune",
         )
 
@@ -197,8 +198,12 @@ def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:
                     name,
                     gone,
                     there,
-                    f"suppression leaves out {100 * gone / there:.0f} % of the values of {name}, and those that stay "
-                    "are no random sample",
+                    Note(
+                        "suppression leaves out {share:.0f} % of the values of {field}, and those that stay are no "
+                        "random sample",
+                        share=100 * gone / there,
+                        field=Field(name),
+                    ),
                     Note(
                         "write it in coarser classes ([[--recode {field}=...]]; `masktron recode` finds "
                         "them), or let other keys be left out instead: importance of {field} above 1 under [keys]",
@@ -222,7 +227,7 @@ def _below_zero(run: Prepared, written: Mapping[str, Column]) -> Iterator[Concer
             name,
             below,
             len(run.kept),
-            f"{name} is below 0 in {counted(below, 'record')}, and in none of the original",
+            Note("{field} is below 0 in {below:record}, and in none of the original", field=Field(name), below=below),
             f"where it cannot be, a rule keeps it from that: {paths[name]} >= 0",
             _not_negative(run, paths, name),
         )
@@ -305,8 +310,14 @@ def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[Conce
             fact.name,
             alone,
             records,
-            f"{'the weight ' if weight else ''}{fact.name} {how} and tells {many} from all others: "
-            "whoever has it in another file finds the respondent",
+            Note(
+                "{weight}{field} {how} and tells {many} from all others: whoever has it in another file finds the "
+                "respondent",
+                weight="the weight " if weight else "",
+                field=Field(fact.name),
+                how=how,
+                many=many,
+            ),
             Note(
                 "{round}remove it where nobody needs it: [[--role {field}=identifier]]",
                 round="round it before masking, or " if weight else "",

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from masktron.counts import counted
+from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.report.parts import both_parts
-from masktron.results import BlockResult, CorrelationResult, DrawResult, MomentResult
+from masktron.results import BlockResult, DrawResult, MomentResult
 
 AS_DRAWN = ("rounded", "mode")
 """Exits of drawn records whose values are the first draw, but for rounding; *mode* where all are categories."""
@@ -21,7 +22,7 @@ def parts_notes(method: str, blocks: Sequence[BlockResult]) -> Iterator[str]:
         yield f"{method} draws numbers alone, and no block that holds categories: {said}"
 
 
-def draw_notes(draw: DrawResult, blocks: Sequence[BlockResult], *, records: int, k: int) -> Iterator[str]:
+def draw_notes(draw: DrawResult, blocks: Sequence[BlockResult], *, records: int, k: int) -> Iterator[Sentence]:
     """Say what settle took away from what a method keeps, and how many records came out as they went in.
 
     Parameters
@@ -45,30 +46,51 @@ def draw_notes(draw: DrawResult, blocks: Sequence[BlockResult], *, records: int,
             "went in",
         )
         who = ", and ".join(text for text, count in zip(told, (moved, anew), strict=True) if count)
-        yield f"{who}; {_effect(draw)}, so that what the method keeps holds only so far"
-    if beyond := [f"{one.beyond} of {one.name}" for one in draw.moments if one.beyond]:
-        yield (
-            f"drawn beyond what the type or the format of the column can hold, and written as values that fit: "
-            f"{', '.join(beyond)}; a wider column keeps the draws as they are"
+        yield Note(
+            "{who}; {effect:;}, so that what the method keeps holds only so far", who=who, effect=_effect(draw)
+        )
+    if beyond := [one for one in draw.moments if one.beyond]:
+        yield Note(
+            "drawn beyond what the type or the format of the column can hold, and written as values that fit: "
+            "{beyond}; a wider column keeps the draws as they are",
+            beyond=[Note("{many} of {field}", many=one.beyond, field=Field(one.name)) for one in beyond],
         )
     if draw.unmoved:
         yield _unmoved(draw, records, k, grouped=not all(block.drawn for block in blocks))
 
 
-def _effect(draw: DrawResult) -> str:
+def _effect(draw: DrawResult) -> list[Note]:
     """The mean, the variance and the correlation that are farthest from those of the draw or the original."""
     far = max(draw.moments, key=_step, default=None)
-    said = [f"that moved means by up to {0.0 if far is None else _step(far):.2g} standard deviations"]
-    if far is not None and _step(far):
-        said[0] += f" ({far.name})"
+    said = [
+        Note(
+            "that moved means by up to {step:.2g} standard deviations{field}",
+            step=0.0 if far is None else _step(far),
+            field=Note(" ({field})", field=Field(far.name)) if far is not None and _step(far) else "",
+        )
+    ]
     if (worst := draw.variance_written) is not None:
         said.append(
-            f"the variance farthest from the original's is that of {worst.name}, {_ratio(worst.variance_written)} "
-            f"times as large ({_ratio(worst.variance_drawn)} as drawn)"
+            Note(
+                "the variance farthest from the original's is that of {field}, {written} times as large ({drawn} as "
+                "drawn)",
+                field=Field(worst.name),
+                written=_ratio(worst.variance_written),
+                drawn=_ratio(worst.variance_drawn),
+            )
         )
-    if draw.worst_written is not None:
-        said.append(f"the correlation farthest from it is {_pair(draw.worst_written)}")
-    return "; ".join(said)
+    if (pair := draw.worst_written) is not None:
+        said.append(
+            Note(
+                "the correlation farthest from it is that of {fields:and}, {written:.2f} for {original:.2f} in the "
+                "original ({drawn:.2f} as drawn)",
+                fields=fields(pair.fields),
+                written=pair.written,
+                original=pair.original,
+                drawn=pair.drawn,
+            )
+        )
+    return said
 
 
 def _step(moment: MomentResult) -> float:
@@ -80,13 +102,6 @@ def _step(moment: MomentResult) -> float:
 def _ratio(ratio: float) -> str:
     """Two decimals, or where these say nothing, two digits."""
     return f"{ratio:.2f}" if 0.1 <= ratio < 1000 else f"{ratio:.2g}"
-
-
-def _pair(one: CorrelationResult) -> str:
-    return (
-        f"that of {' and '.join(one.fields)}, {one.written:.2f} for {one.original:.2f} in the original "
-        f"({one.drawn:.2f} as drawn)"
-    )
 
 
 def _unmoved(draw: DrawResult, records: int, k: int, *, grouped: bool) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Self
 
 from masktron.errors import MasktronError, RefusalFacts
@@ -19,10 +17,6 @@ from masktron.unrolling.by_composition import OF_COMPOSITION
 from masktron.unrolling.unrolled import Unrolled
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_BETWEEN = r"(?:, and | and |, )"
-_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]* ['\"]?$")
-_EACH_OPTION = re.compile(r"--[a-z][a-z-]* [^\s;)]+")
-_OPTIONS = re.compile(rf"(?<![\w-]){_EACH_OPTION.pattern}(?: {_EACH_OPTION.pattern})+")
 
 
 def ordinal(position: int) -> str:
@@ -96,22 +90,10 @@ class LevelWording:
                     known[check.id] = WideName(written, f"{written} ({place_words(at)})" if at else written)
         return cls(known)
 
-    def text(self, text: str) -> str:
-        """Return a text with the names of levels; a list of one field at several positions names it once.
-
-        Behind an option (``--role Person.2.Age=untouched``) stands the name that settings have, and options that come
-        to the same stand once.
-        """
-        if not self.known:
-            return text
-        said = self._names_in.sub(
-            lambda found: self._listed(found[0], single=not _OPTION.search(text, 0, found.start())), text
-        )
-        return _OPTIONS.sub(lambda found: " ".join(dict.fromkeys(_EACH_OPTION.findall(found[0]))), said)
-
-    def option(self, text: str) -> str:
-        """Return a text that masktron reads, such as an option, with the names that settings have for fields."""
-        return self._names_in.sub(lambda found: self._listed(found[0], single=False), text) if self.known else text
+    def given(self, value: str) -> str:
+        """Return what an option is given, ``Person.2.Age=untouched``, as settings name the field."""
+        name, equals, rest = value.partition("=")
+        return f"{self.name(name)}{equals}{rest}"
 
     def name(self, name: str) -> str:
         """Return the name that a field or rule has by its level."""
@@ -135,27 +117,6 @@ class LevelWording:
             rules=self.names(facts.rules),
         )
 
-    @cached_property
-    def _names_in(self) -> re.Pattern[str]:
-        # a field of the top level that is called like others is a word like any other: it is told where others stand
-        inner = sorted((name for name in self.known if "." in name), key=len, reverse=True)
-        every = sorted(self.known, key=len, reverse=True)
-        one, other = ("|".join(map(re.escape, names)) for names in (inner, every))
-        start, end = r"(?<![\w.@:/-])", r"(?![\w-])(?!\.\w)(?!:\w)"
-        return re.compile(rf"{start}(?:{one or '(?!)'}){end}(?:{_BETWEEN}(?:{other}){end})*")
-
-    def _listed(self, text: str, *, single: bool) -> str:
-        parts = re.split(rf"({_BETWEEN})", text)
-        names, between = parts[::2], parts[1::2]
-        levels = [self.name(name) for name in names]
-        told: dict[str, str] = {}
-        for name, level in zip(names, levels, strict=True):
-            alone = single and levels.count(level) == 1 and name in self.known
-            told.setdefault(level, self.known[name].single if alone else level)
-        shown = list(told.values())
-        last = between[-1] if between and len(shown) > 1 else ""
-        return ", ".join(shown) if last in ("", ", ") else f"{', '.join(shown[:-1])}{last}{shown[-1]}"
-
 
 @dataclass(slots=True)
 class Rewording:
@@ -175,8 +136,7 @@ def said_by_level() -> Generator[Rewording]:
     try:
         yield rewording
     except MasktronError as error:
-        if error.problem is not None:
-            error.problem = error.problem.renamed(rewording.wording.named)
+        error.problem = error.problem.renamed(rewording.wording.named)
         error.facts = tuple(rewording.wording.facts(fact) for fact in error.facts)
         raise
 

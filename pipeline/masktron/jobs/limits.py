@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from masktron.errors import UsageError
 from masktron.figures import figure_of
-from masktron.problems.problem import Setting
+from masktron.problems.problem import Field, Note, Setting
 
 if TYPE_CHECKING:
     from masktron.measures.figures import Measured
@@ -18,17 +18,18 @@ _ONLY_ASSESSED = {
 }
 
 
-def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> Iterator[str]:
+def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> Iterator[Note]:
     """Name the limits that are not met, with both figures."""
     for one in measured:
         bound = limits.get(one.figure.name)
         if bound is not None and not one.figure.meets(one.value, bound):
-            place = f" in {one.field}" if one.field else ""
             value, limit = f"{one.value:g}", f"{bound:g}"
             if value == limit:
                 # they differ in digits that are not shown
                 value, limit = repr(one.value), repr(bound)
-            yield f"{one.figure.name} is {value}{place}, the limit {limit}"
+            place = Note(" in {field}", field=Field(one.field)) if one.field else ""
+            told = "{figure} is {value}{place}, the limit {limit}"
+            yield Note(told, figure=one.figure.name, value=value, place=place, limit=limit)
 
 
 def names_over(measured: Iterable[Measured], limits: Mapping[str, float]) -> Iterator[str]:

@@ -53,7 +53,7 @@ from masktron.methods.contracts import (
     PartitionedSynthesis,
     ValuesExchanged,
 )
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.sources.records import Column, OnDemand, Status
 from masktron.write.declared import Declared
 
@@ -134,7 +134,7 @@ class Findings:
 
     problems: list[Sentence] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
-    not_checked: list[str] = field(default_factory=list)
+    not_checked: list[Sentence] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -326,9 +326,8 @@ def _kept_fields(declared: Declared, pair: Pair, found: Findings) -> None:
     for name, before in pair.original.items():
         free = before.present & ~pair.follows[name]
         if free.any() and published_as_it_was(before, pair.masked[name]):
-            found.problems.append(
-                f"the field {name}, which {declared.method} drew, is published as it was, in every record"
-            )
+            drawn = "the field {field}, which {method} drew, is published as it was, in every record"
+            found.problems.append(Note(drawn, field=Field(name), method=declared.method))
 
 
 # noise
@@ -348,9 +347,16 @@ def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> Non
             silent.append(name)
         elif seen < least:
             found.problems.append(
-                f"the noise in {name} has a variance of {100 * seen**2:.3g} % of that of the original, and the "
-                f"contract of {declared.method} promises {100 * share:.3g} %; after what settling moved and what "
-                f"chance explains, {100 * least**2:.3g} % are the least"
+                Note(
+                    "the noise in {field} has a variance of {seen:.3g} % of that of the original, and the "
+                    "contract of {method} promises {share:.3g} %; after what settling moved and what chance explains, "
+                    "{least:.3g} % are the least",
+                    field=Field(name),
+                    seen=100 * seen**2,
+                    method=declared.method,
+                    share=100 * share,
+                    least=100 * least**2,
+                )
             )
         else:
             proved += 1
@@ -358,8 +364,11 @@ def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> Non
         found.checked.append(f"variance of the noise in {counted(proved, 'field')}, against {100 * share:.3g} %")
     if silent:
         found.not_checked.append(
-            f"noise in {', '.join(silent)}: settling moved these fields by as much as the noise, or there are too "
-            "few records, so that nothing is proved"
+            Note(
+                "noise in {fields}: settling moved these fields by as much as the noise, or there are too few "
+                "records, so that nothing is proved",
+                fields=fields(silent),
+            )
         )
 
 
@@ -372,8 +381,14 @@ def _same_values(declared: Declared, pair: Pair, found: Findings) -> None:
             continue
         if len(own) != len(now):
             found.problems.append(
-                f"{name} has {counted(len(now), 'value')}, and {len(own)} in the original: {declared.method} "
-                "exchanges values, and makes or removes none"
+                Note(
+                    "{field} has {now:value}, and {own} in the original: {method} exchanges values, and makes or "
+                    "removes none",
+                    field=Field(name),
+                    now=len(now),
+                    own=len(own),
+                    method=declared.method,
+                )
             )
             continue
         own, now = np.sort(own), np.sort(now)
@@ -382,8 +397,11 @@ def _same_values(declared: Declared, pair: Pair, found: Findings) -> None:
         most = math.sqrt(declared.settled.get(name, 0.0)) / scale
         if apart > most * (1.0 + ROUNDED) + ROUNDED:
             found.problems.append(
-                f"the values of {name} are not those of the original in another order: sorted, they differ by more "
-                "than settling moved them"
+                Note(
+                    "the values of {field} are not those of the original in another order: sorted, they differ by "
+                    "more than settling moved them",
+                    field=Field(name),
+                )
             )
         proved += 1
     if proved:
@@ -429,7 +447,9 @@ def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> No
     for name, positions in declared.marked.items():
         at = np.array(positions, dtype=np.intp)
         if at.size and at.max() >= n:
-            found.problems.append(f"the manifest marks a value of {name} in a record that there is not")
+            found.problems.append(
+                Note("the manifest marks a value of {field} in a record that there is not", field=Field(name))
+            )
             continue
         at = at[pair.original[name].present[at] & ~pair.follows[name][at]]
         kept = int(same_cells(pair.original[name], pair.masked[name])[at].sum())
@@ -440,8 +460,15 @@ def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> No
         allowed = math.floor(mean + SCORE * math.sqrt(mean)) + SPARE
         if kept > allowed:
             found.problems.append(
-                f"{kept} of {at.size} values of {name} that {declared.method} was to replace are the respondents' "
-                f"own; {allowed} are within what chance explains"
+                Note(
+                    "{kept} of {size} values of {field} that {method} was to replace are the respondents' own; "
+                    "{allowed} are within what chance explains",
+                    kept=kept,
+                    size=int(at.size),
+                    field=Field(name),
+                    method=declared.method,
+                    allowed=allowed,
+                )
             )
         values += int(at.size)
         proved += 1

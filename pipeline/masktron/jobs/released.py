@@ -19,7 +19,6 @@ from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
-from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.limits import names_over, over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.outside_limits import what_helps
@@ -59,7 +58,6 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
     ViolationError
         Anything else.
     """
-    wording = LevelWording.of(run.source, None if run.nested is None else run.nested.nested.unrolled)
     if result.violations:
         raise _broken(run, result)
     for engine in result.engines:
@@ -78,9 +76,7 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
     if over := list(over_limits(measured, run.config.limits)):
         names = tuple(names_over(measured, run.config.limits))
         raise OutsideLimitsError(
-            Problem("outside-limits", run.source.path, over=tuple(map(wording.text, over))).then(
-                *what_helps(run, result.keys, names)
-            ),
+            Problem("outside-limits", run.source.path, over=tuple(over)).then(*what_helps(run, result.keys, names)),
             facts=[RefusalFacts("limits", figures=names)],
         )
 
@@ -132,15 +128,12 @@ def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Co
         codes={fact.name: fact.codes for fact in run.plan.fields},
         k=run.config.k,
     )
-    wording = LevelWording.of(run.source)
     if problems := [*check_groups(declared, len(run.kept)).problems, *check_pair(declared, pair).problems]:
         raise ViolationError.of(
             "contract-not-kept",
             run.source.path,
             method=run.method.name,
-            reasons=tuple(
-                one.renamed(wording.named) if isinstance(one, Problem) else wording.text(one) for one in problems
-            ),
+            reasons=tuple(problems),
             facts=[RefusalFacts("contract", tuple(declared.drawn))],
         )
 

@@ -20,8 +20,8 @@ _NOT_SAID = frozenset(
     }
 )
 """Attributes that name files or hold data."""
-_READ_AGAIN = frozenset({"settings"})
-"""Attributes that masktron reads again."""
+_NAMED = frozenset({"field", "name", "correlated"})
+"""Attributes that are a name, or several with commas between."""
 _NAMES = frozenset(
     {"variables", "rules", "fields", "unmasked", "identifying", "numeric", "categorical", "solved", "model_pairs"}
 )
@@ -119,9 +119,9 @@ def _told(value: Any, wording: LevelWording, attribute: str) -> Any:  # noqa: PL
     if isinstance(value, Problem):
         return value.renamed(wording.named)
     if isinstance(value, Setting):
-        return replace(value, values=tuple(map(wording.option, value.values)))
+        return replace(value, values=tuple(map(wording.given, value.values)))
     if isinstance(value, str):
-        return wording.option(value) if attribute in _READ_AGAIN else wording.text(value)
+        return ", ".join(wording.names(value.split(", "))) if attribute in _NAMED else wording.name(value)
     if is_dataclass(value) and not isinstance(value, type):
         changed = {}
         for one in fields(value):
@@ -133,7 +133,8 @@ def _told(value: Any, wording: LevelWording, attribute: str) -> Any:  # noqa: PL
     if isinstance(value, tuple):
         if attribute in _NAMES and value and all(isinstance(one, str) for one in value):
             return wording.names(value)
-        return tuple(_told(one, wording, attribute) for one in value)
+        told = tuple(_told(one, wording, attribute) for one in value)
+        return tuple(dict.fromkeys(told)) if all(isinstance(one, Setting) for one in told) else told
     if isinstance(value, Mapping) and value and all(isinstance(key, str) for key in value):
         return {wording.name(key): _told(one, wording, attribute) for key, one in value.items()}
     return value

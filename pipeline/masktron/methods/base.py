@@ -29,6 +29,7 @@ from masktron.methods.parameters import (
 )
 from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
+from masktron.problems.problem import Sentence
 from masktron.synthesis.conditions import LEAST_LEVEL, Conditions
 from masktron.synthesis.exchanging import BrokenRules
 
@@ -54,7 +55,7 @@ class Drawn:
 
     values: Floats
     labels: Labels | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     marked: NDArray[np.bool_] | None = None
     runs: tuple[Labels, ...] = ()
 

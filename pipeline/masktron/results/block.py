@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from masktron.problems.problem import Sentence
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class BlockResult(Serialised):
     variables: tuple[str, ...]
     rules: tuple[str, ...]
     aggregator: str
-    reason: str
+    reason: Sentence
     groups: int
     min_group: int
     exits: Mapping[str, int]

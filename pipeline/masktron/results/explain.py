@@ -65,7 +65,7 @@ class RuleExplanation(Serialised):
     failed: int | None = None
     block: tuple[str, ...] | None = None
     aggregator: str | None = None
-    why: str | None = None
+    why: Sentence | None = None
     tier: str | None = None
     candidates: tuple[str, ...] = ()
     soft: bool = False

@@ -31,7 +31,7 @@ from masktron.methods.base import Drawn, Method, in_parts
 from masktron.methods.conditioned import ROOM, ConditionedMethod, Conditioning
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
-from masktron.problems.problem import Field
+from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.sources.records import OnDemand
 from masktron.streams import Streams
 from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, MOST, RECORDS, Conditions
@@ -76,7 +76,7 @@ class Drawing:
     values: Floats
     nominal: NDArray[np.bool_]
     given: int
-    said: tuple[str, ...]
+    said: tuple[Sentence, ...]
     k: int
     classes: Labels | None
     strata: Members
@@ -225,7 +225,7 @@ class Drawing:
 
 def _conditions(
     file: FileValues, method: Method, values: Floats, nominal: NDArray[np.bool_], streams: Streams, k: int
-) -> tuple[tuple[str, ...], Conditions, tuple[str, ...]]:
+) -> tuple[tuple[str, ...], Conditions, tuple[Sentence, ...]]:
     """Return the fields given which a method draws, what they hold, and what there is to say of them.
 
     Where nobody has named them, these are all that are written as they are, but keys, weights, and what would give
@@ -241,21 +241,21 @@ def _conditions(
     found = Conditions(values_of, np.array(categories, dtype=np.bool_), max(k, LEAST_LEVEL))
     telling = found.telling(values, nominal, streams.generator("conditions")) if names else []
     if method.conditions is not None:
-        return names, found, tuple(f"{names[at]}: {_GIVES_AWAY}" for at in telling)
+        return names, found, tuple(Note("{field}: {why}", field=Field(names[at]), why=_GIVES_AWAY) for at in telling)
     numbers = np.flatnonzero(~found.nominal)[min(MOST, file.n // RECORDS) // 2 :].tolist()
     left = [at for at in range(len(names)) if at not in telling and at not in numbers]
     if method.conditioning is Conditioning.EXACT:
         found = found.clipped(k)
-    said: tuple[str, ...] = ()
+    said: tuple[Sentence, ...] = ()
     if telling:
-        given_away = ", ".join(names[at] for at in telling)
-        said = (f"values are not drawn given {given_away}: {_GIVES_AWAY}",)
+        given_away = fields(names[at] for at in telling)
+        said = (Note("values are not drawn given {names}: {why}", names=given_away, why=_GIVES_AWAY),)
     return tuple(names[at] for at in left), found.chosen(left), said
 
 
 def _said(
     method: Method, names: Sequence[str], conditions: Conditions, variables: int, k: int, strata: Members
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     """Say given which fields values are drawn, and what is told apart of them, stratum by stratum."""
     if not isinstance(method, ConditionedMethod) or not names:
         return
@@ -267,14 +267,17 @@ def _said(
         telling += len(rows) * tell / n
         together += len(rows) * shares / n
     if whole := [name for name, share in zip(names, telling.tolist(), strict=True) if share > 1 - 0.5 / n]:
-        yield f"values are drawn given {', '.join(whole)}"
+        yield Note("values are drawn given {names}", names=fields(whole))
     for name, share, rare in zip(names, telling.tolist(), together.tolist(), strict=True):
         if name not in whole:
-            yield f"values are drawn given {name} in {100 * share:.1f} % of the records; in others it is too uniform"
+            told = "values are drawn given {field} in {share:.1f} % of the records; in others it is too uniform"
+            yield Note(told, field=Field(name), share=100 * share)
         if rare:
-            yield (
-                f"of {name}, categories that are too rare are not told apart from others: they hold "
-                f"{100 * rare:.1f} % of the records"
+            yield Note(
+                "of {field}, categories that are too rare are not told apart from others: they hold {share:.1f} % of "
+                "the records",
+                field=Field(name),
+                share=100 * rare,
             )
 
 

@@ -32,6 +32,7 @@ from masktron.masking.masked import MaskedBlock
 from masktron.measures.moment_shift import MomentShift, moment_shift
 from masktron.methods.contracts import MarkedReplaced, ValuesExchanged
 from masktron.plan import Block
+from masktron.problems.problem import Sentence
 from masktron.progress import Told, untold
 from masktron.settle.grid import LONG, TIED_DIGITS
 from masktron.settle.lattice import Prototype
@@ -142,7 +143,7 @@ class Perturbed:
     blocks: tuple[MaskedBlock, ...]
     labels: NDArray[np.intp] | None
     strata: int
-    notes: tuple[str, ...]
+    notes: tuple[Sentence, ...]
     numbers: tuple[str, ...]
     shift: MomentShift
     touched: NDArray[np.bool_]
