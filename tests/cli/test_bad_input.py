@@ -192,7 +192,7 @@ def test_rule_on_an_unknown_field(case: Case) -> None:
         ("--kk 3", ("No such option",)),
         ("--role Ax=record-id", ("[field-not-there]", "Ax", "did you mean A")),
         ("--missing Tx=-9", ("[field-not-there]", "Tx", "did you mean T")),
-        ("--allow R9", ("'R9'", "known: R1, R2")),
+        ("--allow R9", ("[unknown-rule]", "R9", "known: R1, R2")),
         ("--record Recrod", ("Recrod", "Record")),
         ("--nominal Ax", ("[field-not-there]", "--nominal", "did you mean A")),
         ("--ordinal Tx", ("[field-not-there]", "--ordinal", "did you mean T")),
@@ -217,8 +217,8 @@ def test_a_manifest_of_another_file_is_not_overwritten(case: Case) -> None:
     before = manifest.read_bytes()
     other = case.out.with_name("other.xml")
     refused = case.run(*command, other, "--manifest", manifest)
-    assert refused.code == 2
-    assert "belongs to masked.xml" in refused.err
+    assert (refused.code, code_of(refused.err)) == (2, "would-overwrite")
+    assert "masked.xml" in refused.err
     assert not other.exists()
     # a second release beside the first has a manifest of its own
     assert case.run(*command, other).code == 0

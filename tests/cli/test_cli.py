@@ -22,6 +22,7 @@ from masktron.partitions.kdcut import Cut
 from masktron.report.rendering import render, tables_of
 from masktron.report.text import number
 from masktron.results import CutResult
+from refusals import code_of
 from schema_files import conforms
 
 COMMANDS = sorted(LISTED.keys() - {"report", "web", "completion"})
@@ -163,7 +164,7 @@ def test_explain_says_what_would_stop_and_what_is_given_up(data: Path, tmp_path:
     out = run("explain", rules, "--data", data, "--role", "Id=record-id").out
     assert "these data break R1: mask needs --invalid exclude or --allow RULE-ID for that\n" in out
     assert "mask would stop" not in out
-    assert "40 records do not make a group of k = 41" in run("explain", rules, "--data", data, "-k", 41).out
+    assert "k = 41 [fewer-than-k]" in run("explain", rules, "--data", data, "-k", 41).out
     rules.write_text(rules.read_text().replace("<assert ", '<assert role="warning" '))
     content = json.loads(run("explain", rules, "--data", data, "--role", "Id=record-id", "--json", "-").out)
     assert content["rules"][0]["why"].startswith("soft and broken by these data")
@@ -263,8 +264,8 @@ def test_pipes_and_devices_are_refused_at_once(data: Path, rules: Path, tmp_path
 
 def test_addresses_are_not_fetched(rules: Path, run: Runner) -> None:
     outcome = run("validate", "http://example.org/d.xml", "-r", rules)
-    assert outcome.code == 4
-    assert "local files only" in outcome.err
+    assert (outcome.code, code_of(outcome.err)) == (4, "file-unreadable")
+    assert "addresses of the web" in outcome.err
 
 
 # hostile names
@@ -395,8 +396,8 @@ def test_what_rules_cannot_change_stays_as_it_is(rules: Path, run: Runner, tmp_p
     proposals = tmp_path / "suggest.json"
     proposals.write_text('{"job": "explain"}')
     for words, code, said in (
-        (("--change", "none", "--test", "A"), 2, "no rule is called 'none'"),
-        (("--change", "#1", "--test", ""), 2, "test: there is none"),
+        (("--change", "none", "--test", "A"), 2, "[unknown-name]"),
+        (("--change", "#1", "--test", ""), 2, "[setting-without-value]"),
         (("--change", "#1", "--remove", "#2"), 2, "[given-twice]"),
         (("--test", "A"), 2, "[needs-option]"),
         (("--soft",), 2, "[needs-option]"),

@@ -91,9 +91,8 @@ def test_findings_name_the_line_of_the_file(tmp_path: Path, rules: Path) -> None
 
 def test_errors_name_the_file_and_not_the_document(tmp_path: Path, rules: Path) -> None:
     data = write_file(tmp_path / "bad.blocks", "Id=1\nA\n")
-    with pytest.raises(DocumentError, match="'A' is no field") as caught:
+    with refused(DocumentError, "unknown-field", where=f"{data}:2", field="A"):
         masktron.validate(data, rules)
-    assert caught.value.where == f"{data}:2"
     with refused(DocumentError, "no-such-file"):
         masktron.validate(tmp_path / "none.blocks", rules)
 

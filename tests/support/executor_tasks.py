@@ -40,7 +40,8 @@ def square_soon(number: int) -> int:
 
 def failing(number: int) -> int:
     if number == 3:
-        raise DocumentError("no number", where="data.csv, record 4", hint="mend it", helps=[FormatOption("a", "b")])
+        helps = (FormatOption("a", "b"),)
+        raise DocumentError.of("csv-quote", Place("data.csv", record=4), detail="an end", helps=helps)
     if number > 3:
         raise OwnError(f"slice {number}")
     return number
@@ -122,7 +123,7 @@ class Reading:
         try:
             return f"{number} {self.path.read_text()}"
         except OSError as problem:
-            raise DocumentError(f"cannot be read: {problem.strerror}", where=str(self.path)) from None
+            raise DocumentError.of("file-unreadable", self.path, reason=problem.strerror) from None
 
 
 def part_of_slice(given: tuple[str, str, int]) -> RunPart:

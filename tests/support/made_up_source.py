@@ -15,6 +15,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from masktron.errors import DocumentError
+from masktron.problems.problem import Field, Place
 from masktron.sources.known_formats import Format, registered
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
@@ -31,7 +32,7 @@ class BlockFormat(TableFormat):
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
-            raise DocumentError(f"cannot read the file: {error.strerror}", where=str(path)) from error
+            raise DocumentError.of("file-unreadable", path, reason=error.strerror) from error
         records: list[dict[str, str]] = []
         starts: list[int] = []
         last = ""
@@ -44,7 +45,7 @@ class BlockFormat(TableFormat):
             if line:
                 name, found, value = line.partition("=")
                 if not found:
-                    raise DocumentError(f"{line!r} is no field", where=f"{path}:{number}")
+                    raise DocumentError.of("unknown-field", Place(str(path), number), field=Field(line), known=None)
                 records[-1][name] = value
             last = line
         columns = list(dict.fromkeys(name for record in records for name in record))

@@ -233,8 +233,9 @@ def test_losses_by_hand() -> None:
     assert LOSSES["discernibility"](keys).at(at, left) == (2 * 2 + 4 + 4) / 16
     found = search_recodings(keys, KeyDemands(2, 2), LOSSES["entropy"](keys))
     assert (found.best.levels, found.best.left, found.nodes) == ((1, 0), 2, 3)
-    with refused(InfeasibleError, "recoding-out-of-reach", left=1, keys=("Sex",)):
+    with refused(InfeasibleError, "recoding-out-of-reach", keys=("Sex",)) as caught:
         search_recodings(keys, KeyDemands(2), LOSSES["entropy"](keys))
+    assert "--suppressed 1" in caught.value.hint
 
 
 def test_what_does_not_go_together_is_refused() -> None:
@@ -250,7 +251,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         (lambda: KeyDemands(2, mean_risk=1.5), "bad-value"),
         (lambda: search_recodings([], KeyDemands(2), LOSSES["entropy"]([one])), "bad-arrays"),
         (lambda: search_recodings([one], KeyDemands(2, diversity={"A": 2}), LOSSES["entropy"]([one])), "bad-arrays"),
-        (lambda: search_recodings([one, key("B", [0])], KeyDemands(1), LOSSES["entropy"]([one])), "bad-arrays"),
+        (lambda: search_recodings([one, key("B", [0])], KeyDemands(1), LOSSES["entropy"]([one])), "arrays-differ"),
         (
             lambda: search_recodings([tall(at) for at in range(23)], KeyDemands(2), LOSSES["entropy"]([one])),
             "too-many-values",

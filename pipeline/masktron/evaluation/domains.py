@@ -81,5 +81,4 @@ def _saxon(
 
 
 def _unreadable(atom: InDomain, message: str) -> RulebookError:
-    expression, reason = f"{atom.path} in {atom.source!r}", f"{message}; a path begins at the root of the document"
-    return RulebookError.of("cannot-evaluate", engine="masktron", expression=expression, reason=reason)
+    return RulebookError.of("domain-not-read", path=atom.path, file=atom.source, reason=message.strip())

@@ -349,8 +349,8 @@ def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> Non
             found.problems.append(
                 Note(
                     "the noise in {field} has a variance of {seen:.3g} % of that of the original, and the "
-                    "contract of {method} promises {share:.3g} %; after what settling moved and what chance explains, "
-                    "{least:.3g} % are the least",
+                    "contract of {method} promises {share:.3g} %; after what settling moved and what chance "
+                    "explains, {least:.3g} % are the least",
                     field=Field(name),
                     seen=100 * seen**2,
                     method=declared.method,

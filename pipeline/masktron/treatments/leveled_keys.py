@@ -42,7 +42,8 @@ class LeveledKey:
 
     def __post_init__(self) -> None:
         if not 0 < self.importance < np.inf:
-            raise UsageError.of("bad-value", name="importance", expected="above 0", given=repr(self.importance))
+            given, name = repr(self.importance), f"importance[{self.field!r}]"
+            raise UsageError.of("bad-value", name=name, expected="above 0", given=given)
         values = len(self.labels[0])
         if not np.array_equal(self.labels[0], np.arange(values)):
             raise UsageError.of(

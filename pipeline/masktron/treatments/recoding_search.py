@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
-from masktron.problems.problem import fields
+from masktron.problems.problem import Note, fields
 from masktron.treatments.key_demands import KeyDemands
 from masktron.treatments.leveled_keys import LeveledKey
 from masktron.treatments.recoding_loss import RecodingLoss
@@ -164,7 +164,8 @@ def _out_of_reach(keys: Sequence[LeveledKey], demands: KeyDemands, lattice: _Lat
         risk = 100 * max(top.mean_risk, top.modelled.mean)
         what += f", and the mean risk is {risk:.3g} %, where {100 * demands.mean_risk:.3g} % is allowed"
     coarse = fields([key.field for key in keys if not key.height] or [key.field for key in keys])
-    return InfeasibleError.of("recoding-out-of-reach", reason=what, left=left, keys=coarse)
+    suppressed = Note("suppress up to {left:record} ([[--suppressed {left}]]), ", left=left) if left else ""
+    return InfeasibleError.of("recoding-out-of-reach", reason=what, suppressed=suppressed, keys=coarse)
 
 
 @dataclass(slots=True, eq=False)

@@ -141,6 +141,6 @@ def test_the_command_writes_it_for_the_fields_of_a_file(tmp_path: Path, capsys: 
     done = run("metadata", data(tmp_path), "--metadata", tmp_path / "c.xml", "--to", "tableschema", "--out", out)
     assert done.code == 0, done.err
     assert [field["name"] for field in json.loads(out.read_text())["fields"]] == ["AREA", "SIZE", "W", "more"]
-    assert "of 1 field nothing but the name is known" in done.out
+    assert "of 1 field only the name is known" in done.out
     assert run("metadata", data(tmp_path), "--to", "sdmx", "--out", tmp_path / "x").code == 2
     assert run("metadata", data(tmp_path), "--out", tmp_path / "d.parquet").code == 2

@@ -213,9 +213,9 @@ def test_a_data_set_is_not_written(data_set: Path, tmp_path: Path) -> None:
     with refused(UsageError, "output-name") as caught:
         refuse_other_names(tmp_path / "out.sas7bdat", "sas7bdat", data_set)
     assert "name it out.xpt or out.csv" in caught.value.hint
-    with pytest.raises(UsageError, match="does not write them"):
+    with refused(UsageError, "output-name"):
         open_source(data_set).write(tmp_path / "out.sas7bdat", {})
-    with pytest.raises(UsageError, match="does not write them"):
+    with refused(UsageError, "output-name"):
         table_format("sas7bdat").create(tmp_path / "out.sas7bdat", table_of_texts({"a": ["1"]}), {})
     assert not (tmp_path / "out.sas7bdat").exists()
 

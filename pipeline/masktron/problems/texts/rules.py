@@ -71,6 +71,10 @@ TEXTS = {
         "look at the test, its context and its variables; a message shows nodes, values or, with <name path>, the "
         "names of nodes",
     ),
+    "domain-not-read": (
+        "the path {path} to values in {file} cannot be evaluated: {reason}",
+        "correct the path; it begins at the root of that document",
+    ),
     "engines-disagree": (
         "{engine} and {other} disagree on {about}",
         "please report this rulebook and file: the result cannot be trusted",

@@ -56,8 +56,8 @@ TEXTS = {
     ),
     "recoding-out-of-reach": (
         "no recoding is enough: with every key at its highest level {reason}",
-        "suppress up to {left:record} as well, ask for less, or add levels to the hierarchies of {keys:and}; missing "
-        "values stay missing at every level",
+        "{suppressed}ask for less, or add levels to the hierarchies of {keys:and}; missing values stay missing at "
+        "every level",
     ),
     "keys-stay-rare": (
         "{reason}; {keys:and} cannot be suppressed so that {k} records share each combination",
