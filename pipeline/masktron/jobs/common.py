@@ -164,7 +164,7 @@ def _on_a_field(lint: str, named: Collection[str]) -> bool:
     return bool(field and (field[1] or field[2]) in named)
 
 
-def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[str, ...]:
+def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[Sentence, ...]:
     """Say which rules are not tested and why; or that there is nothing that could test them."""
     if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.source.layout)}",)

@@ -17,7 +17,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.jobs.job import Job
 from masktron.preflight.antecedent import escapes
 from masktron.preflight.coverage import coverage
-from masktron.problems.problem import Field, Known, Problem, Rule, fields
+from masktron.problems.problem import Field, Known, Note, Problem, Rule, fields
 from masktron.progress import no_progress
 from masktron.results import RuleResult, Untested
 from masktron.rulebook import schema
@@ -246,13 +246,14 @@ def refuse(job: Job, reasons: Mapping[int, Untested]) -> None:
     raise kind(Problem("rules-untested", str(places[0]), rules=problems).then(*dict.fromkeys(hints)))
 
 
-def told(results: Iterable[RuleResult]) -> Iterator[str]:
+def told(results: Iterable[RuleResult]) -> Iterator[Note]:
     """Say of each rule that is not tested where it stands, why, and what can be done."""
     for rule in results:
         if rule.untested is not None:
-            mark = " (soft)" if rule.soft else " (allowed)" if rule.untested.allowed and rule.untested.hint else ""
-            hint = f" -> {rule.untested.hint}" if rule.untested.hint and not rule.untested.allowed else ""
-            yield f"{rule.origin}: {rule.untested.what}{mark}{hint}"
+            problem, allowed = rule.untested.problem, rule.untested.allowed
+            mark = " (soft)" if rule.soft else " (allowed)" if allowed and rule.untested.hint else ""
+            why = (problem,) if allowed else problem  # of which the hint is not said
+            yield Note("{origin}: {why}{mark}", origin=rule.origin, why=why, mark=mark)
 
 
 def _doubtful(edit: Edit, job: Job, known: Collection[str]) -> bool:

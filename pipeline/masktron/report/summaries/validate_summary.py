@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.problems.wording import sentence
+from masktron.problems.problem import Problem, Sentence
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.tables.cells import rules_table
 from masktron.report.tables.validate import labels_told, validity
@@ -30,9 +30,7 @@ def summary(result: ValidateResult) -> list[RenderableType]:
         )
     if silent := len(result.rules) - len(telling):
         lines.append(SummaryLine("rules", f"{counted(silent, 'rule')} fired, and never failed"))
-    misspelt = tuple(note for note in result.notes if any(_is_of(sentence(note), rule) for rule in result.rules))[
-        :_TOLD_WHOLE
-    ]
+    misspelt = tuple(note for note in result.notes if any(_is_of(note, rule) for rule in result.rules))[:_TOLD_WHOLE]
     lines += [SummaryLine("note", note) for note in misspelt]
     others = [note for note in result.notes if note not in misspelt]
     lines += [*brief("note", others), *brief("fields", labels_told(result))]
@@ -43,9 +41,10 @@ def summary(result: ValidateResult) -> list[RenderableType]:
     return [*table, Screenful(lines, rest, used=len(shown) + 3), validity(result)]
 
 
-def _is_of(note: str, rule: RuleResult) -> bool:
+def _is_of(note: Sentence, rule: RuleResult) -> bool:
     """Whether a note says of a rule that it asks for what the file does not have, and what was meant."""
-    return rule.untested is not None and rule.untested.misnamed and rule.untested.what in note
+    why = note.references.get("why") if isinstance(note, Problem) else None
+    return rule.untested is not None and rule.untested.misnamed and why == rule.untested.problem
 
 
 def _tells(rule: RuleResult) -> bool:
