@@ -15,6 +15,8 @@ from masktron.jobs.job import open_job
 from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.level_wording import LevelWording, ordinal
 from masktron.jobs.wide_job import wide_job
+from masktron.problems.problem import Field, Note, Rule
+from masktron.problems.wording import sentence
 from masktron.sources.wide.wide_record import Composition, WideRecord
 from nested_pairs import HOUSEHOLD, LAYOUT
 from nested_survey import ROLES, made, parsed
@@ -44,24 +46,24 @@ def wording(tmp_path: Path, **how: bool) -> LevelWording:
 
 def test_one_field_at_several_positions_is_named_once_and_one_alone_with_its_position(tmp_path: Path) -> None:
     said = wording(tmp_path, spells=True)
-    assert said.text("the fields Total, Person.1.Wage, Person.2.Wage and Person.1.Age differ") == (
+
+    def told(template: str, *names: str, kind: type[Field | Rule] = Field) -> str:
+        return sentence(Note(template, names=tuple(map(kind, names))).renamed(said.named))
+
+    several = ("Total", "Person.1.Wage", "Person.2.Wage", "Person.1.Age")
+    assert told("the fields {names:and} differ", *several) == (
         "the fields Total, Wage and Age of the first Person differ"
     )
-    assert said.text("11 by Person.2.Age alone: look") == "11 by Age of the second Person alone: look"
-    assert said.text("Person.1.Spell.1.Pay.") == "Pay of the first Spell of the first Person."
-    assert said.text("mean keeps total, wage:Person.1, wage:Person.2") == "mean keeps total, wage"
-    assert said.text("breaks wage:Person.2") == "breaks wage (second Person)"
-    assert said.text("(@Person.2, @Person.3, Size)") == "(the number of Person, Size)"
-    assert said.option("--role Person.2.Wage=untouched") == "--role Wage=untouched"
-    assert said.text("leave Person.2.Wage out: --role Person.2.Wage=identifier") == (
+    assert told("{names}", "Person.1.Spell.1.Pay") == "Pay of the first Spell of the first Person"
+    assert told("keeps {names}", "total", "wage:Person.1", "wage:Person.2", kind=Rule) == "keeps total, wage"
+    assert told("breaks {names}", "wage:Person.2", kind=Rule) == "breaks wage (second Person)"
+    assert told("({names})", "@Person.2", "@Person.3", "Size") == "(the number of Person, Size)"
+    assert told("leave {names} out: [[--role {names}=identifier]]", "Person.2.Wage") == (
         "leave Wage of the second Person out: --role Wage=identifier"
     )
-    assert said.text("--nominal Person.1.Age --nominal Total --nominal Person.2.Age (or --ordinal FIELD)") == (
-        "--nominal Age --nominal Total (or --ordinal FIELD)"
-    )
-    assert said.text("see Person.1.Wages, xPerson.1.Wage, Person.9.Wage") == (
-        "see Person.1.Wages, xPerson.1.Wage, Person.9.Wage"
-    )
+    assert told("[[--nominal {names}]]", "Person.1.Age", "Total", "Person.2.Age") == "--nominal Age --nominal Total"
+    assert told("see {names}", "Person.1.Wages", "Person.9.Wage") == "see Person.1.Wages, Person.9.Wage"
+    assert said.given("Person.2.Wage=untouched") == "Wage=untouched"
     assert [ordinal(at) for at in (0, 9, 10, 11, 20, 21, 110)] == [
         "first", "tenth", "11th", "12th", "21st", "22nd", "111th",
     ]  # fmt: skip
