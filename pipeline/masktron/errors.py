@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
@@ -248,13 +247,3 @@ class ResourceError(MasktronError, RuntimeError):
     """An engine had not the time or the memory that it takes."""
 
     exit_code = Exit.RESOURCES
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint that names the closest of the known names, or lists them all."""
-    names = list(known)
-    same = [known for known in names if known.casefold() == name.casefold()]
-    close = same or difflib.get_close_matches(name, names, n=3)
-    if close:
-        return "did you mean " + " or ".join(close) + "?"
-    return "known: " + ", ".join(names) if names else ""

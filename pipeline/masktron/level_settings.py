@@ -218,8 +218,6 @@ def _read_level(name: str, said: Any) -> LevelSetting:
         given["numbered"] = part_of("numbered", _columns, said.get("numbered"))
         return LevelSetting(name=name, **given)
     except UsageError as error:
-        if error.problem is None:
-            raise
         part = SettingName("levels", (name, error.setting))
         raise UsageError(error.problem.naming(setting=part)) from None
 

@@ -88,7 +88,7 @@ def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
 
     if isinstance(error, ReleasedBeforeError):
         return named_page("repeating")
-    if error.problem is None or any("docs/" in one for one in templates(error.problem)):
+    if any("docs/" in one for one in templates(error.problem)):
         return None
     if isinstance(error, InfeasibleError):
         return named_page("refusals")

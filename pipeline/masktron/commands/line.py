@@ -18,7 +18,7 @@ from masktron.addresses import without_passwords
 from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed
 from masktron.commands.help_text import print_help
 from masktron.commands.told_errors import tell
-from masktron.errors import Exit, MasktronError, did_you_mean
+from masktron.errors import Exit, MasktronError
 from masktron.memory import lacks_memory
 from masktron.standard_streams import output_error
 from masktron.stopping import stoppable
@@ -98,6 +98,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from masktron.problems.wording import did_you_mean
+
             ctx.fail(f"No such command {args[0]!r}; {did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 

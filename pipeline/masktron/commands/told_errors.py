@@ -27,7 +27,7 @@ def tell(kind: str, what: str, code: int, *, hint: str = "", error: MasktronErro
     where, helps = ("", ()) if error is None else (error.where, error.helps)
     options = [{"name": one.name, "value": one.value} for one in helps]
     told: dict[str, object] = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
-    if error is not None and error.problem is not None:
+    if error is not None:
         told |= {"about": error.problem.about(), **error.problem.as_dict()}
     if setting := getattr(error, "setting", ""):
         told["setting"] = setting

@@ -240,8 +240,8 @@ def _repeated_run(
         raise InvalidNextFileError(error, changes) from error
     except ViolationError as error:
         held = [f"{name} {run.figures[name]:g}" for name in config.limits if name in run.figures]
-        if error.problem and held:
-            error.problem = error.problem.then(Problem("last-run-figures", figures=held))
+        if held:
+            error.then(Problem("last-run-figures", figures=held))
         raise
     same_bytes = (read_manifest(paths.manifest).output == run.described.output) if same else None
     return _beside(result, run, masked, same_bytes)

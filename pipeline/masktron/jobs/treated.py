@@ -398,8 +398,7 @@ def _named(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except MasktronError as error:
-        if error.problem is not None:
-            error.problem = error.problem.renamed(_as_it_is, own)
+        error.problem = error.problem.renamed(_as_it_is, own)
         raise
 
 

@@ -35,10 +35,8 @@ def treating(fields: Sequence[str], where: str) -> Iterator[None]:
     try:
         yield
     except (UsageError, DocumentError, InfeasibleError) as error:
-        if error.problem is not None:
-            place = error.problem.place
-            field = place.field or Field("+".join(fields))
-            error.problem = error.problem.at(replace(place, source=place.source or where, field=field))
+        place = error.problem.place
+        error.at(replace(place, source=place.source or where, field=place.field or Field("+".join(fields))))
         error.facts = (RefusalFacts("keys", conditions=tuple(fields)),)
         raise
 

@@ -240,8 +240,7 @@ def _joined(failures: dict[str, InfeasibleError]) -> InfeasibleError:
     """Return the first error, with what helps the other candidates."""
     first, *others = failures.values()
     facts = dict.fromkeys(fact for error in failures.values() for fact in error.facts)
-    if first.problem is not None:
-        more = {one.problem.code: one.problem for one in others if one.problem is not None}
-        first.problem = first.problem.then(*(one for code, one in more.items() if code != first.problem.code))
+    more = {one.problem.code: one.problem for one in others if one.problem.code != first.problem.code}
+    first.then(*more.values())
     first.facts = tuple(facts)
     return first

@@ -292,8 +292,7 @@ class Source(ABC):
         try:
             yield
         except MasktronError as error:
-            if error.problem is not None:
-                error.problem = error.problem.at(self.own_place(error.problem.place))
+            error.at(self.own_place(error.problem.place))
             raise
 
     def written_as(self, out: Path) -> Source:
