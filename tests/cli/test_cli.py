@@ -403,7 +403,7 @@ def test_what_rules_cannot_change_stays_as_it_is(rules: Path, run: Runner, tmp_p
         (("--soft",), 2, "[needs-option]"),
         (("--accept", "1"), 2, "[needs-option]"),
         (("--out", "x.sch"), 2, "[needs-option]"),
-        (("--suggested", proposals, "--accept", "1"), 2, "not what masktron suggest has written"),
+        (("--suggested", proposals, "--accept", "1"), 2, "[not-suggested-rules]"),
         (("--remove", "#1", "--out", tmp_path), 2, "[output-is-folder]"),
     ):
         outcome = run("rules", rules, *words)
