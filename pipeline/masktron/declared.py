@@ -35,7 +35,7 @@ from typing import (
 )
 
 from masktron.errors import UsageError
-from masktron.problems.problem import Known, Problem, Setting, SettingName
+from masktron.problems.problem import Known, Problem, SettingName
 
 _KEY = "declared"
 IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", "Output")
@@ -302,7 +302,7 @@ class Declared:
             except UsageError:
                 raise
             except ValueError:
-                example = Setting(option, (self.example,))
+                example = f"{option} {self.example}"
                 raise UsageError.of(
                     "bad-option-form", option=option, given=one, form=self.metavar, example=example
                 ) from None

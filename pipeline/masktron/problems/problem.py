@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
+from importlib import import_module
 from os import PathLike
 from typing import Any, Protocol
 
@@ -174,6 +175,10 @@ class Problem:
 
     def __hash__(self) -> int:
         return hash((self.code, self.place))
+
+    def __str__(self) -> str:
+        # whoever puts it into another text loses what it names, but never shows how it is made
+        return str(import_module("masktron.problems.wording").sentence(self))
 
     def __repr__(self) -> str:
         shown = [repr(self.code), *(f"{name}={value!r}" for name, value in self.references.items())]

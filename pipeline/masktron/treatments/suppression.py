@@ -276,7 +276,9 @@ def local_suppression(
     n, m = codes.shape
     own_names = [f"key {at + 1}" for at in range(m)] if names is None else list(names)
     if n < k:
-        raise InfeasibleError.of("too-few-records", what=f"k = {k} (n_samples = {n})", least=k, records=n)
+        raise InfeasibleError.of(
+            "too-few-records", what=f"k = {k} (n_samples = 1)" if n == 1 else f"k = {k}", least=k, records=n
+        )
     order = generator.permutation(n)
     asked = None if allowed is None else _shuffled(allowed, order)
     size = m if subsets is None else min(subsets, m)

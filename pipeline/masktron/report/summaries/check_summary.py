@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.counts import counted
+from masktron.problems.problem import Note
 from masktron.report.level_lines import level_lines
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
 from masktron.report.summaries.treated_in_brief import treated_in_brief
@@ -28,7 +29,7 @@ def summary(result: CheckResult) -> list[RenderableType]:
     lines = [
         *brief("rules", more),
         *brief("problem", result.problems, "red"),
-        *brief("unchecked", (f"not checked: {one}" for one in result.not_checked), "yellow"),
+        *brief("unchecked", (Note("not checked: {one}", one=one) for one in result.not_checked), "yellow"),
         *treated_in_brief(result.treatments, result.fates),
         *[SummaryLine("figures", one) for one in in_short(result.figures)],
         *brief("levels", level_lines(plain_data(result.levels))),
