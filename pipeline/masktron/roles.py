@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
+from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Known, Place, Setting
 from masktron.problems.problem import fields as problem_fields
 from masktron.setting_values import ALL_FIELDS
@@ -122,9 +123,14 @@ def refuse_unknown_fields(config: Config, names: Sequence[str], source: str) -> 
     ------
     UsageError
     """
-    declared: dict[str, Iterable[str]] = {
+    treated: dict[str, Iterable[str]] = {
         "--recode": config.recode,
-        "--role": [name for name in config.roles if name not in config.recode],
+        "--pram": [name for names in config.pram for name in together(names)],
+        "--swap": config.swap.get("regions", ()),
+    }
+    declared: dict[str, Iterable[str]] = {
+        **treated,
+        "--role": [name for name in config.roles if name not in chain(*treated.values())],
         "--missing": [name for name in config.missing if name != ALL_FIELDS],
         "--nominal": config.nominal,
         "--ordinal": config.ordinal,

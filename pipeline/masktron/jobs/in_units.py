@@ -200,10 +200,10 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
                 parts.remove()
             elif parts.names:
                 kept = Problem("parts-kept", parts=len(parts.names), folder=folder)
-                if isinstance(error, MasktronError):
-                    error.then(kept)
-                else:
+                if not isinstance(error, MasktronError):
                     progress(worded(kept).hint, 0)
+                elif error.problem.code != "part-changed":
+                    error.then(kept)
             raise
 
 

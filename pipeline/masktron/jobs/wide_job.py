@@ -126,12 +126,12 @@ def _refuse(job: Job, tree: Tree, path: LevelPath, above: LevelPath, own: Field)
     field = tree.name_of[above, own]
     kind, other = path[-1], above[-1] if above else tree.top.name
     raise UsageError.of(
-        "role-does-not-fit",
+        "masked-around-members",
         job.source.path,
-        setting=Setting("--protect", (kind,)),
         field=NamedField(field),
-        role="untouched",
-        reason=f"which would be masked in each {other}, though no rule makes it a sum over {kind}",
+        unit=other,
+        level=kind,
+        top=tree.top.name,
     )
 
 
@@ -439,8 +439,7 @@ def compositions_of(job: Job) -> NDArray[np.intp]:
 
 def _refuse_settings(config: Config, source: Source) -> None:
     names = ("recode", "key_k", "pram", "swap", "reweight")
-    asked = {name: getattr(config, name) for name in names}
-    refuse_treatments([name for name, value in asked.items() if value], source)
+    refuse_treatments([Setting(f"--{name.replace('_', '-')}") for name in names if getattr(config, name)], source)
     if config.unit_records:
         raise UsageError.of("nested-unsupported", source.path, settings=(Setting("--unit-records"),))
 
@@ -459,8 +458,8 @@ def grouping_notes(config: Config, source: WideSource) -> tuple[Sentence, ...]:
     )
 
 
-def refuse_treatments(asked: Sequence[str], source: Source) -> None:
-    """Refuse treatments of keys, by the names of what asks for them, of which wide records know nothing yet.
+def refuse_treatments(asked: Sequence[Setting | str], source: Source) -> None:
+    """Refuse treatments of keys, by what asks for them, of which wide records know nothing yet.
 
     Raises
     ------

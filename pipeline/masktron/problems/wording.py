@@ -226,10 +226,11 @@ class _Words:
         return repr(shown) if conversion == "r" else shown
 
     def _listed(self, several: Sequence[Any]) -> list[str]:
-        """Say each once: fields of one level at several positions by its name alone."""
+        """Say each once, but numbers: fields of one level at several positions by its name alone."""
         names = Counter(one.name for one in several if isinstance(one, Field | Rule))
         several = [type(one)(one.name) if names[getattr(one, "name", "")] > 1 else one for one in several]
-        return [self._shown(one) for one in dict.fromkeys(several)]
+        numbers = all(isinstance(one, int | float) for one in several)
+        return [self._shown(one) for one in (several if numbers else dict.fromkeys(several))]
 
     def _shown(self, value: Any) -> str:
         shown = str(value)

@@ -99,8 +99,11 @@ def run_tune(
             original = open_original(data, rules, config, deadline.watching(progress))
         except BudgetOver:
             raise ResourceError.of("budget-over", data) from None
-        asks = {"recode": asked.recode, "key_k": asked.key_k, "pram": asked.pram, "swap_rate": asked.swap_rate}
-        refuse_treatments([name for name, value in asks.items() if value], original.job.source)
+        except UsageError as error:
+            raise _by_axis(error, asked) from error
+        axes = ("recode", "key_k", "pram", "swap_rate")
+        tried = [Setting(f"--{name.replace('_', '-')}") for name in axes if getattr(asked, name)]
+        refuse_treatments(tried, original.job.source)
         asked = _with_groupings(asked, original)
         told = MapSoFar(None if out is None else out / RESULT, so_far)
         found = recipes(original.config, asked, **kinds_masked(original))
@@ -142,6 +145,18 @@ def _with_axes(config: Config, asked: TuneSettings) -> Config:
     for name, path in matrices_in(known, asked):
         read_transition(path, name)
     return known
+
+
+def _by_axis(error: UsageError, asked: TuneSettings) -> UsageError:
+    """Name the axes by which a field became a key that the file does not have."""
+    named = error.problem.references
+    if error.problem.code == "field-not-there":
+        unknown = {one.name for one in named["fields"]}
+        axes = {"--recode": asked.recode, "--pram": asked.pram}
+        given = [Setting(option) for option, ways in axes.items() if unknown & ways.keys()]
+        others = [one for one in named["settings"] if one.option != "--role" or not given]
+        error.problem = error.problem.naming(settings=tuple(dict.fromkeys([*given, *others])))
+    return error
 
 
 def _require_there(candidate: int | TuneRecipe | None, found: Sequence[TuneRecipe]) -> None:

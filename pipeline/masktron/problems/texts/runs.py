@@ -6,6 +6,11 @@ TEXTS = {
         "{setting} names {field}, {reason}",
         "set [[--role {field}={role}]], or leave {field} out of {setting}",
     ),
+    "masked-around-members": (
+        "{field} of {unit} would be masked, but [[--protect {level}]] masks {level} alone, and no rule makes it a "
+        "sum over {level}",
+        "write it as it is ([[--role {field}=untouched]]), or give [[--protect {top}]]",
+    ),
     "field-not-usable": ("{setting} names {field}, {reason}", "leave it out of {setting}, or name another field"),
     "ambiguous-name": ("{what} is ambiguous: {names:and}", "give only one of them"),
     "nested-unsupported": (

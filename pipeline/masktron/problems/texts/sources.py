@@ -168,14 +168,14 @@ TEXTS = {
     ),
     "likely-codes": (
         "{fields:and} {fields:looks|look} like codes, with {values:and} different values, and would be averaged",
-        "for codes, use [[--nominal {shown}]]; for quantities, [[--numeric {shown}]]; for what others may know of a "
-        "respondent, [[--role {shown}=quasi-identifier]]; for what names respondents, [[--role {shown}=identifier]]",
+        "for codes, use [[--nominal {fields}]]; for quantities, [[--numeric {shown}]]; for what others may know of a "
+        "respondent, [[--role {fields}=quasi-identifier]]; for what names respondents, [[--role {shown}=identifier]]",
     ),
     "likely-names": (
         "{fields:and} {fields:has|have} {values:and} different values, one for nearly each record, and would be "
         "averaged",
-        "for what names respondents, use [[--role {shown}=identifier]]; for quantities, [[--numeric {shown}]]; for "
-        "what is released as it is, [[--role {shown}=untouched]]; for codes, [[--nominal {shown}]]",
+        "for what names respondents, use [[--role {fields}=identifier]]; for quantities, [[--numeric {shown}]]; for "
+        "what is released as it is, [[--role {shown}=untouched]]; for codes, [[--nominal {fields}]]",
     ),
     "likely-role": (
         "{field} would be masked as an amount, and {why}",
