@@ -41,7 +41,7 @@ def test_what_there_is_is_told() -> None:
 
 def test_an_engine_that_does_not_work_and_a_package_that_is_missing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> list[str]:
-        raise ResourceError("the engine Saxon did not get the memory", hint="raise the limit")
+        raise ResourceError.of("out-of-memory", reason="the engine Saxon did not get it")
 
     # no memory for an engine (`ulimit -v`) is told beside the rest
     for function, name in (("values", "SaxonC-HE"), ("describe", "SaxonC")):
@@ -52,8 +52,8 @@ def test_an_engine_that_does_not_work_and_a_package_that_is_missing_are_told(mon
         assert result.engines[0].works
         assert result.engines[1].name.startswith(name)
         conforms(result.as_dict(), "doctor")
-        table = render(doctor_tables(result)[:1])
-        assert "does not work: the engine Saxon did not get the memory -> raise the limit" in table
+        table = " ".join(render(doctor_tables(result)[:1]).split())
+        assert "does not work: there is too little memory: the engine Saxon did not get it -> free memory" in table
         monkeypatch.undo()
     monkeypatch.setattr(doctor, "values", lambda *_: ["false"])
     assert not doctor.run_doctor(progress=no_progress).works

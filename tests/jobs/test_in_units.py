@@ -197,7 +197,7 @@ def test_what_is_not_a_run_s_is_left_alone(given: Files) -> None:
     folder = parts_folder(given[0].parent / "m.xml")
     folder.mkdir(mode=0o700)
     (folder / "thesis.txt").write_text("years of work")
-    with pytest.raises(DocumentError, match="no folder of parts of yours"):
+    with refused(DocumentError, "parts-taken", where=folder):
         mask(given)
     assert (folder / "thesis.txt").read_text() == "years of work"
 
@@ -210,8 +210,9 @@ def test_parts_that_others_could_have_written_are_not_taken(given: Files, killed
     killed.chmod(0o700)
     part = next(path for path in sorted(killed.iterdir()) if "records" in path.name)
     part.chmod(0o640)
-    with pytest.raises(DocumentError, match="not of this user alone"):
+    with refused(DocumentError, "part-changed", where=part) as caught:
         mask(given, resume=True)
+    assert not caught.value.problem.further, "it cannot go on from there"
 
 
 def test_a_run_on_all_records_at_once_says_what_there_was(
@@ -269,10 +270,10 @@ def test_parts_that_change_within_a_run_are_one_error(given: Files, monkeypatch:
             path = self.path(part.name)
             path.write_bytes(path.read_bytes()[:-1] + b"?")
 
-    with monkeypatch.context() as patch, pytest.raises(DocumentError, match="not what was written") as caught:
+    with monkeypatch.context() as patch, refused(DocumentError, "part-changed") as caught:
         patch.setattr(RunParts, "enter", changed)
         mask(given)
-    assert "--resume" in caught.value.hint
+    assert caught.value.where.endswith("groups-000001")
     assert mask(given, resume=True).valid
 
 

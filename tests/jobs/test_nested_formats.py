@@ -18,6 +18,7 @@ from masktron.sources.opening import open_source
 from masktron.sources.wide.wide_source import WideSource
 from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, levels, tables_of
+from refusals import refused
 
 SETTINGS: dict[str, Any] = {
     "k": 3, "secret": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
@@ -84,7 +85,7 @@ def test_several_tables_of_a_database_are_read_and_not_written(
     address = f"sqlite:{tmp_path}/d.sqlite?table="
     said = {"Household": {"key": "HID"}, "Person": {"data": f"{address}p"}}
     assert masktron.validate(f"{address}h", folder / "rules.sch", levels=said).valid
-    with pytest.raises(masktron.UsageError, match="several tables appear together only as files"):
+    with refused(masktron.UsageError, "tables-in-database", level="Household"):
         masktron.mask(
             f"{address}h", folder / "rules.sch", f"sqlite:{tmp_path}/r.sqlite?table=h", levels=said,
             manifest=tmp_path / "m.json", **SETTINGS,

@@ -10,6 +10,7 @@ import pytest
 from masktron.config import config_from
 from masktron.errors import UsageError
 from masktron.jobs.prepared import Opened, open_original
+from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from nested_survey import ROLES, made
 from refusals import refused
@@ -33,9 +34,9 @@ def test_units_of_large_files_are_refused(survey: tuple[Path, Path]) -> None:
 
 def test_how_groups_are_formed_is_told(survey: tuple[Path, Path]) -> None:
     said = "groups of Household are formed over all masked fields together"
-    assert said in " ".join(opened(survey).notes)
+    assert said in " ".join(map(sentence, opened(survey).notes))
     assert opened(survey).config.grouping == "all"
-    assert said not in " ".join(opened(survey, grouping="all").notes)
+    assert said not in " ".join(map(sentence, opened(survey, grouping="all").notes))
     persons = opened(survey, protect="Person")
     assert persons.config.grouping == "rules"
     assert said not in " ".join(persons.notes)

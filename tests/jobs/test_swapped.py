@@ -17,6 +17,7 @@ from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, config_from
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.jobs.key_treatments import run_keys
+from masktron.problems.wording import sentence
 from masktron.settings_file import load_config
 from plain_rows import read_rows, write_csv
 from refusals import code_of, refused
@@ -290,7 +291,7 @@ def test_a_rate_that_is_not_reached_is_said(tmp_path: Path, rules: Path) -> None
     def told(rate: float) -> list[str]:
         config = config_from(settings(swap={**SWAP, "least_regions": 5, "rate": rate}))
         notes = run_keys(write_csv(tmp_path / "d.csv", ROWS), rules, config=config).notes
-        return [note for note in notes if "of the rate" in note]
+        return [note for note in map(sentence, notes) if "of the rate" in note]
 
     assert told(0.2) == []
     (note,) = told(1.0)  # the last who are left are of too few towns

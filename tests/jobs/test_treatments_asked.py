@@ -256,13 +256,18 @@ NESTED_ROLES = {"REGION": "quasi-identifier", "SIZE": "untouched", "AGE": "quasi
 
 
 @pytest.mark.parametrize(
-    "axes", [{"recode": {"AGE": ["width:5"]}}, {"key_k": [3]}, {"pram": {"REGION": ["change:0.1"]}}], ids=list
+    ("axes", "option"),
+    [
+        ({"recode": {"AGE": ["width:5"]}}, "--recode"),
+        ({"key_k": [3]}, "--key-k"),
+        ({"pram": {"REGION": ["change:0.1"]}}, "--pram"),
+    ],
 )
 def test_tune_tries_no_treatment_of_a_nested_file(
-    nested: tuple[Path, Path], tmp_path: Path, axes: dict[str, Any]
+    nested: tuple[Path, Path], tmp_path: Path, axes: dict[str, Any], option: str
 ) -> None:
     asked = tune_settings_from({"methods": ["mdav"], "k": [3], "workers": 0, **axes})
-    with refused(UsageError, "nested-unsupported", settings=(next(iter(axes)),)):
+    with refused(UsageError, "nested-unsupported", settings=(option,)):
         run_tune(*nested, config=config_from({"roles": NESTED_ROLES, "numeric": ["A"]}), asked=asked)
 
 

@@ -83,7 +83,7 @@ def test_parts_are_named_however_early_a_run_that_goes_on_is_ended(
     monkeypatch.setattr("masktron.jobs.mask.open_original", interrupted)
     with pytest.raises(Stopped), stoppable():
         run_mask(data, rules, out, config=Config(k=3, secret=bytes.fromhex(KEY)), resume=True)
-    assert f"finished parts stay in {folder}; --resume" in capfd.readouterr().err
+    assert f"finished parts of the run stay in {folder} for --resume" in capfd.readouterr().err
 
 
 @pytest.mark.full

@@ -262,7 +262,7 @@ def test_too_few_records_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {**pair.settings, "k": pair.n + 1}
     monkeypatch.setattr("pairs.outcome.generate", lambda _: replace(pair, k=pair.n + 1, settings=settings))
     one = run_pair(0)
-    assert (one.code, one.reason, one.proof) == (5, "k > n", f"{pair.n} records for k = {pair.n + 1}")
+    assert (one.code, one.reason, one.proof) == (5, "too-few-records", f"{pair.n} records for k = {pair.n + 1}")
 
 
 def test_a_masked_key_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +273,7 @@ def test_a_masked_key_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     other = replace(pair, variables=masked, settings={**pair.settings, "roles": roles})
     monkeypatch.setattr("pairs.outcome.generate", lambda _: other)
     one = run_pair(0)
-    assert (one.code, one.reason) == (5, "cross-record")
+    assert (one.code, one.reason) == (5, "across-records")
     assert one.facts.crossed
     assert "unique key" in one.proof
 
@@ -298,7 +298,7 @@ def check(outcomes: list[Outcome]) -> None:
     refused = [one for one in outcomes if one.code]
     assert len(refused) <= max(1, MOST_REFUSED * len(outcomes)), text
     assert medoid_share(outcomes) <= MOST_MEDOIDS, text
-    totals = [one for one in refused if one.reason == "cross-record"]
+    totals = [one for one in refused if one.reason == "across-records"]
     assert len(totals) <= max(1, MOST_UNREACHED * len(outcomes)), text
     assert sum(not one.proof for one in refused if one not in totals) <= MOST_UNEXPLAINED * len(outcomes), text
     for one in refused:
@@ -309,11 +309,11 @@ def check(outcomes: list[Outcome]) -> None:
 def could_be(one: Outcome) -> bool:
     """Tell whether a pair has what the reason for its refusal needs: there are three."""
     match one.reason:
-        case "k > n":
+        case "too-few-records":
             return one.k > one.n
-        case "cross-record":
+        case "across-records":
             return one.facts.crossed
-        case "fixed field":
+        case "unmasked-in-the-way":
             return one.facts.fixed
         case _:
             return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 import time
 import traceback
@@ -21,18 +20,6 @@ from xslt_oracle import evaluate
 
 CHECKED = 5
 """Every so many pairs, `check` looks at what was written, too."""
-
-_REASONS: tuple[tuple[str, str], ...] = (
-    (r"leaves nothing of the rule", "lost rule"),
-    (r"may not be missing", "keys are demanded"),
-    (r"in every record", "a key everywhere"),
-    (r"with keys suppressed, rules that look at several records", "several records"),
-    (r"fewer than k = \d+, and its", "tail < k"),
-    (r"looks at several records at once", "cross-record"),
-    (r"satisfies the rules with the unmasked", "fixed field"),
-    (r"cannot form a group of k", "k > n"),
-    (r"no way|no set of|leave no", "no way to suppress"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +63,9 @@ def run_keyed(seed: int, *, limit: float = LIMIT) -> KeyedOutcome:
     start = time.perf_counter()
 
     def outcome(
-        code: int, text: str = "", faults: Sequence[str] = (), result: MaskResult | None = None
+        code: int, reason: str = "", text: str = "", faults: Sequence[str] = (), result: MaskResult | None = None
     ) -> KeyedOutcome:
         settings = keyed.pair.settings
-        known = next((reason for found, reason in _REASONS if re.search(found, text)), "")
         return KeyedOutcome(
             seed,
             tuple(edit.label for edit in keyed.pair.edits if set(edit.variables) & _names(keyed)),
@@ -87,7 +73,7 @@ def run_keyed(seed: int, *, limit: float = LIMIT) -> KeyedOutcome:
             tuple("hierarchy" if "csv" in how else how.partition(":")[0] for how in settings["recode"].values()),
             time.perf_counter() - start,
             code,
-            known or re.sub(r"[0-9]+", "#", text)[:70],
+            reason,
             text,
             () if result is None else tuple(one.fate for one in result.fates),
             0 if result is None else _left(result),
@@ -109,10 +95,11 @@ def run_keyed(seed: int, *, limit: float = LIMIT) -> KeyedOutcome:
             faults += _left_behind(folder)
             faults += [] if error.exit_code != 5 or error.facts else ["a refusal without facts"]
             faults += [] if error.exit_code == 5 else [f"exit code {error.exit_code}"]
-            return outcome(int(error.exit_code), text, faults)
+            return outcome(int(error.exit_code), error.problem.code, text, faults)
         except (Exception, PairTimeoutError) as error:  # noqa: BLE001 - any other exception is a finding
             where = traceback.extract_tb(error.__traceback__)[-1]
-            return outcome(-1, f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}: {error}")
+            reason = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"
+            return outcome(-1, reason, f"{reason}: {error}")
         faults = [*_faults(keyed, result, folder, data, rules), *_left_behind(folder)]
         return outcome(0, faults=faults, result=result)
 

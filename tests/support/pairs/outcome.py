@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import tempfile
 import time
@@ -30,15 +29,6 @@ LIMIT = 60.0
 _WAITS = 10
 """How much longer a machine with much else to do may take for it."""
 
-_REASONS: tuple[tuple[str, str], ...] = (
-    (r"cannot form a group of k", "k > n"),
-    (r"looks at several records at once", "cross-record"),
-    (r"satisfies the rules with the unmasked", "fixed field"),
-    (r"the masked file would break", "broken in the end"),
-    (r"no value for .* satisfies the rules", "no candidate"),
-    (r"no aggregator keeps", "no aggregator"),
-)
-
 
 class PairTimeoutError(BaseException):
     """A pair took too long; nothing below may catch it."""
@@ -53,7 +43,7 @@ class Outcome:
     code : int
         Exit code; -1 for a crash.
     reason : str
-        Why nothing was written, in a word; the whole message is `message`.
+        Why nothing was written: the code of the error, the kind of its facts, or where it crashed; `message` says it.
     violations : dict of str to int
         By check, as `pairs.judge` counts them in the written file.
     smallest : int or None
@@ -109,7 +99,8 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
             seconds = time.perf_counter() - start
             code, text = int(error.exit_code), str(error).replace(str(folder), "")
             faults = ("a file in spite of the error",) if out.exists() else ()
-            reason = reason_of(text)
+            said = error.problem.code
+            reason = error.facts[0].kind if said == "rules-not-kept" else said
             proof = why_refused(pair, reason, folder)
             return Outcome(seed, pair.n, pair.k, facts, seconds, code, reason, text, faults=faults, proof=proof)
         except (Exception, PairTimeoutError) as error:  # noqa: BLE001 - any other exception is a finding
@@ -144,14 +135,6 @@ def masktron_settings(pair: Pair) -> dict[str, Any]:
     return {**pair.settings, "missing": missing, "max_observed_share": 100.0, "allow_unfired": ["*"]}
 
 
-def reason_of(message: str) -> str:
-    """Name what a message says in a word."""
-    for pattern, reason in _REASONS:
-        if re.search(pattern, message):
-            return reason
-    return re.sub(r"V?[0-9]+", "#", message.splitlines()[0])[:70]
-
-
 def why_refused(pair: Pair, reason: str, folder: Path) -> str:
     """Show without masktron why a pair has to be refused; empty where that cannot be shown.
 
@@ -160,7 +143,7 @@ def why_refused(pair: Pair, reason: str, folder: Path) -> str:
     """
     if pair.k > pair.n:
         return f"{pair.n} records for k = {pair.k}"
-    if reason == "cross-record":
+    if reason == "across-records":
         masked = {variable.name for variable in pair.variables if variable.masked}
         rules = [edit for edit in pair.edits if edit.kind == "cross-record" and masked.intersection(edit.variables)]
         return ", ".join(f"{edit.id} ({edit.label}) reads several records" for edit in rules)
