@@ -22,6 +22,7 @@ from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.prepared import open_original
 from masktron.jobs.suppressed import suppressed_cells
+from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from masktron.settings_file import load_config
 from masktron.shell_words import shell_word
@@ -420,6 +421,6 @@ def test_a_key_of_which_more_than_a_fifth_goes_is_to_be_looked_at(tmp_path: Path
     assert f"{100 * gone['REGION'] / len(ROWS):.0f} % of the values of REGION" in told["REGION"].says
     assert "coarser classes" in told["REGION"].hint and "importance of REGION" in told["REGION"].hint
     config = config_from(settings(keys={"importance": {"AGE": 9}}))
-    assert any("% of the values of REGION" in note for note in run_keys(data, rules, config=config).notes)
+    assert "% of the values of REGION" in " ".join(map(sentence, run_keys(data, rules, config=config).notes))
     few = masktron.mask(data, rules, out, **settings(recode={"AGE": "breaks:15,40,65"}))
     assert not [one for one in few.concerns if one.kind == "emptied-key"]

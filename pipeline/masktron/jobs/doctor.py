@@ -115,6 +115,8 @@ def _saxon() -> EngineProbe:
 
 
 def _in_a_line(error: Exception) -> str:
-    if isinstance(error, ResourceError):
-        return f"{error.what} -> {error.hint}" if error.hint else error.what
-    return " ".join(str(error).split())
+    match error:
+        case ResourceError():
+            return f"{error.what} -> {error.hint}" if error.hint else error.what
+        case _:
+            return " ".join(str(error).split())

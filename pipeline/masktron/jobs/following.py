@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.errors import DocumentError, ResourceError, RulebookError, UsageError
+from masktron.errors import DocumentError, MasktronError, ResourceError, RulebookError, UsageError
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.runner import SlowRuleError
-from masktron.problems.problem import Known, Problem, Rule
+from masktron.problems.problem import Known, Place, Problem, Rule
 from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.thresholds import OTHERS, Threshold
-
-_LINE = re.compile(r"(?::[0-9]+){1,2}$")
-"""A line of a file, and a column of it, at the end of a place."""
 
 
 class Following:
@@ -153,18 +149,22 @@ def _is_about_no_data(error: Exception, *, rulebook_read: bool) -> bool:
     return isinstance(error, OSError | MemoryError)
 
 
+def _of_no_record(error: MasktronError) -> Place:
+    return replace(error.problem.place, line=0, column=0, record=0)
+
+
 def _cleared(error: Exception) -> Exception:
     match error:
         case DocumentError():
-            return DocumentError.of("reason-hidden", _LINE.sub("", error.where), detail="the file cannot be used")
+            return DocumentError.of("reason-hidden", _of_no_record(error), detail="the file cannot be used")
         case SlowRuleError(problem=Problem() as named):
             return ResourceError(named.at(replace(named.place, record=0)))
         case RulebookError():
-            return RulebookError.of("reason-hidden", error.where, detail="a rule cannot be evaluated")
+            return RulebookError.of("reason-hidden", error.problem.place, detail="a rule cannot be evaluated")
         case UsageError():  # of --record or --record-id: what there is instead may be anything
             return UsageError.of(
                 "reason-hidden",
-                _LINE.sub("", error.where),
+                _of_no_record(error),
                 detail="an option names nothing that the file has, or too much",
             )
         case _:

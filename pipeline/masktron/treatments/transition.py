@@ -12,6 +12,7 @@ import numpy as np
 from masktron.arrays import Floats
 from masktron.errors import UsageError
 from masktron.kernels.linear_algebra import product
+from masktron.problems.problem import Place
 
 _ROUNDED = 1e-9
 """By what the sum of a row that somebody wrote down may miss 1."""
@@ -135,7 +136,7 @@ def transition_of_text(text: str, where: str) -> tuple[tuple[str, ...], Floats]:
         raise UsageError.of("bad-matrix", where, detail="its lines and columns have different values")
     found = np.empty((len(values), len(values)))
     for line, row in rows[1:]:
-        found[values.index(row[0])] = _numbers(row[1:], len(values), f"{where}:{line}")
+        found[values.index(row[0])] = _numbers(row[1:], len(values), Place(where, line))
     return values, checked_transition(found, where)
 
 
@@ -151,11 +152,11 @@ def _rows(text: str, where: str) -> list[tuple[int, list[str]]]:
             if any(cells):
                 rows.append((reader.line_num, cells))
     except csv.Error as error:
-        raise UsageError.of("bad-matrix", f"{where}:{reader.line_num}", detail=f"it is not CSV: {error}") from None
+        raise UsageError.of("bad-matrix", Place(where, reader.line_num), detail=f"it is not CSV: {error}") from None
     return rows
 
 
-def _numbers(cells: Sequence[str], count: int, where: str) -> list[float]:
+def _numbers(cells: Sequence[str], count: int, where: Place) -> list[float]:
     if len(cells) != count:
         raise UsageError.of("bad-matrix", where, detail=f"{len(cells)} probabilities for {count} values")
     try:

@@ -130,14 +130,14 @@ class RemedyTrials:
         try:
             opened = self._changed(remedy)
         except MasktronError as error:
-            return replace(remedy, state="refused", reason=" ".join(error.what.split()))
+            return replace(remedy, state="refused", reason=error.what)
         config = opened.config
         recipe = recipe_of(config)
         try:
             with Bench(opened, self._names(opened), None, usable_cores()) as bench:
                 made = bench.outcome(Attempt(0, recipe, 0, whole=True), self._deadline.watching(_quiet))
         except DocumentError as error:  # a value has no class in a recoding
-            return replace(remedy, state="refused", reason=" ".join(error.what.split()))
+            return replace(remedy, state="refused", reason=error.what)
         if made.refused:
             state: RemedyState = "ended" if made.ended else "refused"
             return replace(remedy, state=state, reason=made.refused, seconds=made.seconds)

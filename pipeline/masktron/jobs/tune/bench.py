@@ -19,7 +19,6 @@ from masktron.config import Role
 from masktron.errors import (
     DocumentError,
     InfeasibleError,
-    MasktronError,
     ResourceError,
     UsageError,
     ViolationError,
@@ -250,7 +249,7 @@ class Bench:
         try:
             return self.prepared(recipe, progress=progress).plan.partitions, None
         except (*_REFUSALS, DocumentError) as error:
-            return (), TuneOutcome(_reason(error), ended=isinstance(error, ResourceError))
+            return (), TuneOutcome(error.what, ended=isinstance(error, ResourceError))
 
     def outcome(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
         """Mask and measure; a refusal is an outcome."""
@@ -259,7 +258,7 @@ class Bench:
             made = self._measured(attempt, progress)
         except _REFUSALS as error:
             ended = isinstance(error, ResourceError)
-            return TuneOutcome(_reason(error), {}, time.perf_counter() - begun, ended)
+            return TuneOutcome(error.what, {}, time.perf_counter() - begun, ended)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
         seconds = time.perf_counter() - begun
         return replace(made, seconds=seconds, protection=tried.protection, given_away=tried.given_away)
@@ -331,10 +330,6 @@ def some_records(records: Records, which: NDArray[np.intp]) -> Records:
     """Return some records, by their positions."""
     columns = {name: column.taken(which) for name, column in records.columns.items()}
     return replace(records, columns=columns, lines=records.lines[which])
-
-
-def _reason(error: MasktronError) -> str:
-    return " ".join(error.what.split())
 
 
 def protection_of(treatments: Iterable[Treatment]) -> dict[str, float]:

@@ -162,15 +162,15 @@ def bare_sign(path: Path, error: RulebookError) -> RulebookError | None:
     error : RulebookError
         What the parser says, with line and column.
     """
-    place = re.search(r":(\d+):\d+$", error.where)
-    if place is None:
+    line = error.problem.place.line
+    if not line:
         return None
     with opened(path, RulebookError) as (stream, encoding):
         text = stream.read()[len(encoding.bom) :].decode(encoding.codec, "replace")
     found = next(_bare_signs(text), None)
     # what stands before it is wrong for another reason
-    if found is None or _line(text, found.element) > int(place[1]):
-        return _cut_short(text.splitlines()[int(place[1]) - 1 : int(place[1])], error)
+    if found is None or _line(text, found.element) > line:
+        return _cut_short(text.splitlines()[line - 1 : line], error)
     column = found.at - text.rfind("\n", 0, found.at)
     there, sign = Place(str(path), _line(text, found.at), column), f"a bare {found.sign}"
     return RulebookError.of("not-escaped", there, owner=found.owner, sign=sign, instead=found.instead)
@@ -184,7 +184,7 @@ def _cut_short(line: list[str], error: RulebookError) -> RulebookError | None:
     quote, other = cut["quote"], "'" if cut["quote"] == '"' else '"'
     sign = f"a {quote} inside its value, which ends it: {cut[0]}"
     instead = f"{other}...{other} for a text inside {cut['name']}={quote}...{quote}"
-    return RulebookError.of("not-escaped", error.where, owner=cut["name"], sign=sign, instead=instead)
+    return RulebookError.of("not-escaped", error.problem.place, owner=cut["name"], sign=sign, instead=instead)
 
 
 def _line(text: str, at: int) -> int:
@@ -324,7 +324,7 @@ def _to_iso(root: etree._Element, shown: str, sources: IncludedFiles) -> None:
         return
     if namespace not in (None, ASCC):
         named = f'{etree.QName(root).localname} xmlns="{namespace}"'
-        raise RulebookError.of("not-a-rulebook", f"{shown}:{root.sourceline}", element=named)
+        raise RulebookError.of("not-a-rulebook", Place(shown, int(str(root.sourceline))), element=named)
     for element in root.iter():
         if etree.QName(element).namespace == namespace:
             element.tag = f"{{{ISO}}}{etree.QName(element).localname}"

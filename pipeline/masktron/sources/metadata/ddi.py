@@ -49,7 +49,9 @@ def read_ddi(root: etree._Element, where: str) -> Description:
 def _variable(var: etree._Element, space: str, where: str) -> Variable:
     column = var.get("name") or ""
     if not column:
-        raise DocumentError.of("bad-description", f"{where}:{var.sourceline}", detail="a variable has no name")
+        raise DocumentError.of(
+            "bad-description", Place(where, int(str(var.sourceline))), detail="a variable has no name"
+        )
     labels: dict[str, str] = {}
     missing: dict[str, str] = {}
     for category in var.iterfind(f"{{{space}}}catgry"):
@@ -62,7 +64,7 @@ def _variable(var: etree._Element, space: str, where: str) -> Variable:
         if item.tag != f"{{{space}}}item":
             raise DocumentError.of(
                 "bad-description",
-                Place(f"{where}:{item.sourceline}", field=Field(column)),
+                Place(where, int(str(item.sourceline)), field=Field(column)),
                 detail="a range of missing values has to be given as single items",
             )
         missing.setdefault(str(item.get("VALUE", "")).strip(), "")
