@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shlex
 import time
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.remedy_cost import cost_of
 from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
+from masktron.problems.wording import Reader, sentence
 from masktron.progress import no_progress
 from masktron.roles import FieldFacts
 from masktron.sources.opening import open_source
@@ -394,6 +396,36 @@ def test_rules_that_are_let_go_already_stay_let_go() -> None:
     allowed = [one for one in remedies_for([fact], RefusedRun(Config(allow=("R1",)))) if one.kind == "allow"]
     assert [one.settings for one in allowed] == [{"allow": ["R1", "R2"]}]
     assert [one.options for one in allowed] == [("--allow R1", "--allow R2")]
+
+
+@pytest.mark.parametrize(
+    ("fact", "config", "change"),
+    [
+        (
+            RefusalFacts("suppression", conditions=("AGE",)),
+            Config(recode={"AGE": "width:5"}),
+            'recode={"AGE": "width:10"} (without recode={"AGE": "width:5"})',
+        ),
+        (
+            RefusalFacts("written"),
+            Config(order="random"),
+            'order="keep" (without order="random")',
+        ),
+        (RefusalFacts("across-records", rules=("R2",)), Config(allow=("R1",)), 'allow=["R1", "R2"]'),
+    ],
+)
+def test_remedies_name_keywords_in_python(fact: RefusalFacts, config: Config, change: str) -> None:
+    assert change in [sentence(one.change, Reader.PYTHON) for one in remedies_for([fact], RefusedRun(config))]
+
+
+def test_a_refusal_names_keywords_in_python(tmp_path: Path) -> None:
+    data, rules = _files(tmp_path, CASES["few records"])
+    with refused(InfeasibleError, "too-few-records") as caught:
+        masktron.mask(data, rules, tmp_path / "m.xml", k=10, on_refusal="suggest")
+    found = caught.value.refusal
+    assert "k=6" in repr(found)
+    assert not re.search(r"(?<!\w)--?[a-z]", f"{caught.value} {found!r} {found.what} {found.hint}")
+    assert {one.options for one in found.remedies} == {("-k 6",), ("-k 3",)}
 
 
 STAGES = ("plan", "settle", "masking", "jobs")
