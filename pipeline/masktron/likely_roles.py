@@ -15,7 +15,7 @@ from itertools import accumulate
 import numpy as np
 
 from masktron.config import Role
-from masktron.problems.problem import Field, Note, Setting
+from masktron.problems.problem import Field, Note
 from masktron.sources.records import Column, Status
 
 MOST_CODES = 15
@@ -92,11 +92,6 @@ class LikelyRole:
     name: str
     role: Role
     why: str
-
-    @property
-    def option(self) -> Setting:
-        """The setting that says so."""
-        return Setting("--role", (f"{self.name}={self.role}",))
 
     @property
     def note(self) -> Note:
