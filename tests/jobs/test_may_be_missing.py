@@ -18,5 +18,5 @@ def test_many_changes_are_counted_and_quoted_simply(tmp_path: Path) -> None:
     lines = may_be_missing(book, layout, {"R": [one.id for one in book.checks]}).references["changes"]
     commands = [line for line in lines if "masktron rules " in line]
     assert len(commands) == 8
-    assert commands[0].endswith("--test \"not(R) or (R = 'a' or R != '0')\"")
+    assert commands[0].endswith("--test \"not(R) or (R = 'a' or R != '0')\"`")
     assert lines[-1] == "and 3 further rules in the same way"
