@@ -129,8 +129,10 @@ def untrusted(
     if section and len(setting) == 1:
         return UsageError.of("untrusted-section", place, setting=named, why=why, config=config)
     if option:
+        name, _, value = option.partition(" ")
+        given = Setting(name, (value,) if value else ())
         return UsageError.of(
-            "untrusted-option", place, setting=named, why=why, config=config, line=line, option=option
+            "untrusted-option", place, setting=named, why=why, config=config, line=line, option=given
         )
     return UsageError.of("untrusted-setting", place, setting=named, why=why, config=config)
 

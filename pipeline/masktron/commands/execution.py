@@ -39,7 +39,8 @@ def execute(kind: type[Plain], parsed: Mapping[str, Any]) -> Exit:
         else:
             made = kind(**given["own"])
     except UsageError as error:
-        error.at(error.where or _option_of(kind, error.setting, given))
+        if not error.where:
+            error.at(_option_of(kind, error.setting, given))
         raise
     made.refuse_outputs(written, {**inputs, **config.named_files})
     try:

@@ -150,7 +150,7 @@ def _is_about_no_data(error: Exception, *, rulebook_read: bool) -> bool:
 
 
 def _of_no_record(error: MasktronError) -> Place:
-    return replace(error.problem.place, line=0, column=0, record=0)
+    return replace(error.problem.place, line=0, column=0, record=0, field=None)
 
 
 def _cleared(error: Exception) -> Exception:
@@ -158,9 +158,13 @@ def _cleared(error: Exception) -> Exception:
         case DocumentError():
             return DocumentError.of("reason-hidden", _of_no_record(error), detail="the file cannot be used")
         case SlowRuleError(problem=Problem() as named):
-            return ResourceError(named.at(replace(named.place, record=0)))
+            return ResourceError(named.at(replace(named.place, record=0, field=None)))
         case RulebookError():
-            return RulebookError.of("reason-hidden", error.problem.place, detail="a rule cannot be evaluated")
+            return RulebookError.of(
+                "reason-hidden",
+                replace(error.problem.place, record=0, field=None),
+                detail="a rule cannot be evaluated",
+            )
         case UsageError():  # of --record or --record-id: what there is instead may be anything
             return UsageError.of(
                 "reason-hidden",

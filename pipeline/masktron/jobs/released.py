@@ -93,7 +93,7 @@ def _broken(run: Prepared, result: MaskResult) -> InfeasibleError:
     if gone and several:
         reason += f"; {counted(gone, 'record was', 'records were')} left out, which changes counts and totals"
     problem = Problem(
-        "rules-not-kept", run.source.path, fields=fields(masked) or "fields", rules=rules(ids), reason=reason
+        "rules-not-kept", run.source.path, fields=fields(masked) or "FIELD", rules=rules(ids), reason=reason
     )
     if several and run.ordering.random:
         order = Setting("--keep-order")

@@ -308,7 +308,7 @@ def _require_possible(original: Opened) -> None:
             raise InfeasibleError.of(
                 "rules-not-kept",
                 str(rulebook.checks[index].origin),
-                fields=fields(names) or "keys",
+                fields=fields(names) or "FIELD",
                 rules=rules([rulebook.checks[index].id]),
                 reason="it reads the original, in which they are as they were",
                 facts=[RefusalFacts("keys", rules=(rulebook.checks[index].id,))],

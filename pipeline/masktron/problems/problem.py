@@ -86,7 +86,7 @@ class Known:
     """
 
     name: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class FormatOption:
     """
 
     name: str
-    value: str
+    value: str = ""
 
     def __str__(self) -> str:
         return f"--format-option {self.name}={self.value}"
@@ -346,7 +346,7 @@ def _read(value: Any) -> Any:
         return value
     if "code" in value or "note" in value:
         return Problem.from_dict(value)
-    key = next(key for key in _KINDS if key in value)
+    key = next((key for key in _KINDS if key in value), "")
     return _KINDS[key](value[key], **{name: _read(one) for name, one in value.items() if name != key})
 
 

@@ -8,7 +8,10 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+
+_FROM_THE_RIGHT = frozenset({"role", "missing"})
+"""Options in whose values the last sign of equality parts the name of a field from the rest."""
 
 
 def keyword_argument(option: str, values: Sequence[str]) -> str:
@@ -31,7 +34,7 @@ def keyword_argument(option: str, values: Sequence[str]) -> str:
     keyword, form = keywords()[name]
     if form.name == "SWITCH" or not values:
         return keyword if form.name == "SWITCH" else f"{keyword}="
-    pairs = [value.partition("=") for value in values]
+    pairs = [value.rpartition("=") if name in _FROM_THE_RIGHT else value.partition("=") for value in values]
     mapping = form.name in ("TABLE", "LISTS") and all(equals for _, equals, _ in pairs)
     if mapping and form.name == "TABLE":
         return f"{keyword}={{{', '.join(f'{_text(key)}: {_value(value)}' for key, _, value in pairs)}}}"
@@ -51,7 +54,8 @@ def _value(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return f'"{text}"' if '"' not in text else repr(text)
+    plain = text.isprintable() and not {'"', "\\"} & {*text}
+    return f'"{text}"' if plain else repr(text)
 
 
 @cache

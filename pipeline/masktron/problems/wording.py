@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from numbers import Integral, Real
 from pkgutil import iter_modules
 from string import Formatter
 from types import ModuleType
@@ -219,10 +220,11 @@ class _Words:
             return between[spec].join(several)
         if spec.startswith("lines"):
             return "\n     ".join(f"{repr(one) if conversion == 'r' else one}{spec[5:]}" for one in several)
-        if len(spec) > 1 and spec[0].isalpha() and isinstance(number, int):
-            return counted(number, *spec.split("/"))
+        noun = len(spec) > 1 and spec[0].isalpha()
+        if noun and isinstance(number, Integral):
+            return counted(int(number), *spec.split("/"))
         # whatever is in the place of a number, it is shown: no rare error fails while it is worded
-        shown = format(value, spec) if isinstance(value, int | float) else ", ".join(several)
+        shown = format(value, spec) if isinstance(value, Real) and not noun else ", ".join(several)
         return repr(shown) if conversion == "r" else shown
 
     def _listed(self, several: Sequence[Any]) -> list[str]:

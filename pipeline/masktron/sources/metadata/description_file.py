@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError, MasktronError, UsageError
 from masktron.sources.metadata.ddi import NAMESPACES, read_ddi, write_ddi
 from masktron.sources.metadata.description import Description
 from masktron.sources.metadata.table_schema import read_table_schema, write_table_schema
@@ -32,6 +32,8 @@ def read_description(path: Path) -> Description:
         head = path.read_bytes()[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
         if head[:1] == b"{":
             return read_table_schema(json.loads(path.read_text(encoding="utf-8-sig")), str(path))
+    except MasktronError:
+        raise
     except OSError as error:
         raise DocumentError.of("file-unreadable", path, reason=error.strerror) from error
     except (ValueError, RecursionError) as error:

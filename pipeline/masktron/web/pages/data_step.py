@@ -169,7 +169,8 @@ def option_offered(project: Project, form: FormFields) -> FormatOption:
 
 def label_of(option: FormatOption) -> str:
     """Return what a button says that takes an option."""
-    return _BUTTONS.get(option.name, "{} " + option.name).format(_value(option.name, option.value))
+    shown = _value(option.name, option.value)
+    return _BUTTONS[option.name].format(shown) if option.name in _BUTTONS else f"{shown} {option.name}"
 
 
 def option_words(name: str, value: str) -> str:

@@ -185,14 +185,16 @@ class ToldError:
             told["what"], here(told["where"]), told["hint"], told["kind"], told["exit_code"],
             setting=told.get("setting", ""), given=tuple(Setting("--format-option", (one,)) for one in options),
         )  # fmt: skip
-        return error.of_problem(Problem.from_dict(told).renamed(lambda one: one, here)) if "code" in told else error
+        try:
+            return (
+                error.of_problem(Problem.from_dict(told).renamed(lambda one: one, here)) if "code" in told else error
+            )
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            return error  # somebody else has written it, or another version of masktron
 
     def of_problem(self, problem: Problem) -> ToldError:
-        """Return it as a problem words it; as it is where another version of masktron has written that."""
-        try:
-            said = worded(problem, Reader.BROWSER)
-        except KeyError:
-            return self
+        """Return it as a problem words it."""
+        said = worded(problem, Reader.BROWSER)
         where = str(problem.place)
         return replace(self, what=said.what, where=where, hint=said.hint, problem=problem, given=said.given)
 
