@@ -8,7 +8,9 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, MasktronError, RulebookError, UsageError
+from masktron.jobs.following import without_values
+from masktron.problems.problem import Field, Place, Value
 from refusals import refused
 
 
@@ -43,3 +45,15 @@ def test_findings_for_missing_values_and_for_rounding_say_what_to_write(tmp_path
     assert lacking.startswith("R1: in 2 of 4 listed findings a field is missing")
     assert rounded.startswith("R1: 1 of 4 listed findings are rounding artefacts")
     assert "A - B <= 0.005 and B - A <= 0.005" in rounded
+
+
+@pytest.mark.parametrize("kind", [DocumentError, RulebookError, UsageError])
+def test_a_place_in_a_file_of_data_is_no_record(kind: type[MasktronError]) -> None:
+    def reading() -> None:
+        raise kind.of("no-records", Place("d.csv", 38, record=37, field=Field("NAME")), paths=Value("x"))
+
+    with pytest.raises(kind) as caught:
+        without_values(reading, wanted=True, rulebook_read=True)
+    place = caught.value.problem.place
+    assert (place.source, place.record, place.field) == ("d.csv", 0, None)
+    assert kind is RulebookError or place.line == 0

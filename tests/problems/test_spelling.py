@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -32,6 +33,15 @@ FUNCTIONS = (
     masktron.convert,
     masktron.write_report,
 )
+
+
+@pytest.mark.parametrize(
+    "name", ["a\\", "x\\", "b\nc", 'q"r', "A=B", "008", "'", ", __import__('os').system('no')]#"]
+)
+def test_whatever_a_name_is_it_stays_a_text_of_python(name: str) -> None:
+    assert ast.literal_eval(keyword_argument("--allow", [name, name]).partition("=")[2]) == [name, name]
+    assert ast.literal_eval(keyword_argument("--role", [f"{name}=weight"]).partition("=")[2]) == {name: "weight"}
+    assert ast.literal_eval(keyword_argument("--record", [name]).partition("=")[2]) == name
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import UsageError
-from masktron.problems.problem import Field, FormatOption, Setting, SettingName
+from masktron.problems.problem import Field, FormatOption, Known, Problem, Setting, SettingName
 from masktron.settings_file import load_config
 from masktron.toml_text import toml_text
 from masktron.web.runs import run_queue
@@ -198,6 +198,22 @@ def test_an_error_that_is_a_sentence_alone_marks_no_input() -> None:
     assert problem_of(ToldError.read({**TOLD, "setting": "k"}), ("k",)).field == "k"
     # another version of masktron knows what this one does not
     assert ToldError.read({**TOLD, "code": "no-such-code", "references": {}}).what == "of k"
+    empty = Problem("unknown-name", kind="rule", name="r", known=Known("r", ()))
+    assert ToldError.read({**TOLD, **json.loads(json.dumps(empty.as_dict()))}).code == "unknown-name"
+
+
+@pytest.mark.parametrize(
+    "references",
+    [
+        [],
+        {"known": {"known": 3}},
+        {"kind": {"no such": 1}},
+        {"kind": {"field": "A", "more": 1}},
+        {"kind": {"note": "{"}},
+    ],
+)
+def test_a_problem_that_somebody_else_has_written_leaves_the_error_as_it_is_told(references: object) -> None:
+    assert ToldError.read({**TOLD, "code": "unknown-name", "references": references}).what == "of k"
 
 
 def test_forms_are_read_field_by_field() -> None:
