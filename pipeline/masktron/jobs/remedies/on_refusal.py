@@ -111,13 +111,5 @@ def _tell(error: MasktronError, how: str, found: Iterable[RemedyResult] = ()) ->
 
 def _named(found: Iterable[RemedyResult]) -> tuple[Problem, ...]:
     """Return the first remedies as hints name them, each once."""
-    each = {one.pasted: one for one in found}
-    return tuple(
-        Problem(
-            "one-remedy",
-            options=one.adds,
-            instead=" instead of " if one.drops else "",
-            without=one.drops,
-        )
-        for one in itertools.islice(each.values(), _NAMED)
-    )
+    each = {one.pasted: one.change for one in found}
+    return tuple(itertools.islice(each.values(), _NAMED))

@@ -49,7 +49,7 @@ TEXTS = {
     ),
     "too-few-records": (
         "{what} needs at least {least:record}, and there {records:is|are} {records}",
-        "mask more records together, lower k, or mask fewer variables",
+        "give more records or lower k; some methods need fewer records for fewer variables",
     ),
     "too-few-values": (
         "a cluster needs at least {least} different values, and there {values:is|are} {values}",

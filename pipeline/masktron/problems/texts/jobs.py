@@ -27,7 +27,10 @@ TEXTS = {
         "the weight {field} is not a positive number in every record",
         "correct the file, or give the field another role: [[--role {field}=untouched]]",
     ),
-    "not-a-manifest": ("this is no manifest of masktron: {reason}", "give the .manifest.json that mask wrote"),
+    "not-a-manifest": (
+        "this is no manifest of masktron: {reason}",
+        "give the .manifest.json that mask wrote; this file may be damaged or incomplete",
+    ),
     "manifest-too-old": (
         "an earlier version of masktron wrote the manifest: it does not say {what}",
         "run masktron mask again with this version and the same settings; [[--secret MANIFEST]] gives the same "

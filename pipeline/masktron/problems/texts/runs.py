@@ -178,7 +178,6 @@ TEXTS = {
         "the run was refused",
         "[[--on-refusal suggest]] tries what may help and shows what it costs{such}{remedies:or}",
     ),
-    "one-remedy": ("{options:and}{instead}{without:and}", ""),
     "masking-changes-figures": (
         "the figures are about masked fields",
         "another k, [[--grouping all]] or other roles change figures of masked fields",

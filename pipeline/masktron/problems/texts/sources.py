@@ -65,7 +65,8 @@ TEXTS = {
     ),
     "ragged-line": (
         "this line has {cells:cell}, and the first has {columns:cell}, separated by {delimiter}",
-        "quote cells that hold the delimiter, such as 1,5, or name another: [[--format-option delimiter=CHARACTER]]",
+        "complete the line, put quotes around a cell that holds the delimiter, or name another: "
+        "[[--format-option delimiter=CHARACTER]]",
     ),
     "csv-quote": (
         "{detail}",
@@ -139,9 +140,10 @@ TEXTS = {
     # roles
     "no-role": (
         "{fields:and} {fields:has|have} no role and may name respondents",
-        "[[--role {fields}=identifier]] removes {fields:it|them}; or write into the settings:\n     [roles]\n     "
+        "[[--role {fields}=identifier]] removes {fields:it|them}, =quasi-identifier releases {fields:it|them} as "
+        "{fields:it is|they are}; or write into the settings:\n     [roles]\n     "
         '{fields!r:lines = "identifier"}\n     '
-        "the other roles are confidential (masked as categories), quasi-identifier, record-id and untouched; "
+        "the other roles are quasi-identifier, confidential (masked as categories), record-id and untouched; "
         "[[--missing FIELD=CODE]] is for values that mean 'missing'",
     ),
     "no-field-to-mask": (
