@@ -28,6 +28,7 @@ from masktron.config import Config, Role
 from masktron.constraints import Member, Missing, Present
 from masktron.errors import DocumentError, InfeasibleError, MasktronError, UsageError
 from masktron.plan import Plan, _among_numbers, make_plan
+from masktron.problems.wording import sentence
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.sources.lexical import parse_number
 from masktron.sources.xml.microdata import read_records
@@ -160,14 +161,14 @@ def test_candidates_keep_all_rules_in_order_of_preference(
     names = [candidate.aggregator for candidate in block.candidates]
     assert names == candidates.split()
     assert block.aggregator == names[0]
-    assert block.reason.startswith(f"{names[0]} keeps ")
+    assert sentence(block.reason).startswith(f"{names[0]} keeps ")
     for candidate in block.candidates:
-        assert candidate.reason in block.prospect
-        assert candidate.reason.endswith("group by group") == candidate.aggregator.startswith("derive")
+        assert sentence(candidate.reason) in sentence(block.prospect)
+        assert sentence(candidate.reason).endswith("group by group") == candidate.aggregator.startswith("derive")
     if names != ["mean"]:
         # What the plan might have used instead is named with its obstacle, each aggregator once.
         others = {"mean", "geometric_mean", "median", "mode"} - {*names}
-        refused = [refusal.split()[0] for refusal in block.refusals]
+        refused = [sentence(refusal).split()[0] for refusal in block.refusals]
         # The mode never competes with the median.
         assert {*refused, *(["mode"] if "median" in names else [])} >= others
         assert len(refused) == len({*refused})
@@ -177,7 +178,7 @@ def test_a_block_can_use_another_candidate() -> None:
     plan = plan_of("A * B = C")
     block = plan.blocks[0].choosing(1)
     assert (block.aggregator, block.derived, block.one_signed) == ("derive", True, False)
-    assert block.reason.startswith("derive keeps ")
+    assert sentence(block.reason).startswith("derive keeps ")
     chosen = plan.choosing([block, *plan.blocks[1:]])
     assert chosen.blocks[0] == block
     assert plan.blocks[0].aggregator == "geometric_mean", "plans do not change"
@@ -369,8 +370,8 @@ def test_an_aggregator_that_is_asked_for_is_the_only_candidate() -> None:
     plan = asked("median", "A <= B")
     assert [(block.aggregator, len(block.candidates)) for block in plan.blocks] == [("median", 1)] * len(plan.blocks)
     ruled, *free = plan.blocks
-    assert ruled.reason.startswith("median keeps")
-    assert all("no rule reads these fields" in block.reason for block in free)
+    assert sentence(ruled.reason).startswith("median keeps")
+    assert all("no rule reads these fields" in sentence(block.reason) for block in free)
     assert asked("minimum", "A + B <= C").blocks[0].aggregator == "minimum"
 
 
@@ -379,7 +380,9 @@ def test_without_asking_nothing_changes() -> None:
     assert plan_of(*tests) == plan_of(*tests)
     names = {candidate.aggregator for block in plan_of(*tests).blocks for candidate in block.candidates}
     assert names.isdisjoint(aggregator.name for aggregator in OFFERED)
-    assert not any(aggregator.name in block.reason for aggregator in OFFERED for block in plan_of(*tests).blocks)
+    assert not any(
+        aggregator.name in sentence(block.reason) for aggregator in OFFERED for block in plan_of(*tests).blocks
+    )
 
 
 @pytest.mark.parametrize("name", ["median", "maximum", "convex_median", "mode", "boolean_max_min"])
@@ -392,7 +395,7 @@ def test_blocks_of_other_kinds_keep_their_own() -> None:
     plan = asked("median", "A <= B", texts="H")
     (nominal,) = (block for block in plan.blocks if block.variables == ("H",))
     assert nominal.aggregator == "mode"
-    assert nominal.reason.endswith("median needs numbers or ordered categories")
+    assert sentence(nominal.reason).endswith("median needs numbers or ordered categories")
     assert asked("lower_quartile", ordinals="H").blocks[0].aggregator == "lower_quartile"
 
 

@@ -35,7 +35,7 @@ from typing import (
 )
 
 from masktron.errors import UsageError
-from masktron.problems.problem import Known, Problem, SettingName
+from masktron.problems.problem import Known, Problem, Setting, SettingName
 
 _KEY = "declared"
 IN, HOW, LIMITS, OUTPUT = PANELS = ("What goes in", "How it is done", "Limits", "Output")
@@ -304,7 +304,7 @@ class Declared:
             except ValueError:
                 example = f"{option} {self.example}"
                 raise UsageError.of(
-                    "bad-option-form", option=option, given=one, form=self.metavar, example=example
+                    "bad-option-form", option=Setting(option), given=one, form=self.metavar, example=example
                 ) from None
             if found.get(key, value) != value:
                 raise UsageError.of("option-given-twice", option=option, key=key, hint=self.twice)

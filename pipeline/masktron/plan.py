@@ -43,6 +43,7 @@ from masktron.constraints import (
 )
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.problems.problem import Field, Known, Note, Problem, Sentence, rules
+from masktron.problems.wording import sentence
 from masktron.roles import FieldFacts
 from masktron.sources.lexical import parse_number
 
@@ -240,6 +241,9 @@ class Plan:
         for block, entry in zip(self.blocks, blocks, strict=True):
             entry["aggregator"] = block.aggregator
             entry["solved"] = [asdict(solved) for solved in block.solved]
+            entry["refusals"] = [sentence(one) for one in block.refusals]
+            for candidate in entry["candidates"]:
+                candidate["reason"] = sentence(candidate["reason"])
         for relation in plain["relations"]:  # exact, so as texts
             relation["terms"] = [(name, str(coefficient)) for name, coefficient in relation["terms"]]
             relation["bound"] = str(relation["bound"])

@@ -375,7 +375,9 @@ def orders_given(option: str, texts: Sequence[str]) -> dict[str, Sequence[str]]:
         field, equals, values = one.partition("=")
         if not field:
             example = Setting("--ordinal", ("SIZE=small,medium,large",))
-            raise UsageError.of("bad-option-form", option=option, given=one, form="FIELD=LOW,...", example=example)
+            raise UsageError.of(
+                "bad-option-form", option=Setting(option), given=one, form="FIELD=LOW,...", example=example
+            )
         found[field] = values.split(",") if equals else ()
     return found
 

@@ -41,6 +41,7 @@ from masktron.measures.propensity import pmse, pmse_cart
 from masktron.measures.strongest_link import strongest_linkage
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
+from masktron.problems.wording import sentence
 from masktron.sources.records import Column, Field
 from paths import SCHEMAS
 from refusals import code_of, refused
@@ -191,7 +192,9 @@ def test_a_total_from_nothing_is_the_worst_and_meets_no_limit() -> None:
     grown = files({"A": [1, 2], "Z": [0, 0], "B": [1, 1]}, {"A": [9, 9], "Z": [1, 1], "B": [1, 1]})
     (found,) = measure(["total_change"], grown)
     assert (math.isnan(found.value), found.field) == (True, "Z")
-    assert list(over_limits([found], {"total_change": 1e9})) == ["total_change is nan in Z, the limit 1e+09"]
+    assert [*map(sentence, over_limits([found], {"total_change": 1e9}))] == [
+        "total_change is nan in Z, the limit 1e+09"
+    ]
 
 
 def test_without_numbers_or_categories_a_figure_does_not_exist() -> None:
@@ -738,7 +741,7 @@ def test_the_sense_of_a_limit() -> None:
 
     assert [over("linkage", value, 5.0) for value in (4.9, 5.0, 5.1, math.nan)] == [False, False, True, True]
     assert [over("block_k", value, 5.0) for value in (4.0, 5.0, 6.0, math.nan)] == [True, False, False, True]
-    assert list(over_limits([Measured(figure_of("linkage"), 5.0000001)], {"linkage": 5.0})) == [
+    assert [*map(sentence, over_limits([Measured(figure_of("linkage"), 5.0000001)], {"linkage": 5.0}))] == [
         "linkage is 5.0000001, the limit 5.0"
     ]
 

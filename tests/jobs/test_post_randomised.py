@@ -230,7 +230,8 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
             json.dumps({**described, "treatments": [{**described["treatments"][0], **named}]})
         )
         found = masktron.check(out, rules, manifest=tmp_path / "e.json", original=data)
-        assert f"the values of STATUS cannot have been drawn anew: {why}" in found.problems
+        told = f"the values of STATUS cannot have been drawn anew: {why}"
+        assert any(one.startswith(told) for one in found.problems)
     young = [at for at, row in enumerate(ROWS) if int(str(row["AGE"])) < 65]
     assert "; one stands in " in problems({at: {"STATUS": "works"} for at in young}).replace("anew, one", "anew; one")
 

@@ -28,6 +28,7 @@ from masktron.methods.contracts import (
     PartitionedSynthesis,
     ValuesExchanged,
 )
+from masktron.problems.wording import sentence
 from masktron.sources.records import Column, Field, Status
 from masktron.write.declared import Declared, declared_from
 from paths import SCHEMAS
@@ -124,7 +125,7 @@ def test_exchanged_values_are_those_of_the_original_but_for_what_settling_moved(
     moved = after.copy()
     moved[:10, 0] += 3.0
     (problem,) = says(ValuesExchanged(), pair_of(before, moved))
-    assert problem == (
+    assert sentence(problem) == (
         "the values of V0 are not those of the original in another order: sorted, they differ by more than settling "
         "moved them"
     )
@@ -164,7 +165,7 @@ def test_a_restored_field_is_found_unless_it_follows() -> None:
     after = generator.normal(size=(N, 2))
     after[:, 1] = before[:, 1]
     (problem,) = says(ModelDrawn(), pair_of(before, after))
-    assert problem == "the field V1, which made drew, is published as it was, in every record"
+    assert sentence(problem) == "the field V1, which made drew, is published as it was, in every record"
     assert says(ModelDrawn(), pair_of(before, after, V1=np.ones(N))) == []
     before[:, 1] = after[:, 1] = 7
     assert says(ModelDrawn(), pair_of(before, after)) == [], "a constant tells nothing"
@@ -195,7 +196,7 @@ def false_alarms(seed: int) -> int:
             after[members, at] = generator.choice(before[members, at], size=len(members))
     pair = pair_of(before, after, groups, k=3)
     problems = says(PartitionedSynthesis(3), pair, unmoved=kept_records(pair)[0])
-    return len([problem for problem in problems if "hold their own" in problem])
+    return len([problem for problem in problems if "hold their own" in sentence(problem)])
 
 
 # noise
@@ -223,8 +224,8 @@ def test_noise_raises_no_false_alarm_in_ten_thousand_files() -> None:
 def test_less_noise_is_found() -> None:
     before, after = noisy(np.random.default_rng(0), 0.03)
     (problem,) = says(NoiseAdded(0.15), pair_of(before, after))
-    assert problem.startswith("the noise in V0 has a variance of ")
-    assert "promises 15 %" in problem
+    assert sentence(problem).startswith("the noise in V0 has a variance of ")
+    assert "promises 15 %" in sentence(problem)
     assert says(NoiseAdded(0.03), pair_of(before, after)) == []
 
 
@@ -255,7 +256,7 @@ def test_what_settling_moved_is_taken_off() -> None:
     declared = Declared("made", NoiseAdded(0.15), drawn=("V0",), settled={"V0": 1e6})
     found = check_pair(declared, pair_of(before, drawn))
     assert not found.problems
-    assert "noise in V0: settling moved" in found.not_checked[0]
+    assert "noise in V0: settling moved" in sentence(found.not_checked[0])
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -281,7 +282,10 @@ def test_the_bound_holds_for_any_settling(seed: int) -> None:
 def test_values_without_a_choice_need_no_noise() -> None:
     before, after = noisy(np.random.default_rng(5), 0.15)
     after[:90] = before[:90]
-    assert any("the noise in V0" in problem for problem in says(NoiseAdded(0.15), pair_of(before, after), unmoved=90))
+    assert any(
+        "the noise in V0" in sentence(problem)
+        for problem in says(NoiseAdded(0.15), pair_of(before, after), unmoved=90)
+    )
     follows = pair_of(before, after, V0=np.arange(N) < 90)
     assert says(NoiseAdded(0.15), follows) == []
 
@@ -324,11 +328,11 @@ def test_marked_values_that_stay_are_found() -> None:
     pair, marked = marked_case(0)
     same = pair_of(pair.original["V0"].values[:, None], pair.original["V0"].values[:, None])
     (problem,) = says(MarkedReplaced(10), same, marked=marked)
-    assert "values of V0 that made was to replace are the respondents' own" in problem
+    assert "values of V0 that made was to replace are the respondents' own" in sentence(problem)
     follows = pair_of(same.original["V0"].values[:, None], same.masked["V0"].values[:, None], V0=np.ones(200))
     assert says(MarkedReplaced(10), follows, marked=marked) == []
     (problem,) = says(MarkedReplaced(10), pair, marked={"V0": (0, 200)})
-    assert "in a record that there is not" in problem
+    assert "in a record that there is not" in sentence(problem)
 
 
 # values that follow

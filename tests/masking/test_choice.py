@@ -28,6 +28,7 @@ from masktron.masking.choice import COPIED_MARGIN, _filled, _means
 from masktron.masking.inputs import MaskingInputs
 from masktron.measures.information_loss import information_loss
 from masktron.plan import Block
+from masktron.problems.wording import sentence
 from masktron.results import BlockResult
 from masktron.settle.aim import aim
 from masktron.settle.prototypes import EXITS, Settled
@@ -103,7 +104,7 @@ def test_the_least_loss_as_written_is_taken(tmp_path: Path, tests: tuple[str, ..
     assert losses[block.aggregator] == min(losses.values())
     original, written = (values(tmp_path / name, block.variables) for name in ("d.xml", "m.xml"))
     assert losses[block.aggregator] == pytest.approx(information_loss(original, written), rel=1e-12)
-    assert block.reason.startswith(f"{block.aggregator} keeps ")
+    assert sentence(block.reason).startswith(f"{block.aggregator} keeps ")
 
 
 def test_a_single_candidate_is_not_measured(tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
 from masktron.problems.problem import Problem, Setting, fields, rules
-from masktron.problems.wording import sentence
 from masktron.results import BlockResult, MaskResult, shown
 from masktron.roles import FieldFacts
 from masktron.sources.joined.joined_source import JoinedSource
@@ -254,8 +253,6 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    if isinstance(value, Problem):
-        return sentence(value)
     return str(value) if isinstance(value, Path | Fraction) else value
 
 

@@ -13,6 +13,7 @@ from masktron.jobs.concerns import MOVED_TOTAL
 from masktron.jobs.prepared import open_original
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 
 RNG = np.random.default_rng(3)
@@ -40,10 +41,12 @@ def test_what_masking_did_to_results_is_counted(files: tuple[Path, Path]) -> Non
     alone = "k = 3 holds block by block only: in all masked fields, a record is unique"
     assert (kept.figures["whole_record_k"][0], alone in kept.concerns) == (1, True)
     assert (whole.figures["whole_record_k"][0] >= 3, alone in whole.concerns) == (True, False)
-    assert not any("variance of PAY" in one for one in kept.concerns), "groups of near values keep them"
+    assert not any("variance of PAY" in sentence(one) for one in kept.concerns), "groups of near values keep them"
     drawn = outcome(files, TuneRecipe("ipso", 3, "rules", params={"conditions": ()}))
-    assert any("of the variance of PAY, REGION explained" in one for one in drawn.concerns), "drawn without REGION"
-    assert any("PAY is below 0 in" in one for one in drawn.concerns)
+    assert any("of the variance of PAY, REGION explained" in sentence(one) for one in drawn.concerns), (
+        "drawn without REGION"
+    )
+    assert any("PAY is below 0 in" in sentence(one) for one in drawn.concerns)
     assert alone not in drawn.concerns, "what draws values promises no groups"
     median = outcome(files, TuneRecipe("mdav", 40, "all", "median"))
     moved = [one for one in median.concerns if one.startswith("the total of ")]

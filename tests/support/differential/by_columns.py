@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from functools import partial
 
@@ -20,7 +19,6 @@ from masktron.sources.records import Layout
 from masktron.sources.xml.plain import iter_batches, survey_plain
 
 _BLOCK = 1 << 10
-_APART = re.compile(r"the columns and .* disagree .*\((\w+)\)", re.DOTALL)
 
 
 class _Watched:
@@ -69,10 +67,10 @@ def columns(files: Files) -> Answer | None:
                 compiler,
             )
         except RulebookError as error:
-            name = _APART.search(str(error))
-            if name is None or name[1] in broken:
+            rule = error.problem.place.rule
+            if error.problem.code != "engines-disagree" or rule is None or rule.name in broken:
                 raise
-            broken[name[1]] = str(error)
+            broken[rule.name] = str(error)
             continue
         return Answer(done, {names[k]: count for k, count in compiler.decided().items()}, broken)
 

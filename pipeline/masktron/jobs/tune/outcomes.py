@@ -27,6 +27,7 @@ from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.perturbation_settings import matrix_files
+from masktron.problems.wording import sentence
 from masktron.results import shown
 from masktron.versions import versions
 from masktron.write.atomic import atomic_path
@@ -123,8 +124,8 @@ class KeptOutcomes:
             "figures": {name: [_kept(value), worst] for name, (value, worst) in outcome.figures.items()},
             "seconds": round(outcome.seconds, 3),
             "protection": {name: _kept(value) for name, value in outcome.protection.items()},
-            "given_away": list(outcome.given_away),
-            "concerns": list(outcome.concerns),
+            "given_away": [*map(sentence, outcome.given_away)],
+            "concerns": [*map(sentence, outcome.concerns)],
             "levels": {
                 level: {name: _kept(value) for name, value in own.items()} for level, own in outcome.levels.items()
             },
