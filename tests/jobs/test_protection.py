@@ -132,7 +132,8 @@ def test_exchanged_values_are_those_of_the_original_but_for_what_settling_moved(
     assert says(ValuesExchanged(), pair_of(before, moved), settled={"V0": 90.0}) == []
     less = after.copy()
     less[0, 1] = np.nan
-    assert f"V1 has {N - 1} values, and {N} in the original" in says(ValuesExchanged(), pair_of(before, less))[0]
+    (problem,) = says(ValuesExchanged(), pair_of(before, less))
+    assert f"V1 has {N - 1} values, and {N} in the original" in sentence(problem)
     assert says(ModelDrawn(), pair_of(before, moved)) == []
     after[:3] = before[:3]
     after[3:] = np.roll(before[3:], 1, axis=0)
