@@ -148,6 +148,10 @@ def _in_python(said: Any) -> Any:
     if isinstance(said, tuple):
         return tuple(map(_in_python, said))
     if is_dataclass(said) and not isinstance(said, type):
-        changed = {one.name: _in_python(getattr(said, one.name)) for one in fields(said) if one.init}
+        changed = {
+            one.name: _in_python(getattr(said, one.name))
+            for one in fields(said)
+            if one.init and one.name != "problem"
+        }
         return replace(said, **changed)
     return said
