@@ -197,6 +197,10 @@ def test_fields_are_renamed() -> None:
     assert shown.what == "AGE of the first P of 1 record is 'P.1.AGE'"
     assert "--role P/AGE=identifier" in shown.hint
     assert str(one.renamed(names).place) == "x.csv, field AGE of the first P"
+    other = Problem("a-b", "/t/x.half", text="/t/x.half is locked").renamed(
+        lambda own: own, lambda name: name.replace(".half", "")
+    )
+    assert (str(other.place), other.references["text"]) == ("/t/x", "/t/x is locked")
     both = Problem("a-b", field=fields(level), records=1, text="").renamed(names)
     assert worded(both).what.startswith("P/AGE of")
     assert "--role P/AGE=identifier or" in worded(both).hint

@@ -350,7 +350,7 @@ def _read(value: Any) -> Any:
     return _KINDS[key](value[key], **{name: _read(one) for name, one in value.items() if name != key})
 
 
-def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:
+def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:  # noqa: PLR0911 -- one for each kind
     match value:
         case Problem():
             return value.renamed(names, source)
@@ -362,5 +362,7 @@ def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:
             return tuple(_renamed(one, names, source) for one in value)
         case Place():
             return Problem("", value).renamed(names, source).place
+        case str():
+            return source(value)  # what a system says of a file has its name, too
         case _:
             return value
