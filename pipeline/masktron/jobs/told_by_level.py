@@ -10,7 +10,8 @@ from typing import Any
 
 from masktron.jobs.level_wording import LevelWording, merged
 from masktron.measures.weighted_totals import WeightedTotal
-from masktron.problems.problem import Problem, Setting
+from masktron.problems.problem import Field, Note, Problem, Setting
+from masktron.problems.wording import sentence
 from masktron.results import CategoryResult, KeyRisk, KeysResult, KeyValues, MaskResult, TotalResult
 
 _NOT_SAID = frozenset(
@@ -121,7 +122,8 @@ def _told(value: Any, wording: LevelWording, attribute: str) -> Any:  # noqa: PL
     if isinstance(value, Setting):
         return replace(value, values=tuple(map(wording.given, value.values)))
     if isinstance(value, str):
-        return ", ".join(wording.names(value.split(", "))) if attribute in _NAMED else wording.name(value)
+        several = value.split(", ") if attribute in _NAMED else [value]
+        return sentence(Note("{names}", names=[wording.named(Field(one)) for one in several]))
     if is_dataclass(value) and not isinstance(value, type):
         changed = {}
         for one in fields(value):
