@@ -36,7 +36,10 @@ MASKING = "tests/whole/test_mutants.py::test_a_short_masking_keeps_rules_and_k"
 AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "columns": (("evaluation/columns/*.py",), ("tests/evaluation/columns/*.py",)),
     "recount": (("evaluation/recount/*.py",), ("tests/evaluation/test_recount.py",)),
-    "achieved k": (("measures/achieved_k.py",), ("tests/measures/test_measures_achieved_k.py",)),
+    "achieved k": (
+        ("measures/achieved_k.py",),
+        ("tests/measures/test_measures_achieved_k.py", "tests/measures/test_measures_refused.py"),
+    ),
     "publication": (
         ("write/*.py", "jobs/released.py", "jobs/written.py"),
         ("tests/write/*.py", "tests/jobs/test_treatments_asked.py", "tests/jobs/test_former_manifest.py"),

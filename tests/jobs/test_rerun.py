@@ -23,7 +23,7 @@ from masktron.jobs.rerun import ChangedInputError
 from masktron.setting_values import Register
 from masktron.versions import EFFECTS
 from masktron.write.register_file import opened_register
-from refusals import code_of, refused
+from refusals import code_of, problem_of, refused
 from schema_files import conforms
 
 type Row = dict[str, object]
@@ -515,3 +515,9 @@ def test_pages_and_all_tables_of_this_run(months: Months, out: Path, run: Runner
     assert ("CONFIDENTIAL" in pages[0].read_text(), "CONFIDENTIAL" in pages[1].read_text()) == (True, False)
     assert all(str(page.name) in done.out for page in pages)
     assert run(*common[:5], "--html", february).code == 2, "no page over the original"
+
+
+def test_a_file_in_the_way_is_no_setting_of_the_manifest(tmp_path: Path) -> None:
+    with refused(UsageError, "cannot-read") as caught:
+        masktron.rerun(tmp_path / "none.json", tmp_path / "d.csv", tmp_path / "o.csv")
+    assert problem_of(caught.value).further == ()

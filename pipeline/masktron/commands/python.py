@@ -21,7 +21,7 @@ from masktron.processes import rules_within
 
 _SENTENCES = (
     "notes", "losses", "problems", "not_checked", "obstacle", "concerns", "candidates", "why", "features", "remedies",
-    "rules", "blocks",
+    "rules", "blocks", "changes",
 )  # fmt: skip
 """Attributes of results that are sentences, or one, or have some."""
 

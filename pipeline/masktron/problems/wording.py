@@ -153,7 +153,8 @@ def templates(problem: Problem) -> tuple[str, ...]:
 
 def options_of(problem: Problem) -> list[str]:
     """Return the options that a problem is about or that its hint gives, the place first, if that is one."""
-    place = problem.place.source.partition(" ")[0]
+    source = problem.place.source
+    place = source.partition(" ")[0] if source.startswith("-") else ""
     named = [one.option for one in problem.parts() if isinstance(one, Setting)]
     return [place, *named, *(option for one in templates(problem) for option in sorted(options_in(one)))]
 
