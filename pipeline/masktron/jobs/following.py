@@ -12,7 +12,7 @@ from masktron.errors import DocumentError, MasktronError, ResourceError, Ruleboo
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.runner import SlowRuleError
-from masktron.problems.problem import Known, Place, Problem, Rule
+from masktron.problems.problem import Known, Place, Rule
 from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult
@@ -157,7 +157,7 @@ def _cleared(error: Exception) -> Exception:
     match error:
         case DocumentError():
             return DocumentError.of("reason-hidden", _of_no_record(error), detail="the file cannot be used")
-        case SlowRuleError(problem=Problem() as named):
+        case SlowRuleError(problem=named):
             return ResourceError(named.at(replace(named.place, record=0, field=None)))
         case RulebookError():
             return RulebookError.of(

@@ -123,6 +123,8 @@ def _told(value: Any, wording: LevelWording, attribute: str) -> Any:  # noqa: PL
         return replace(value, values=tuple(map(wording.given, value.values)))
     if isinstance(value, str):
         several = value.split(", ") if attribute in _NAMED else [value]
+        if wording.known.keys().isdisjoint(several):
+            return value
         return sentence(Note("{names}", names=[wording.named(Field(one)) for one in several]))
     if is_dataclass(value) and not isinstance(value, type):
         changed = {}

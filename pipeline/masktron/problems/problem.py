@@ -193,6 +193,10 @@ class Problem:
         for value in self.references.values():
             yield from _parts(value)
 
+    def adding(self) -> tuple[Problem, ...]:
+        """Return the problems whose hints follow its own: those that its sentences name, and the further ones."""
+        return (*(one for one in self.references.values() if isinstance(one, Problem)), *self.further)
+
     def about(self) -> tuple[str, ...]:
         """Names of settings and fields that it speaks of, for a form that has an input for each."""
         found: dict[str, None] = {}

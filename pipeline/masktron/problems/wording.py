@@ -92,8 +92,7 @@ def worded(problem: Problem, reader: Reader | None = None, *, release_safe: bool
     reader = reader or _READER.get()
     words = _Words(problem.references, reader, release_safe)
     what, hint = (problem.code, "") if isinstance(problem, Note) else texts()[problem.code]
-    inner = [one for one in problem.references.values() if isinstance(one, Problem)]
-    others = [worded(one, reader, release_safe=release_safe) for one in [*inner, *problem.further]]
+    others = [worded(one, reader, release_safe=release_safe) for one in problem.adding()]
     hints = [words.of(hint), *(one.hint for one in others)]
     given = dict.fromkeys([*words.given, *(each for one in others for each in one.given)])
     return Wording(words.of(what), "; ".join(filter(None, hints)), tuple(given))
@@ -146,9 +145,8 @@ def rooms() -> list[ModuleType]:
 
 def templates(problem: Problem) -> tuple[str, ...]:
     """Return the templates of a problem, and of those within it."""
-    inner = [one for one in problem.references.values() if isinstance(one, Problem)]
     own = (problem.code,) if isinstance(problem, Note) else texts()[problem.code]
-    return (*own, *(each for one in (*inner, *problem.further) for each in templates(one)))
+    return (*own, *(each for one in problem.adding() for each in templates(one)))
 
 
 def options_of(problem: Problem) -> list[str]:
@@ -236,7 +234,6 @@ class _Words:
         return [self._shown(one) for one in (several if numbers else dict.fromkeys(several))]
 
     def _shown(self, value: Any) -> str:
-        shown = str(value)
         match value:
             case Problem():
                 shown = worded(value, self.reader, release_safe=self.release_safe).what
@@ -251,8 +248,8 @@ class _Words:
                 shown = self._spelled(self.given[-1])
             case Known():
                 shown = did_you_mean(value.name, value.names)
-            case None:
-                shown = ""
+            case _:
+                shown = "" if value is None else str(value)
         return shown
 
 

@@ -7,7 +7,6 @@ TEXTS = {
     "bad-value": ("{name} must be {expected}, not {given}", ""),
     "bad-arrays": ("{detail}", ""),
     "no-such-file": ("the file does not exist", ""),
-    "no-such-folder": ("the folder does not exist", ""),
     "file-unreadable": ("the file cannot be read: {reason}", ""),
     "file-damaged": (
         "the file cannot be read as {format}: {detail}",
