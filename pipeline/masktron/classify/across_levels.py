@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from masktron.classify.edit import Edit
 from masktron.constraints import OpaqueEdit
-from masktron.rulebook.context_paths import ANY, NamedPath, NameTest, context_paths
+from masktron.rulebook.context_paths import ANY, NamedPath, SoughtName, context_paths
 from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Layout
@@ -154,7 +154,7 @@ def _with_variables(texts: Iterable[str], lets: Sequence[Let]) -> Iterator[str]:
                 waiting += [one.value for one in lets if one.name == let.name]
 
 
-def _read(rulebook: Rulebook, texts: Iterable[str]) -> Iterator[NameTest]:
+def _read(rulebook: Rulebook, texts: Iterable[str]) -> Iterator[SoughtName]:
     for text in texts:
         for path in _paths(rulebook, text):
             yield from path.names
@@ -164,5 +164,5 @@ def _paths(rulebook: Rulebook, text: str) -> tuple[NamedPath, ...]:
     return context_paths(text, dict(rulebook.namespaces))
 
 
-def _shown(name: NameTest) -> str:
+def _shown(name: SoughtName) -> str:
     return "@" * name.attribute + name.local

@@ -15,7 +15,7 @@ from masktron.constraints import (
     ProductEdit,
     ValueEdit,
 )
-from masktron.rulebook.context_paths import ANY, NameTest, names_in
+from masktron.rulebook.context_paths import ANY, SoughtName, names_in
 from masktron.rulebook.schema import Check
 from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 
@@ -28,11 +28,11 @@ class MissingStep:
     ----------
     path : tuple of str
         Names of the levels below the top level, as `masktron.sources.level_tree.Tree` has them.
-    name : NameTest
+    name : SoughtName
     """
 
     path: tuple[str, ...]
-    name: NameTest
+    name: SoughtName
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Edit:
         Every field that the rule reads: in the test, in predicates of contexts, in contexts of earlier rules, in
         variables. Sorted.
     lints : tuple of str
-    asked : tuple of NameTest
+    asked : tuple of SoughtName
         Names that its test and its context ask for in the file at hand, with their namespaces; those of earlier
         contexts, and rules that read another document, are left out.
     said : str
@@ -67,7 +67,7 @@ class Edit:
     constraint: Constraint
     variables: tuple[str, ...]
     lints: tuple[str, ...]
-    asked: tuple[NameTest, ...] = ()
+    asked: tuple[SoughtName, ...] = ()
     said: str = ""
     fires_on: str = ""
     around: tuple[str, ...] = ()
@@ -93,9 +93,9 @@ class Edit:
                 return "opaque"
 
 
-def asked_by(expressions: Iterable[Expression]) -> tuple[NameTest, ...]:
+def asked_by(expressions: Iterable[Expression]) -> tuple[SoughtName, ...]:
     """Return the names that expressions ask for; none where they read another document, whose names are its own."""
-    found: dict[NameTest, None] = {}
+    found: dict[SoughtName, None] = {}
     for expression in expressions:
         for node in walk(expression):
             match node:
@@ -115,8 +115,8 @@ def asked_by(expressions: Iterable[Expression]) -> tuple[NameTest, ...]:
     return tuple(name for name in found if name.local not in (".", ANY))
 
 
-def _name(field: str, space: str) -> NameTest:
-    return NameTest(field.removeprefix("@").rpartition("}")[2], space, field.startswith("@"))
+def _name(field: str, space: str) -> SoughtName:
+    return SoughtName(field.removeprefix("@").rpartition("}")[2], space, field.startswith("@"))
 
 
 def reading_removed(edits: Iterable[Edit], removed: Collection[str]) -> dict[int, str]:

@@ -21,7 +21,7 @@ from masktron.problems.problem import Field, Known, Note, Problem, Rule, fields
 from masktron.progress import no_progress
 from masktron.results import RuleResult, Untested
 from masktron.rulebook import schema
-from masktron.rulebook.context_paths import ANY, NamedPath, NameTest, context_paths
+from masktron.rulebook.context_paths import ANY, NamedPath, SoughtName, context_paths
 from masktron.rulebook.schema import Check, Pattern
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
@@ -379,7 +379,7 @@ def _together(reasons: Sequence[Untested], check: Check) -> Untested:
     return _untested(check, [each for one in problems for each in one.references["reasons"]], hints, misnamed=True)
 
 
-def _differing(name: NameTest, words: Vocabulary) -> Problem | None:
+def _differing(name: SoughtName, words: Vocabulary) -> Problem | None:
     """Say how a name differs from the same one of the file; None where the file has none like it."""
     local = name.local
     if spaces := words.spaces(local, attribute=name.attribute):
@@ -395,7 +395,7 @@ def _differing(name: NameTest, words: Vocabulary) -> Problem | None:
     return Problem("name-differs", name=local, there=there, asked=asked, instead=instead)
 
 
-def _meant(name: NameTest, words: Vocabulary, shown: str) -> Problem:
+def _meant(name: SoughtName, words: Vocabulary, shown: str) -> Problem:
     """Say that the file does not have a name, and what was meant."""
     parts = name.local.split("-")
     if len(parts) > 1 and all(words.spaces(part) for part in parts):

@@ -17,7 +17,7 @@ _TYPED = ("cast", "castable", "treat", "instance")
 
 
 @dataclass(frozen=True, slots=True)
-class NameTest:
+class SoughtName:
     """A name that an expression asks for.
 
     Attributes
@@ -49,15 +49,15 @@ class NamedPath:
 
     Attributes
     ----------
-    names : tuple of NameTest
+    names : tuple of SoughtName
         All that it asks for, those in predicates too.
-    steps : tuple of (str, NameTest), or None
+    steps : tuple of (str, SoughtName), or None
         The path without predicates, each step with how far it is below the one before: ``child`` or ``descendant``;
         the first one at any depth unless it is ``root``. None where the path is not of this form.
     """
 
-    names: tuple[NameTest, ...]
-    steps: tuple[tuple[Literal["root", "child", "descendant"], NameTest], ...] | None
+    names: tuple[SoughtName, ...]
+    steps: tuple[tuple[Literal["root", "child", "descendant"], SoughtName], ...] | None
 
     def matches(self, words: Vocabulary) -> bool:
         """Whether some node of the file stands where the path leads, whatever its predicates ask."""
@@ -87,9 +87,9 @@ def names_in(source: str) -> frozenset[str]:
         return frozenset()
 
 
-def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], NameTest], ...] | None:
+def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], SoughtName], ...] | None:
     """Read a path of names; None for everything else, as functions and other axes are."""
-    found: list[tuple[Literal["root", "child", "descendant"], NameTest]] = []
+    found: list[tuple[Literal["root", "child", "descendant"], SoughtName]] = []
     while token is not None:
         step, far, above = token, "descendant", None
         if token.symbol in ("/", "//"):
@@ -101,12 +101,12 @@ def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], Na
         local, space = name_test(test)
         if local is None or axis not in ("child", "attribute") or (found and axis == "attribute"):
             return None
-        found.insert(0, (far, NameTest(local, space, axis == "attribute")))  # type: ignore[arg-type]
+        found.insert(0, (far, SoughtName(local, space, axis == "attribute")))  # type: ignore[arg-type]
         token = above
     return tuple(found)
 
 
-def _leads(steps: Collection[tuple[str, NameTest]], path: tuple[NameStep, ...]) -> bool:
+def _leads(steps: Collection[tuple[str, SoughtName]], path: tuple[NameStep, ...]) -> bool:
     """Whether a path ends at the last step."""
     *above, (far, name) = steps
     if not path or not name.fits(path[-1]):
@@ -118,21 +118,21 @@ def _leads(steps: Collection[tuple[str, NameTest]], path: tuple[NameStep, ...]) 
     return any(_leads(above, rest[:length]) for length in shorter)
 
 
-def _names(token: Any) -> Iterator[NameTest]:
+def _names(token: Any) -> Iterator[SoughtName]:
     """Yield the names of elements and attributes in an expression; names in other documents are not asked for."""
     if token.symbol in ("$", "?", "document", "doc"):
         return
     if token.symbol in ("@", "attribute") and len(token) == 1:
         local, space = name_test(token[0])
         if local not in (None, ANY):
-            yield NameTest(str(local), space, attribute=True)
+            yield SoughtName(str(local), space, attribute=True)
         return
     if token.symbol in ("/", "//") and any(part.symbol in ("document", "doc") for part in token.iter()):
         return
     local, space = name_test(token)
     if local is not None:
         if local != ANY:
-            yield NameTest(local, space)
+            yield SoughtName(local, space)
         return
     parts = list(token)
     for part in parts[:1] if token.symbol in _TYPED else parts:

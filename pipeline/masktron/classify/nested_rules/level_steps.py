@@ -9,7 +9,7 @@ from typing import Any
 from masktron.classify.edit import MissingStep
 from masktron.classify.nested_rules.level_reach import MemberReach
 from masktron.classify.nested_rules.member_figures import FigureTable, Picked, RecordNode
-from masktron.rulebook.context_paths import ANY, NameTest
+from masktron.rulebook.context_paths import ANY, SoughtName
 from masktron.sources.records import Field
 from masktron.unrolling.unit_steps import StepName, UnitSteps
 from masktron.unrolling.unrolled_values import NotUnrolled
@@ -126,7 +126,7 @@ class LevelSteps:
             yield first
             yield from found
         elif here.field is None and name.local != ANY:
-            asked = NameTest(name.local, name.space, attributes)
+            asked = SoughtName(name.local, name.space, attributes)
             table.missing.append(MissingStep(here.node.path, asked))
 
     def _around(self, axis: str, name: StepName, here: MemberReach) -> Iterator[MemberReach]:

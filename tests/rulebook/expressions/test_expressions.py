@@ -1,0 +1,249 @@
+"""The tree of an expression: it says what the text says, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from masktron.errors import RulebookError
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import (
+    Arithmetic,
+    Binding,
+    Call,
+    Comparison,
+    ContextItem,
+    Expression,
+    Filter,
+    KindTest,
+    Literal,
+    NameTest,
+    NodeSet,
+    Opaque,
+    Path,
+    Root,
+    Sequence,
+    Step,
+    Typed,
+    Variable,
+    parts_of,
+    walk,
+)
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
+from paths import ROOT
+
+NAMESPACES = (("h", "urn:h"),)
+
+
+def tree(source: str) -> Expression:
+    return parsed(source, NAMESPACES)
+
+
+STEPS = [
+    "V1",
+    "@id",
+    "h:V1",
+    "*",
+    ".",
+    "..",
+    "text()",
+    "h:*",
+    "Q{urn:h}V1",
+    "self::node()",
+    "preceding-sibling::R[1]/V1",
+]
+VALUES = [
+    "$x",
+    "$ x",
+    "3",
+    "1.50",
+    "1e3",
+    "'it''s'",
+    '"a"',
+    "()",
+    "/",
+    "//V1",
+    "current()",
+    "position()",
+    "math:pi()",
+]
+ATOMS = st.sampled_from(STEPS + VALUES)
+SIGNS = st.sampled_from(
+    ["+", "-", "*", "div", "mod", "idiv", "and", "or", "=", "<", ">=", "eq", "|", "union", "||", "to", ",", "is"]
+)
+
+
+def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.tuples(inner, SIGNS, inner).map(lambda parts: f"({parts[0]}) {parts[1]} ({parts[2]})"),
+        inner.map(lambda part: f"not({part})"),
+        inner.map(lambda part: f"head( {part} )"),
+        inner.map(lambda part: f"- ({part})"),
+        inner.map(lambda part: f"({part})[1]"),
+        inner.map(lambda part: f"R[{part}]/V1 (: why :)"),
+        inner.map(lambda part: f"(//R)[{part}]//V1"),
+        inner.map(lambda part: f"V1 ! ({part})"),
+        inner.map(lambda part: f"xs:integer({part}) castable as xs:integer?"),
+        inner.map(lambda part: f"some $y in ({part}) satisfies $y = V1"),
+        st.tuples(inner, inner).map(lambda parts: f"if ({parts[0]}) then {parts[1]} else ({parts[0]})"),
+        st.tuples(inner, inner).map(lambda parts: f"({parts[0]}) => concat({parts[1]}, 'a')"),
+    )
+
+
+EXPRESSIONS = st.recursive(ATOMS, grown, max_leaves=12)
+
+
+def nested(expression: Expression) -> Iterator[tuple[Expression, Expression]]:
+    for one in walk(expression):
+        yield from ((one, part) for part in parts_of(one))
+
+
+def holds(expression: Expression, source: str) -> None:
+    """Each part says, read by itself, what it says in the whole, and stands where its text is."""
+    assert source[expression.start : expression.end] == expression.text
+    for whole, part in nested(expression):
+        assert whole.start <= part.start < part.end <= whole.end
+    for one in walk(expression):
+        assert tree(one.text) == one
+
+
+@given(EXPRESSIONS)
+def test_parts_say_alone_what_they_say_in_the_whole(source: str) -> None:
+    holds(tree(source), source)
+
+
+def shipped() -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], None] = {}
+    for place in ("rules", "sample_xml"):
+        for path in sorted((ROOT / place).rglob("*.sch")):
+            document = etree.parse(path)
+            spaces = tuple((one.get("prefix"), one.get("uri")) for one in document.iter("{*}ns"))
+            for one in document.iter("{*}assert", "{*}report", "{*}rule", "{*}let"):
+                texts = [one.get(name) for name in ("test", "context", "value")]
+                found |= dict.fromkeys((text, spaces) for text in texts if text)
+    return list(found)
+
+
+def test_of_our_rulebooks_nothing_is_opaque() -> None:
+    expressions = shipped()
+    assert len(expressions) > 50
+    for source, namespaces in expressions:
+        for one in walk(parsed(source, namespaces)):
+            assert not isinstance(one, Opaque)
+            assert parsed(one.text, namespaces) == one
+
+
+def test_a_text_is_parsed_once() -> None:
+    assert tree("V1 + 41 = V2") is tree("V1 + 41 = V2")
+
+
+@pytest.mark.parametrize(
+    ("source", "axis", "test"),
+    [
+        ("V1", "child", NameTest("V1")),
+        ("child::h:V1", "child", NameTest("V1", "urn:h", "h")),
+        ("*:V1", "child", NameTest("V1", "*", "*")),
+        ("h:*", "child", NameTest("*", "urn:h", "h")),
+        ("@*", "attribute", NameTest("*", "*")),
+        ("attribute::id", "attribute", NameTest("id")),
+        ("Q{urn:h}V1", "child", NameTest("V1", "urn:h")),
+        ("..", "parent", KindTest("node")),
+        ("text()", "child", KindTest("text")),
+        ("processing-instruction('a')", "child", KindTest("processing-instruction", "'a'")),
+        ("attribute(a)", "attribute", KindTest("attribute", "a")),
+        ("ancestor-or-self::div", "ancestor-or-self", NameTest("div")),
+    ],
+)
+def test_steps(source: str, axis: str, test: NameTest | KindTest) -> None:
+    found = tree(source)
+    assert isinstance(found, Step)
+    assert (found.axis, found.test) == (axis, test)
+
+
+def test_predicates_of_a_step_are_its_own_and_those_of_brackets_a_filter() -> None:
+    step, filtered = tree("V1[2][b]"), tree("(V1[2])[b]")
+    assert isinstance(step, Step)
+    assert [one.text for one in step.predicates] == ["2", "b"]
+    assert isinstance(filtered, Filter)
+    assert filtered.base == tree("V1[2]")
+    assert isinstance(tree(".[b]"), Filter)
+
+
+def test_paths_are_flat() -> None:
+    found = tree("//R[1]/h:a//@b")
+    assert isinstance(found, Path)
+    assert isinstance(found.first, Root)
+    assert [(hop.deep, hop.to.text) for hop in found.hops] == [(True, "R[1]"), (False, "h:a"), (True, "@b")]
+    assert isinstance(tree("/"), Root)
+
+
+def test_chains_are_flat_and_keep_their_order() -> None:
+    found = tree("a - b - c + d + e")
+    assert isinstance(found, Arithmetic)
+    assert found.sign == "+"
+    assert [one.text for one in found.operands] == ["a - b - c", "d", "e"]
+    union = tree("a union b")
+    assert isinstance(union, NodeSet)
+    assert union.sign == "|"
+    long = tree(" + ".join(f"V{k}" for k in range(3000)))
+    assert isinstance(long, Arithmetic)
+    assert len(long.operands) == 3000
+
+
+def test_comparisons_of_comparisons_bind_as_in_the_first_version() -> None:
+    equal, ordered = tree("a = b < c"), tree("a < b < c")
+    assert isinstance(equal, Comparison)
+    assert equal.right == tree("b < c")
+    assert isinstance(ordered, Comparison)
+    assert ordered.left == tree("a < b")
+    assert tree("a < b || c") == tree("a < (b || c)")
+
+
+def test_calls_know_their_namespace() -> None:
+    for source in ("not(a)", "fn:not(a)", f"Q{{{FUNCTIONS_NAMESPACE}}}not(a)", "a => not()"):
+        found = tree(source)
+        assert isinstance(found, Call)
+        assert found.standard == "not"
+        assert found.arguments == (tree("a"),)
+    cast = tree("xs:integer(a)")
+    assert isinstance(cast, Call)
+    assert (cast.name, cast.standard) == ("integer", "")
+
+
+def test_literals_variables_and_types() -> None:
+    values = [tree(source) for source in ("'it''s'", "7", "1.50", "1e3")]
+    assert [one.value for one in values if isinstance(one, Literal)] == ["it's", 7, Decimal("1.50"), 1000.0]
+    variable = tree("$ h:x")
+    assert isinstance(variable, Variable)
+    assert (variable.name, variable.text) == ("h:x", "$ h:x")
+    typed = tree("a castable as xs:integer?")
+    assert isinstance(typed, Typed)
+    assert (typed.type.local, typed.type.occurrence, typed.type.text) == ("integer", "?", "xs:integer?")
+    assert isinstance(tree("."), ContextItem)
+    assert tree("()") == Sequence("", 0, 0, ())
+
+
+def test_bindings_name_what_they_bind() -> None:
+    found = tree("for $ x in a, $y in b return $x + $y")
+    assert isinstance(found, Binding)
+    assert [(name, value.text) for name, value in found.bound] == [("x", "a"), ("y", "b")]
+
+
+@pytest.mark.parametrize(
+    "source", ["map{1: 2}", "[a, b]", "array{ a }", "function($x){ $x + (1) }", "concat#2", "$f(1)", "$f()", "$m?a"]
+)
+def test_what_is_not_modelled_is_opaque_and_has_its_whole_text(source: str) -> None:
+    (found,) = [one for one in walk(tree(f"not(  {source} )")) if isinstance(one, Opaque)]
+    assert found.text == source
+
+
+@pytest.mark.parametrize("source", ["a =", "f(a)", "g:a", "(a", "'a", "not()", "(" * 4000 + "a" + ")" * 4000])
+def test_what_is_no_expression_is_refused(source: str) -> None:
+    with pytest.raises(RulebookError) as caught:
+        tree(source)
+    assert caught.value.problem.code == "xpath-error"
