@@ -191,22 +191,22 @@ def test_findings_carry_record_key_line_and_message(tmp_path: Path, rules: Path)
 
 
 WRONG: list[tuple[Callable[[pd.DataFrame, Path], object], str]] = [
-    (lambda f, r: masktron.mask(f, r, kk=5), "unknown-setting"),
-    (lambda f, r: masktron.mask(f, r, config={"k": 5}), "bad-config"),  # type: ignore[arg-type]
-    (lambda _, r: masktron.mask(5, r, "o.xml"), "not-data"),  # type: ignore[arg-type]
-    (lambda _, r: masktron.mask("d.xml", r), "no-output-named"),
-    (lambda f, r: masktron.mask(f, r, out=5), "not-a-path"),  # type: ignore[arg-type]
-    (lambda f, r: masktron.mask(f, r, manifest=5), "not-a-path"),  # type: ignore[arg-type]
-    (lambda f, _: masktron.mask(f, f), "not-a-path"),  # type: ignore[arg-type]
-    (lambda _, r: masktron.validate([1], r), "not-data"),  # type: ignore[arg-type]
-    (lambda f, _: masktron.validate(f, None), "not-a-path"),  # type: ignore[arg-type]
-    (lambda f, r: masktron.validate(f, r, original=5), "not-data"),  # type: ignore[arg-type]
-    (lambda f, r: masktron.validate(f, r, phase=5), "bad-setting"),  # type: ignore[arg-type]
-    (lambda f, r: masktron.validate(f, r, max_findings=-1), "bad-setting"),
-    (lambda f, r: masktron.explain(r, f, config=3), "bad-config"),  # type: ignore[arg-type]
-    (lambda f, r: masktron.check(f, r, manifest="m.json"), "manifest-of-frame"),
-    (lambda f, r: masktron.check("d.xml", r, manifest=5), "not-a-path"),  # type: ignore[arg-type]
-    (lambda f, r: masktron.check("d.xml", r, record=5), "bad-setting"),  # type: ignore[arg-type]
+    (lambda f, r: masktron.mask(f, r, kk=5), "unknown-name"),
+    (lambda f, r: masktron.mask(f, r, config={"k": 5}), "bad-value"),  # type: ignore[arg-type]
+    (lambda _, r: masktron.mask(5, r, "o.xml"), "bad-value"),  # type: ignore[arg-type]
+    (lambda _, r: masktron.mask("d.xml", r), "needs-setting"),
+    (lambda f, r: masktron.mask(f, r, out=5), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, r: masktron.mask(f, r, manifest=5), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, _: masktron.mask(f, f), "bad-value"),  # type: ignore[arg-type]
+    (lambda _, r: masktron.validate([1], r), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, _: masktron.validate(f, None), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, r: masktron.validate(f, r, original=5), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, r: masktron.validate(f, r, phase=5), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, r: masktron.validate(f, r, max_findings=-1), "bad-value"),
+    (lambda f, r: masktron.explain(r, f, config=3), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, r: masktron.check(f, r, manifest="m.json"), "setting-not-usable"),
+    (lambda f, r: masktron.check("d.xml", r, manifest=5), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, r: masktron.check("d.xml", r, record=5), "bad-value"),  # type: ignore[arg-type]
 ]
 
 
@@ -262,7 +262,7 @@ def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame)
     own |= {"format", "format_options", "metadata"}
     own |= {"against", "against_original", "against_manifest", "levels", "tables", "original_tables"}
     assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}
-    with refused(UsageError, "unknown-setting"):
+    with refused(UsageError, "unknown-name"):
         masktron.assess(frame, frame, role={"A": "record-id"})  # type: ignore[call-arg]
     # the others have no say in it, so that the settings of a run may be given as they are
     settings: Any = {"k": 5, "roles": {"A": "record-id"}}
@@ -342,13 +342,13 @@ def test_recodings_of_keys_are_searched_for_files_and_frames(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"hierarchies": ["AGE"]}, "[bad-setting]"),
-        ({"hierarchies": {"A": 3}}, "[not-a-path]"),
+        ({"hierarchies": ["AGE"]}, "[bad-value]"),
+        ({"hierarchies": {"A": 3}}, "[bad-value]"),
         ({"hierarchies": {}}, "[needs-setting]"),
-        ({"header": 1}, "[bad-setting]"),
+        ({"header": 1}, "[bad-value]"),
         ({"suppressed": "many"}, "[bad-value]"),
         ({"loss": "entropie"}, "[unknown-name]"),
-        ({"key_k": 1}, "[bad-setting]"),
+        ({"key_k": 1}, "[bad-value]"),
     ],
 )
 def test_what_recode_cannot_be_asked_for_is_refused(

@@ -164,11 +164,11 @@ def test_codes_with_a_point_and_names_of_classifications_are_not_averaged_unaske
 
 def test_numeric_fields_hold_numbers_and_exist(tmp_path: Path) -> None:
     data, rules = _file(tmp_path, "nace", "M", "N"), write_rules(tmp_path / "r.sch", "A > 0")
-    with refused(UsageError, "field-not-there"):
+    with refused(UsageError, "unknown-name"):
         masktron.mask(data, rules, tmp_path / "m.xml", numeric=["Sex"])
     with refused(UsageError, "field-declared-twice", fields=("sex",)):
         masktron.mask(data, rules, tmp_path / "m.xml", numeric=["sex"], nominal=["sex"])
-    with refused(UsageError, "bad-setting"):
+    with refused(UsageError, "bad-value"):
         masktron.mask(data, rules, tmp_path / "m.xml", numeric="sex")  # type: ignore[arg-type]
     words = write_data(tmp_path / "w.xml", [{"A": at, "C": "x" if at else "1"} for at in range(20)])
     with refused(masktron.DocumentError, "text-in-numbers", field="C"):
@@ -219,7 +219,7 @@ def test_labels_that_only_codes_have(tmp_path: Path) -> None:
 
 def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None:
     data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "A > 0")
-    with refused(UsageError, "field-not-there", fields=("naze", "sx", "Relat", "zzz")) as caught:
+    with refused(UsageError, "unknown-name", name=("naze", "sx", "Relat", "zzz")) as caught:
         masktron.mask(
             data,
             rules,

@@ -45,48 +45,48 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "code", "about"),
     [
-        ({"k": 1}, "bad-setting", "k"),
-        ({"k": 2.5}, "bad-setting", "k"),
-        ({"seed": -1}, "bad-setting", "seed"),
-        ({"grouping": "vars"}, "bad-setting", "grouping"),
-        ({"invalid": "drop"}, "bad-setting", "invalid"),
-        ({"group_size_vars": 0}, "bad-setting", "group_size_vars"),
-        ({"quasi_identifiers": "AGE"}, "bad-setting", "quasi_identifiers"),
-        ({"rols": {}}, "unknown-setting", "rols"),
-        ({"roles": {"A": "secret"}}, "unknown-role", "roles.A"),
-        ({"roles": ["A"]}, "bad-setting", "roles"),
-        ({"missing": {"A": [True]}}, "bad-setting", "missing.A"),
-        ({"allow": "R1"}, "bad-setting", "allow"),
-        ({"keep_missing": "no"}, "bad-setting", "keep_missing"),
-        ({"order": "any"}, "bad-setting", "order"),
-        ({"record": 5}, "bad-setting", "record"),
-        ({"phase": 3}, "bad-setting", "phase"),
-        ({"roles": {"A": ["record-id"]}}, "unknown-role", "roles.A"),
-        ({"roles": {3: "record-id"}}, "bad-setting", "roles"),
-        ({"missing": "x"}, "bad-setting", "missing"),
-        ({"missing": [-9.5]}, "code-is-decimal", "missing.*"),
-        ({"nominal": "A"}, "bad-setting", "nominal"),
-        ({"nominal": [3]}, "bad-setting", "nominal"),
-        ({"ordinal": "A"}, "bad-setting", "ordinal"),
-        ({"ordinal": [["A"]]}, "bad-setting", "ordinal"),
-        ({"ordinal": {"A": "low,high"}}, "bad-setting", "ordinal.A"),
-        ({"ordinal": {"A": ["low"]}}, "bad-setting", "ordinal.A"),
-        ({"ordinal": {"A": ["low", ""]}}, "bad-setting", "ordinal.A"),
-        ({"ordinal": {"A": ["low", "high", "low"]}}, "bad-setting", "ordinal.A"),
-        ({"ordinal": {"A": [True, False]}}, "bad-setting", "ordinal.A"),
+        ({"k": 1}, "bad-value", "k"),
+        ({"k": 2.5}, "bad-value", "k"),
+        ({"seed": -1}, "bad-value", "seed"),
+        ({"grouping": "vars"}, "bad-value", "grouping"),
+        ({"invalid": "drop"}, "bad-value", "invalid"),
+        ({"group_size_vars": 0}, "bad-value", "group_size_vars"),
+        ({"quasi_identifiers": "AGE"}, "bad-value", "quasi_identifiers"),
+        ({"rols": {}}, "unknown-name", "rols"),
+        ({"roles": {"A": "secret"}}, "bad-value", "roles.A"),
+        ({"roles": ["A"]}, "bad-value", "roles"),
+        ({"missing": {"A": [True]}}, "bad-value", "missing.A"),
+        ({"allow": "R1"}, "bad-value", "allow"),
+        ({"keep_missing": "no"}, "bad-value", "keep_missing"),
+        ({"order": "any"}, "bad-value", "order"),
+        ({"record": 5}, "bad-value", "record"),
+        ({"phase": 3}, "bad-value", "phase"),
+        ({"roles": {"A": ["record-id"]}}, "bad-value", "roles.A"),
+        ({"roles": {3: "record-id"}}, "bad-value", "roles"),
+        ({"missing": "x"}, "bad-value", "missing"),
+        ({"missing": [-9.5]}, "bad-value", "missing.*"),
+        ({"nominal": "A"}, "bad-value", "nominal"),
+        ({"nominal": [3]}, "bad-value", "nominal"),
+        ({"ordinal": "A"}, "bad-value", "ordinal"),
+        ({"ordinal": [["A"]]}, "bad-value", "ordinal"),
+        ({"ordinal": {"A": "low,high"}}, "bad-value", "ordinal.A"),
+        ({"ordinal": {"A": ["low"]}}, "bad-value", "ordinal.A"),
+        ({"ordinal": {"A": ["low", ""]}}, "bad-value", "ordinal.A"),
+        ({"ordinal": {"A": ["low", "high", "low"]}}, "bad-value", "ordinal.A"),
+        ({"ordinal": {"A": [True, False]}}, "bad-value", "ordinal.A"),
         ({"nominal": ["B", "A"], "ordinal": ["A"]}, "field-declared-twice", "A"),
-        ({"workers": 0}, "bad-setting", "workers"),
-        ({"max_observed_share": 101}, "bad-setting", "max_observed_share"),
-        ({"max_observed_share": float("nan")}, "bad-setting", "max_observed_share"),
-        ({"max_block_records": 14}, "bad-setting", "max_block_records"),
-        ({"max_observed_share": 10**400}, "bad-setting", "max_observed_share"),
+        ({"workers": 0}, "bad-value", "workers"),
+        ({"max_observed_share": 101}, "bad-value", "max_observed_share"),
+        ({"max_observed_share": float("nan")}, "bad-value", "max_observed_share"),
+        ({"max_block_records": 14}, "bad-value", "max_block_records"),
+        ({"max_observed_share": 10**400}, "bad-value", "max_observed_share"),
     ],
 )
 def test_wrong_settings_are_refused(table: dict[str, object], code: str, about: str) -> None:
     with refused(UsageError, code, where="masktron.toml") as caught:
         config_from(table, where="masktron.toml")
     named = problem_of(caught.value).references
-    assert plain(named.get("setting", named.get("fields"))) in (about, (about,))
+    assert plain(named.get("name", named.get("fields"))) in (about, (about,))
 
 
 def test_a_missing_and_a_malformed_file_are_usage_errors(tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_options_name_fields_with_equals_signs_and_give_each_one_role() -> None:
     with refused(UsageError, "option-given-twice", key="A"):
         given("roles", "A=record-id", "A=untouched")
     assert given("missing", "-9", "A=-1", "A=x") == {"*": frozenset({"-9"}), "A": frozenset({"-1", "x"})}
-    with refused(UsageError, "bad-option-form", form="FIELD=ROLE"):
+    with refused(UsageError, "bad-value", expected="of the form FIELD=ROLE"):
         given("roles", "NAME")
 
 
 def test_orders_are_read_from_options() -> None:
     assert given("ordinal", "A", "B=low, high", "A=1,2") == {"A": ("1", "2"), "B": ("low", "high")}
-    for option, code in (("=low,high", "bad-option-form"), ("A=", "bad-setting"), ("A=x,x", "bad-setting")):
-        with refused(UsageError, code):
+    for option in ("=low,high", "A=", "A=x,x"):
+        with refused(UsageError, "bad-value"):
             given("ordinal", option)
 
 
@@ -132,27 +132,26 @@ def test_a_config_made_by_hand_is_checked_too() -> None:
         Config(nominal=("A",), ordinal={"A": ()})
     assert Config(ordinal={"A": [1, 2]}, nominal=["B", "B"]) == Config(ordinal={"A": ("1", "2")}, nominal=("B",))  # type: ignore[arg-type, dict-item]
     assert Config(ordinal=["A"]).ordinal == {"A": ()}  # type: ignore[arg-type]
-    with refused(UsageError, "bad-setting", setting="nominal"):
+    with refused(UsageError, "bad-value", name="nominal"):
         Config(nominal="AB")  # type: ignore[arg-type]
 
 
 def test_limits_are_checked_however_they_come() -> None:
-    with refused(UsageError, "unknown-setting", setting="limits.risk"):
+    with refused(UsageError, "unknown-name", name="limits.risk"):
         Config(limits={"risk": 1.0})
 
 
 @pytest.mark.parametrize("name", ["k", "group_size_vars", "workers", "max_block_records"])
 def test_what_is_no_integer_is_quoted_with_what_to_write(name: str, tmp_path: Path) -> None:
-    for value, hint in (('"50"', f"write {name} = 50"), ("50.0", f"write {name} = 50"), ("50.5", ""), ('"x"', "")):
+    for value, hint in (('"50"', "write 50"), ("50.0", "write 50"), ("50.5", ""), ('"x"', "")):
         (tmp_path / "s.toml").write_text(f"{name} = {value}")
-        with refused(UsageError, "not-an-integer" if hint else "bad-setting", setting=name) as caught:
+        with refused(UsageError, "bad-value", name=name) as caught:
             load_config(tmp_path / "s.toml")
         assert caught.value.hint == hint
     made = Config(**{name: np.int64(50)})
     assert type(getattr(made, name)) is int
     for wrong in (np.float64(50), np.bool_(True), float("nan"), [50]):
-        code = "not-an-integer" if wrong == 50 else "bad-setting"
-        with refused(UsageError, code, setting=name):
+        with refused(UsageError, "bad-value", name=name):
             Config(**{name: wrong})  # type: ignore[arg-type]
 
 

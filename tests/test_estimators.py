@@ -150,7 +150,7 @@ def test_codes_of_categories_stay_codes(kind: Any) -> None:
     assert not np.isin(masked[:, 0], [10.0, 20.0, 30.0]).any()
     with refused(UsageError, "no-such-column", column="2", columns=2):
         kind(nominal=(2,)).fit(values)
-    with refused(UsageError, "not-column-positions", parameter="nominal"):
+    with refused(UsageError, "bad-value", name="nominal"):
         kind(nominal=("REGION",)).fit(values)
 
 

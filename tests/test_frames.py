@@ -168,7 +168,7 @@ def test_what_is_no_frame_is_refused(rules: Path) -> None:
         lambda: masktron.explain(rules, records, format="csv"),
         lambda: masktron.check(records, rules, format="csv"),
     ):
-        with refused(UsageError, "format-of-frame"):
+        with refused(UsageError, "setting-not-usable"):
             call()
     with pytest.raises(UsageError, match="a manifest describes files"):
         masktron.check(records, rules, manifest="m.json")

@@ -318,8 +318,8 @@ def test_roles_are_completed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "settings", "error", "code"),
     [
-        ([{"A": 1}], {"roles": {"X": Role.RECORD_ID}}, UsageError, "field-not-there"),
-        ([{"A": 1}], {"missing": {"X": frozenset({"9"})}}, UsageError, "field-not-there"),
+        ([{"A": 1}], {"roles": {"X": Role.RECORD_ID}}, UsageError, "unknown-name"),
+        ([{"A": 1}], {"missing": {"X": frozenset({"9"})}}, UsageError, "unknown-name"),
         ([{"A": 1, "S": "x"}], {}, UsageError, "no-role"),
         ([{"A": 1}], {"roles": {"A": Role.RECORD_ID}}, UsageError, "no-field-to-mask"),
         ([{"A": 1, "V": 1, "W": 1}], {"roles": {"V": Role.WEIGHT, "W": Role.WEIGHT}}, UsageError, "several-weights"),

@@ -159,7 +159,9 @@ def _roles(given: Mapping[str, Role | str]) -> dict[str, Role]:
     for name, role in given.items():
         require(isinstance(name, str), "names of fields", name)
         if role not in [*Role]:
-            raise WrongValue("unknown-role", name, role=repr(role), known=Known(str(role), tuple(Role)))
+            raise WrongValue(
+                "bad-value", name, given=repr(role), hint=Known(str(role), tuple(Role)), expected="a role"
+            )
     return {name: Role(role) for name, role in given.items()}
 
 
@@ -632,7 +634,9 @@ class Config(Settings):
         if self.seed is not None and secret is not None:
             raise UsageError.of("given-twice", one="seed", other="secret", hint="keep the secret")
         if self.scheduler is not None and self.executor != "dask":
-            raise UsageError.of("needs-option", option="scheduler", needed=Setting("--executor", ("dask",)))
+            raise UsageError.of(
+                "needs-setting", name="scheduler", setting=Setting("--executor", ("dask",)), needed="another option"
+            )
         self._require_sizes()
         for one, other, said, also in (
             ({*self.nominal}, {*self.ordinal}, "nominal", "ordinal"),
@@ -656,8 +660,8 @@ class Config(Settings):
             size = getattr(self, name)
             if size is not None and size < least and (name != "unit_records" or size != 0):
                 raise UsageError.of(
-                    "bad-setting",
-                    setting=SettingName(name),
+                    "bad-value",
+                    name=SettingName(name),
                     expected=f"at least {times}k = {least}",
                     given=size,
                     hint=f"10,000 and more are usual: smaller {parts} lose more information",
@@ -673,13 +677,15 @@ class Config(Settings):
             )
         if k is None and keys:
             option = SettingName("keys", (next(iter(keys)),))
-            raise UsageError.of("needs-option", option=option, needed=Setting("--key-k", ("3",)))
+            raise UsageError.of(
+                "needs-setting", name=option, setting=Setting("--key-k", ("3",)), needed="another option"
+            )
         if k != self.key_k:
             least = declared_in(Config)["key_k"]
             if k is not None and k < least.least:
                 wanted = f"at least {least.least}"
                 setting = SettingName("key_k")
-                raise UsageError.of("bad-setting", setting=setting, expected=wanted, given=k, hint=least.why)
+                raise UsageError.of("bad-value", name=setting, expected=wanted, given=k, hint=least.why)
         self._set("keys", keys)
         self._set("key_k", k)
 
@@ -833,7 +839,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     known = declared_in(Config)
     for name in table:
         if name not in known:
-            raise UsageError.of("unknown-setting", where, setting=name, known=Known(name, tuple(known)))
+            raise UsageError.of("unknown-name", where, name=name, known=Known(name, tuple(known)), kind="setting")
     base, settings = base or Config(), dict(table)
     if "documents" in settings:
         settings["spare_documents"] = frozenset()

@@ -68,7 +68,7 @@ class WrongValue(Exception):  # noqa: N818 -- it never reaches a user
     *keys : str
         Where in the setting it is: names of its tables.
     **references
-        What `Problem` takes, without ``setting``.
+        What `Problem` takes, without ``name``.
     """
 
     def __init__(self, code: str, /, *keys: str, **references: object) -> None:
@@ -77,7 +77,7 @@ class WrongValue(Exception):  # noqa: N818 -- it never reaches a user
 
     def of_setting(self, name: str) -> Problem:
         """Return the problem of a setting."""
-        return self.problem.naming(setting=SettingName(name, self.keys))
+        return self.problem.naming(name=SettingName(name, self.keys))
 
     def within(self, key: str) -> Self:
         """Return it as one of a table in which the value stands."""
@@ -304,7 +304,11 @@ class Declared:
             except ValueError:
                 example = f"{option} {self.example}"
                 raise UsageError.of(
-                    "bad-option-form", option=Setting(option), given=one, form=self.metavar, example=example
+                    "bad-value",
+                    name=Setting(option),
+                    expected=f"of the form {self.metavar}",
+                    given=repr(one),
+                    hint=f"for example {example}",
                 ) from None
             if found.get(key, value) != value:
                 raise UsageError.of("option-given-twice", option=option, key=key, hint=self.twice)
@@ -415,11 +419,11 @@ class Settings:
         found = {}
         for name, value in given.items():
             if name not in known:
-                raise WrongValue("unknown-setting", str(name), known=Known(str(name), tuple(known)))
+                raise WrongValue("unknown-name", str(name), known=Known(str(name), tuple(known)), kind="setting")
             if value is None and name in absent:
                 continue
             if value is None:
-                raise WrongValue("setting-without-value", name)
+                raise WrongValue("bad-value", name, expected="a value, or left out", given="empty")
             found[name] = part_of(name, _taken, known[name], value)
         return found
 
@@ -547,7 +551,7 @@ def about(kind: type, *topics: str) -> frozenset[str]:
     return names(kind, lambda one: one.topic in topics)
 
 
-def require(condition: object, expected: str, given: object, hint: object = "") -> None:
+def require(condition: object, expected: str, given: object, hint: object = None) -> None:
     """Refuse a value that is not what a setting must be.
 
     Raises
@@ -555,7 +559,7 @@ def require(condition: object, expected: str, given: object, hint: object = "") 
     WrongValue
     """
     if not condition:
-        raise WrongValue("bad-setting", expected=expected, given=repr(given), hint=hint)
+        raise WrongValue("bad-value", expected=expected, given=repr(given), hint=hint)
 
 
 def integer(given: SupportsIndex) -> int:
@@ -565,8 +569,8 @@ def integer(given: SupportsIndex) -> int:
         return int(value)
     whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
     if whole and isinstance(value, float | str):
-        raise WrongValue("not-an-integer", given=repr(given), whole=int(value))
-    raise WrongValue("bad-setting", expected="an integer", given=repr(given), hint="")
+        raise WrongValue("bad-value", expected="an integer", given=repr(given), hint=f"write {int(value)}")
+    raise WrongValue("bad-value", expected="an integer", given=repr(given))
 
 
 def switch(given: bool) -> bool:

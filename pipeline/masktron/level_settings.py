@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from masktron.addresses import is_address
 from masktron.declared import Declared, Settings, Taken, Trust, WrongValue, declared_in, part_of, require, setting
 from masktron.errors import UsageError
-from masktron.problems.problem import Known, Setting, SettingName
+from masktron.problems.problem import Known, Note, Setting, SettingName
 from masktron.setting_values import FormatOptions, MaybePlace, table
 from masktron.trust import FORMAT_OPTIONS, one_file
 
@@ -137,9 +137,9 @@ def with_tables(
     for name in tables:
         if name not in levels or levels[name].data is None:
             known = Known(name, tuple(own for own, _ in tables_named(levels)))
-            raise UsageError.of(
-                "level-without-table", setting=Setting(option, (f"{name}={tables[name]}",)), known=known
-            )
+            asked_by = Note(", which {option} names", option=Setting(option, (f"{name}={tables[name]}",)))
+            kind = "level with a table of its own"
+            raise UsageError.of("unknown-name", kind=kind, name=name, asked_by=asked_by, known=known)
     return {
         name: _with_table(one, tables[name], keep_format=keep_format) if name in tables else one
         for name, one in levels.items()
@@ -212,14 +212,14 @@ def _read_level(name: str, said: Any) -> LevelSetting:
     require(isinstance(said, Mapping), "a table", said, _EXAMPLE)
     known = (*declared_in(LevelSetting),)
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
-        raise WrongValue("unknown-setting", strange[0], known=Known(strange[0], known))
+        raise WrongValue("unknown-name", strange[0], known=Known(strange[0], known), kind="setting")
     given = {key: one for key, one in said.items() if key != "name" and one is not None}
     try:
         given["numbered"] = part_of("numbered", _columns, said.get("numbered"))
         return LevelSetting(name=name, **given)
     except UsageError as error:
         part = SettingName("levels", (name, error.setting))
-        raise UsageError(error.problem.naming(setting=part)) from None
+        raise UsageError(error.problem.naming(name=part)) from None
 
 
 def _ordered(given: Mapping[str, LevelSetting]) -> LevelSettings:
@@ -249,13 +249,13 @@ def _with_parent_key(one: LevelSetting, parent: LevelSetting) -> LevelSetting:
     """Return a level with the columns that join it; they are called as in the level above where nobody says."""
     if not parent.key:
         hint = f'name the column that tells its records apart, such as key = "HID": {one.name} stands in it'
-        raise WrongValue("bad-setting", parent.name, "key", expected="one column or more", given="none", hint=hint)
+        raise WrongValue("bad-value", parent.name, "key", expected="one column or more", given="none", hint=hint)
     if one.same_table:
         return one
     columns = one.parent_key or parent.key
     if len(columns) != len(parent.key):
         expected = f"{len(parent.key)} columns, as the key of {parent.name} is"
-        raise WrongValue("bad-setting", one.name, "parent_key", expected=expected, given=len(columns), hint="")
+        raise WrongValue("bad-value", one.name, "parent_key", expected=expected, given=len(columns))
     return replace(one, parent_key=columns)
 
 
@@ -269,10 +269,10 @@ def _require_sense(levels: LevelSettings) -> None:
 def _require_sense_of(one: LevelSetting, within: int) -> None:
     if one.parent and (one.data is None) != one.same_table:
         given = "both" if one.same_table else "neither"
-        raise WrongValue("bad-setting", expected="given either data or same_table = true", given=given, hint="")
+        raise WrongValue("bad-value", expected="given either data or same_table = true", given=given)
     require(within < 2, "in a table with one other level at most", within, "a row holds one record of each level")
     idle = [(name, "has a table of its own") for name in _OF_TABLES if one.data is None and getattr(one, name)]
     idle += [("parent_key", "has a table of its own")] if one.same_table and one.parent_key else []
     idle += [("fields", "has another one in its table")] if one.fields is not None and not within else []
     if idle:
-        raise WrongValue("setting-without-use", idle[0][0], case=idle[0][1])
+        raise WrongValue("setting-not-usable", idle[0][0], reason=f"only a level that {idle[0][1]} takes it")

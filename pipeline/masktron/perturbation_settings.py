@@ -12,6 +12,7 @@ from typing import Any
 
 from masktron.declared import Settings, WrongValue, declared_in, part_of, require, setting
 from masktron.errors import UsageError
+from masktron.problems.problem import Setting
 from masktron.setting_values import Fields, File, Names, fields, is_number, table, ways_of, wrong_part
 
 TOGETHER = "+"
@@ -253,7 +254,12 @@ def swap(given: Mapping[str, Fields | str | float | None]) -> dict[str, Any]:
     """Read how records are swapped."""
     found = SwapSettings.parts("swap", given, absent=["required"])
     if found and not found.get("regions"):
-        raise WrongValue("swap-without-regions", next(iter(found)))
+        raise WrongValue(
+            "needs-setting",
+            next(iter(found)),
+            needed="the fields to swap, from coarse to fine",
+            setting=Setting("--swap", ("COUNTY,MUNICIPALITY",)),
+        )
     return found
 
 

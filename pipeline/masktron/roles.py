@@ -16,7 +16,7 @@ from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.perturbation_settings import together
-from masktron.problems.problem import Field, Known, Place, Setting
+from masktron.problems.problem import Field, Known, Note, Place, Setting
 from masktron.problems.problem import fields as problem_fields
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.lexical import XML_SPACE, parse_number
@@ -148,7 +148,10 @@ def refuse_unknown_fields(config: Config, names: Sequence[str], source: str) -> 
         hints = tuple(Known(name, one) for name, one in near.items() if one) or (
             Known(next(iter(unknown)), tuple(names)),
         )
-        raise UsageError.of("field-not-there", source, settings=settings, fields=problem_fields(unknown), known=hints)
+        asked_by = Note(", which {settings:and} {settings:names|name}", settings=settings)
+        raise UsageError.of(
+            "unknown-name", source, name=problem_fields(unknown), known=hints, kind="field", asked_by=asked_by
+        )
 
 
 def _refuse_unnamed(records: Records, config: Config) -> None:

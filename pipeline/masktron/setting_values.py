@@ -16,7 +16,7 @@ from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_p
 from masktron.declared import Declared, Taken, WrongValue, integer, part_of, require
 from masktron.errors import UsageError
 from masktron.figures import NAMES
-from masktron.problems.problem import Known, Setting, SettingName
+from masktron.problems.problem import Known, Note, Setting, SettingName
 from masktron.processes import MOST_SECONDS
 from masktron.release_secret import former_units, secret_from
 from masktron.thresholds import thresholds
@@ -126,11 +126,11 @@ def typed_place(text: str) -> Path:
 def path(given: File) -> Path:
     """Read the name of a file."""
     if not isinstance(given, str | PathLike):
-        raise WrongValue("not-a-path", given=type(given).__name__)
+        raise WrongValue("bad-value", expected="the path of a file", given=f"of type {type(given).__name__}")
     name = os.fspath(given)
     require(name, "the name of a file", given)
     if isinstance(given, str) and is_address(given):
-        raise WrongValue("not-a-path", given=f"the address {hidden(given)}")
+        raise WrongValue("bad-value", expected="the path of a file", given=f"the address {hidden(given)}")
     return given if isinstance(given, Path) else Path(name if isinstance(name, str) else os.fsdecode(name))
 
 
@@ -143,7 +143,7 @@ def place(given: File) -> Path:
         return path_of(given)
     found = path(given)
     if is_address(str(found)):
-        raise WrongValue("address-as-path")
+        raise WrongValue("bad-value", expected="a text", given="an address as a path, which has no double slashes")
     return found
 
 
@@ -153,7 +153,7 @@ def memory(size: int | str) -> int:
     if isinstance(size, str):
         found = _SIZE.fullmatch(size.strip())
         if found is None:
-            raise WrongValue("bad-setting", expected="a number of bytes with its unit", given=repr(size), hint=write)
+            raise WrongValue("bad-value", expected="a number of bytes with its unit", given=repr(size), hint=write)
         bytes_ = int(Fraction(found[1]) * _UNITS[found[2].upper()])
     else:
         bytes_ = integer(size)
@@ -226,7 +226,8 @@ def _codes(values: Any) -> list[str]:
     )
     for code in values:
         if isinstance(code, float):
-            raise WrongValue("code-is-decimal", code=code)
+            hint = f'a file may show this number in several ways: put it into quotes as the file has it, "{code}"'
+            raise WrongValue("bad-value", expected="a list of texts and integers", given=code, hint=hint)
     return [str(code).strip() for code in values]
 
 
@@ -288,7 +289,7 @@ def limits(given: Mapping[str, float]) -> dict[str, float]:
     """Read bounds of figures."""
     for key, bound in table(given, "NAME = number").items():
         if key not in NAMES:
-            raise WrongValue("unknown-setting", str(key), known=Known(str(key), tuple(NAMES)))
+            raise WrongValue("unknown-name", str(key), known=Known(str(key), tuple(NAMES)), kind="setting")
         part_of(key, require, is_number(bound) and bound >= 0, "a number of at least 0", bound)
     return {key: float(bound) for key, bound in given.items()}
 
@@ -324,7 +325,9 @@ def register(given: Register | Mapping[str, File] | File) -> Register:
 def joined_register(former: Register | None, given: Mapping[str, File]) -> Mapping[str, File]:
     """Return the register that options name, where settings have named one before."""
     if "path" not in given and former is None:
-        raise UsageError.of("needs-option", option="--salt", needed=Setting("--register", ("FILE",)))
+        raise UsageError.of(
+            "needs-setting", name="--salt", setting=Setting("--register", ("FILE",)), needed="another option"
+        )
     if former is None or Path(given.get("path", former.path)) != former.path:
         return given
     return {"path": former.path, "salt": former.salt, **given}
@@ -355,7 +358,7 @@ def wrong_part(setting: str, expected: str, text: str, hint: str) -> UsageError:
     """Return the error of a text that says no way to treat a field; `setting` is such as ``recode.AGE``."""
     name, _, key = setting.partition(".")
     named = SettingName(name, (key,) if key else ())
-    return UsageError.of("bad-setting", setting=named, expected=expected, given=repr(text), hint=hint)
+    return UsageError.of("bad-value", name=named, expected=expected, given=repr(text), hint=hint)
 
 
 def missing_given(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
@@ -374,9 +377,9 @@ def orders_given(option: str, texts: Sequence[str]) -> dict[str, Sequence[str]]:
     for one in texts:
         field, equals, values = one.partition("=")
         if not field:
-            example = Setting("--ordinal", ("SIZE=small,medium,large",))
+            example = Note("for example [[--ordinal SIZE=small,medium,large]]")
             raise UsageError.of(
-                "bad-option-form", option=Setting(option), given=one, form="FIELD=LOW,...", example=example
+                "bad-value", name=Setting(option), expected="of the form FIELD=LOW,...", given=repr(one), hint=example
             )
         found[field] = values.split(",") if equals else ()
     return found

@@ -164,7 +164,13 @@ def _config_in(table: Mapping[str, Any], path: Path) -> Config:
     for name in names(Config, lambda one: one.confidential).intersection(table):
         raise UsageError.of("secret-in-settings", path, setting=SettingName(name))
     if table.get("swap") == {}:
-        raise UsageError.of("swap-without-regions", path, setting=SettingName("swap"))
+        raise UsageError.of(
+            "needs-setting",
+            path,
+            name=SettingName("swap"),
+            needed="the fields to swap, from coarse to fine",
+            setting=Setting("--swap", ("COUNTY,MUNICIPALITY",)),
+        )
     # what tune is asked to try changes nothing for other commands
     config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
     return located(replace(config, spare_documents=frozenset(config.documents)), path)

@@ -59,7 +59,7 @@ def threshold(value: object, name: str) -> Threshold:
     if share is None or Fraction(share[1]) > 100:
         expected = "a number of failures, or a share from 0% to 100%"
         setting = SettingName("max_failures", (name,))
-        raise UsageError.of("bad-setting", setting=setting, expected=expected, given=repr(value), hint=_HINT)
+        raise UsageError.of("bad-value", name=setting, expected=expected, given=repr(value), hint=_HINT)
     return Threshold(Fraction(share[1]), True, f"{share[1]}%")
 
 
@@ -73,5 +73,5 @@ def thresholds(table: object) -> dict[str, Threshold]:
     """
     if not isinstance(table, Mapping) or not all(isinstance(rule, str) for rule in table):
         setting, expected = SettingName("max_failures"), "a table RULE = bound"
-        raise UsageError.of("bad-setting", setting=setting, expected=expected, given=repr(table), hint=_HINT)
+        raise UsageError.of("bad-value", name=setting, expected=expected, given=repr(table), hint=_HINT)
     return {rule: bound if isinstance(bound, Threshold) else threshold(bound, rule) for rule, bound in table.items()}

@@ -50,7 +50,7 @@ def test_what_a_threshold_admits(text: str, failures: int, fired: int, admitted:
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "101%", "%", "five", "", "1e3", "٣", True, 1.5, None, "-1%"])
 def test_what_is_no_threshold(value: object) -> None:
-    with refused(UsageError, "bad-setting", setting="max_failures.R1", given=repr(value)):
+    with refused(UsageError, "bad-value", name="max_failures.R1", given=repr(value)):
         threshold(value, "R1")
 
 
@@ -125,12 +125,12 @@ def test_the_table_shows_what_is_allowed(counted: tuple[Path, Path], run: Runner
 def test_unknown_rules_are_a_usage_error(counted: tuple[Path, Path], run: Runner, tmp_path: Path) -> None:
     outcome = run("validate", counted[0], "-r", counted[1], "--max-failures", "R11=3", "--svrl", tmp_path / "o.svrl")
     assert outcome.code == 2
-    assert code_of(outcome.err) == "unknown-rule"
+    assert code_of(outcome.err) == "unknown-name"
     assert "R11" in outcome.err
     assert "did you mean R1" in outcome.err
     assert not (tmp_path / "o.svrl").exists()
     assert run("validate", counted[0], "-r", counted[1], "--max-failures", "R1=lots").code == 2
-    with refused(UsageError, "unknown-rule", rule="x"):
+    with refused(UsageError, "unknown-name", name="x"):
         masktron.validate(*counted, max_failures={"x": 1})
 
 

@@ -114,14 +114,14 @@ def test_the_option_that_an_error_is_about_decides() -> None:
         assert page_of_usage(["--accept"], [command]) == said(page)
     missing = UsageError.of("package-missing", package="matplotlib", extra="report")
     assert page_of_error(missing, ["mask"]) == said("installing")
-    level = UsageError.of("setting-without-value", setting=SettingName("levels", ("Household", "fields")))
+    level = UsageError.of("bad-value", name=SettingName("levels", ("Household", "fields")))
     assert page_of_error(level, ["validate"]) == said("nested-files")
 
 
 def test_the_place_of_an_error_decides_where_it_is_an_option_and_not_where_it_is_a_file() -> None:
-    unknown = UsageError.of("unknown-setting", "levels.csv", setting=SettingName("foo"), known=Known("foo", ()))
+    unknown = UsageError.of("unknown-name", "levels.csv", name=SettingName("foo"), known=Known("foo", ()))
     assert page_of_error(unknown, ["describe"]) == said("formats")
-    no_level = UsageError.of("setting-not-taken", "--table P", setting=SettingName("P"), command="mask")
+    no_level = UsageError.of("setting-not-usable", "--table P", name=SettingName("P"), reason="mask")
     assert page_of_error(no_level, ["mask"]) == said("nested-files")
 
 

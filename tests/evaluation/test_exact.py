@@ -244,9 +244,9 @@ def test_figure_5_reads_the_original(tmp_path: Path) -> None:
     assert itself.verdicts[:, 0].tolist() == [Verdict.HOLDS, Verdict.HOLDS, Verdict.ERROR]
     batch = BatchEvaluator(rulebook, LAYOUT, original=original)
     assert batch.verdicts(etree.parse(data).getroot())[:, 0].tolist() == [1, 2, 3]
-    with refused(UsageError, "original-not-given"):
+    with refused(UsageError, "needs-setting"):
         BatchEvaluator(rulebook, LAYOUT)
-    with refused(UsageError, "original-not-given"):
+    with refused(UsageError, "needs-setting"):
         evaluate(EvaluationRequest(data, rulebook, LAYOUT))
 
 

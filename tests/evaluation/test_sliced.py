@@ -290,7 +290,7 @@ def test_a_rule_that_no_engine_takes_is_refused_before_anything_is_done(folder: 
 
 def test_options_that_do_not_fit(folder: Path, rules: Path) -> None:
     data = large(folder)["csv"]
-    with refused(UsageError, "needs-option"):
+    with refused(UsageError, "needs-setting"):
         masktron.validate(data, rules, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(UsageError, match="executor must be one of local, dask, not 'spark'"):
         masktron.validate(data, rules, executor="spark")  # type: ignore[arg-type]

@@ -286,7 +286,7 @@ def test_choosing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(executor_of(workers=2), LocalProcesses)
     with refused(UsageError, "unknown-name", kind="executor", name="spark"):
         executor_of("spark", workers=2)
-    with refused(UsageError, "needs-option"):
+    with refused(UsageError, "needs-setting"):
         executor_of("local", workers=2, scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "distributed", None)
     with refused(UsageError, "package-missing", extra="dask"):

@@ -515,7 +515,7 @@ def test_chosen_measures(survey: Survey, run: Runner) -> None:
     wrong = run(*arguments, "--measures", "lnkage")
     assert (wrong.code, "did you mean linkage" in wrong.err) == (2, True)
     lacking = run(*arguments, "--measures", "block_k")
-    assert (lacking.code, "[figure-needs]" in lacking.err) == (2, True)
+    assert (lacking.code, "[needs-setting]" in lacking.err) == (2, True)
 
 
 def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, run: Runner) -> None:
@@ -683,7 +683,7 @@ def test_an_unknown_limit_is_refused_with_the_nearest_name(survey: Survey, run: 
         assert (outcome.code, "did you mean linkage" in outcome.err) == (2, True)
     with pytest.raises(UsageError, match="did you mean block_k"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"blok_k": 1})
-    with refused(UsageError, "bad-setting", setting="limits.linkage"):
+    with refused(UsageError, "bad-value", name="limits.linkage"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"linkage": -1})
 
 

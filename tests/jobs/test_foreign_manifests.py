@@ -212,7 +212,7 @@ def test_files_that_have_moved_are_named(office: Office, tmp_path: Path, run: Ru
     assert done.code == 0, done.err
     assert (tmp_path / "b.xml").read_bytes() == (office.folder / "out.xml").read_bytes()
     other = run(*words, "--recode", "S=width:5")
-    assert (other.code, code_of(other.err), "--recode S=width:5" in other.err) == (2, "not-taken", True)
+    assert (other.code, code_of(other.err), "--recode S=width:5" in other.err) == (2, "setting-not-usable", True)
 
 
 def test_a_folder_that_has_moved_is_complete_wherever_the_command_works(

@@ -66,7 +66,7 @@ def test_tables_of_a_pair_may_lie_elsewhere(run: Runner, command: Sequence[str])
     found = run(*command, *TABLES)
     assert found.code == 0, found.err
     wrong = run(*command, *TABLES[:2], "--original-table", "Persons=elsewhere/persons.csv")
-    assert (wrong.code, code_of(wrong.err)) == (2, "level-without-table")
+    assert (wrong.code, code_of(wrong.err)) == (2, "unknown-name")
     assert "--original-table Persons=elsewhere/persons.csv" in wrong.err
 
 

@@ -175,9 +175,9 @@ def test_without_any_key_there_is_no_figure_and_no_limit(tmp_path: Path, files: 
     result = masktron.mask(data, rules, tmp_path / "m.xml", order="keep")
     assert result.keys is None
     assert not {one.name for one in result.figures} & set(KEY_FIGURES)
-    with refused(UsageError, "needs-setting", what="key_k"):
+    with refused(UsageError, "needs-setting", name="key_k"):
         masktron.mask(data, rules, tmp_path / "n.xml", limits={"key_k": 2})
-    with refused(UsageError, "needs-setting", what=("key_k",)):
+    with refused(UsageError, "needs-setting", name=("key_k",)):
         masktron.assess(tmp_path / "m.xml", data, same_order=True, measures=["key_k"])
     found = masktron.assess(tmp_path / "m.xml", data, same_order=True)
     assert any(note.startswith("needs a quasi-identifier") for note in found.notes)

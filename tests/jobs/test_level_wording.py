@@ -122,7 +122,7 @@ def test_assess_and_keys_name_fields_by_level(masked) -> None:
     ("name", "code", "told"),
     [
         ("@id", "ambiguous-name", {"names": ("Household/@id", "Person/@id")}),
-        ("Person/@idd", "unknown-field", {"field": "Person/@idd"}),
+        ("Person/@idd", "unknown-name", {"name": "Person/@idd"}),
     ],
 )
 def test_names_that_mean_no_field_or_several_are_refused(

@@ -27,7 +27,7 @@ def opened(survey: tuple[Path, Path], **others: Any) -> Opened:
 
 
 def test_units_of_large_files_are_refused(survey: tuple[Path, Path]) -> None:
-    with refused(UsageError, "nested-unsupported", settings=("--unit-records",)):
+    with refused(UsageError, "setting-not-usable", name=("--unit-records",)):
         opened(survey, unit_records=60)
     assert len(opened(survey, unit_records=0).records) == 24  # whole
 

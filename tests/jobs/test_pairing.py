@@ -144,7 +144,7 @@ def test_check_and_assess_put_data_frames_together_alike(tmp_path: Path) -> None
     assert [figure.value for figure in checked.figures] == [linkage]
     assert not checked.complies
     assert "put together by their index" in checked.notes[0]
-    with refused(UsageError, "index-in-other-order"):
+    with refused(UsageError, "setting-not-usable"):
         masktron.assess(masked, before, same_order=True)
     anew = masked.reset_index(drop=True)
     with refused(UsageError, "records-not-paired"):

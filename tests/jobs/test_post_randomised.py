@@ -189,8 +189,8 @@ def test_records_of_a_household_are_drawn_as_one_among_what_rules_admit_in_all_o
     ("how", "code"),
     [
         ("change:0.3,household:REGION", "field-not-usable"),
-        ("change:0.3,household:NOBODY", "unknown-field"),
-        ("change:0.3,household:", "bad-setting"),
+        ("change:0.3,household:NOBODY", "unknown-name"),
+        ("change:0.3,household:", "bad-value"),
         ("change:0.3,household:AGE", "household-differs"),
         ("change:0.3,within:AGE,household:HH", "household-differs"),
     ],
@@ -336,19 +336,19 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
             "",
         ),
         ({"pram": {"STATUS": "change:0.1,within:B"}}, "role-does-not-fit"),
-        ({"pram": {"STATUS": "change:0.1,within:C"}}, "unknown-field"),
+        ({"pram": {"STATUS": "change:0.1,within:C"}}, "unknown-name"),
         ({"pram": {"STATUS": "change:0.1,within:STATUS"}}, "field-not-usable"),
         ({"recode": {"REGION": "width:5"}}, "value-without-class"),
-        ({"allow_lost": ("no-rule",)}, "unknown-rule"),
-        ({"pram": {"STATUS": "0.1"}}, "bad-setting"),
-        ({"pram": {"STATUS": "change:1"}}, "bad-setting"),
-        ({"pram": {"STATUS": "change:1e-300"}}, "bad-setting"),
-        ({"pram": {"STATUS": "stay:0.5"}}, "bad-setting"),
-        ({"pram": {"STATUS": "change:0.1,change:0.2"}}, "bad-setting"),
-        ({"pram": {"STATUS": "change:0.1,alone:no"}}, "bad-setting"),
+        ({"allow_lost": ("no-rule",)}, "unknown-name"),
+        ({"pram": {"STATUS": "0.1"}}, "bad-value"),
+        ({"pram": {"STATUS": "change:1"}}, "bad-value"),
+        ({"pram": {"STATUS": "change:1e-300"}}, "bad-value"),
+        ({"pram": {"STATUS": "stay:0.5"}}, "bad-value"),
+        ({"pram": {"STATUS": "change:0.1,change:0.2"}}, "bad-value"),
+        ({"pram": {"STATUS": "change:0.1,alone:no"}}, "bad-value"),
         ({"pram": {"STATUS": "change:0.9"}}, "pram-share-too-large"),
         ({"pram": {"STATUS": "none.csv"}}, ""),
-        ({"pram": {"STATUS": "change:0.1", "STATUS+AGE": "change:0.1"}}, "bad-setting"),
+        ({"pram": {"STATUS": "change:0.1", "STATUS+AGE": "change:0.1"}}, "bad-value"),
         ({"resume": True, "secret": None}, "needs-setting"),
         ({"seed": 7}, "weak-seed"),
     ],
@@ -429,4 +429,4 @@ def test_options_and_settings_say_the_same(tmp_path: Path, rules: Path, run: Run
     outcome = run("mask", *asked, *roles, "--pram", "STATUS=0.2")
     assert (outcome.code, "write change:0.1" in outcome.err) == (2, True)
     outcome = run("mask", *asked, *roles, "--pram", "STATUS")
-    assert (outcome.code, "not of the form FIELD=HOW" in outcome.err) == (2, True)
+    assert (outcome.code, "be of the form FIELD=HOW" in outcome.err) == (2, True)

@@ -427,7 +427,7 @@ def digest_of(office: Office, number: int) -> str:
 
 
 def test_a_reason_needs_a_register_and_words(office: Office) -> None:
-    with refused(UsageError, "needs-setting", what="--again"):
+    with refused(UsageError, "needs-setting", name="--again"):
         office.release(ROWS, register=None, again="why not")
     with refused(UsageError, "bad-value", name="--again"):
         office.release(ROWS, again="  ")

@@ -88,8 +88,8 @@ def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
     ("arguments", "code"),
     [
         (["check.json"], "needs-setting"),
-        (["check.json", "--html-public", "P"], "needs-option"),
-        (["check.json", "--html", "P", "--masked", "out.csv"], "needs-option"),
+        (["check.json", "--html-public", "P"], "needs-setting"),
+        (["check.json", "--html", "P", "--masked", "out.csv"], "needs-setting"),
         (["combine.json", "--html", "P"], "unknown-name"),
         (["secret.sch", "--html", "P"], "not-a-result"),
         (["nothing.json", "--html", "P"], "cannot-read"),

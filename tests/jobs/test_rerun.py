@@ -380,7 +380,7 @@ def test_what_cannot_be_repeated_is_named(months: Months, out: Path) -> None:
     for kind in ("new", "version"):
         with refused(UsageError, "unknown-name", name=kind):
             months.rerun(months.data, out, accept=[kind])
-    with refused(UsageError, "setting-not-taken", setting="k", command="rerun"):
+    with refused(UsageError, "setting-not-usable", name="k", reason="rerun takes no such setting"):
         months.rerun(months.data, out, k=3)
     with refused(UsageError, "would-overwrite", taken="the manifest of the last run"):
         masktron.rerun(months.manifest, months.data, months.manifest)

@@ -222,7 +222,7 @@ def test_a_table_of_the_last_run_that_is_gone_is_named(survey: Survey, tmp_path:
     content = json.loads(survey.manifest("households.csv").read_text(encoding="utf-8"))
     content["repeat"]["settings"]["levels"]["Person"]["data"] = str(tmp_path / "gone.csv")
     (tmp_path / "m.json").write_text(json.dumps(content), encoding="utf-8")
-    with refused(UsageError, "needs-setting", what="levels.Person.data") as error:
+    with refused(UsageError, "needs-setting", name="levels.Person.data") as error:
         masktron.rerun(tmp_path / "m.json", survey.folder / "households.csv", tmp_path / "b.csv", dry_run=True)
     assert 'tables={"Person": "FILE"}' in error.value.hint
 
@@ -369,7 +369,7 @@ def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, run: Runn
     assert found.code == 0
     assert "b.Person.csv" in "".join(found.out.split())
     wrong = run(*command, "--dry-run", "--table", f"Pers={persons}")
-    assert (wrong.code, code_of(wrong.err)) == (2, "level-without-table")
+    assert (wrong.code, code_of(wrong.err)) == (2, "unknown-name")
 
 
 @pytest.mark.few(1)

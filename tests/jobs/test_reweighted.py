@@ -130,7 +130,7 @@ def test_nothing_changes_where_no_record_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        ({"reweight": ["GG"]}, "unknown-field"),
+        ({"reweight": ["GG"]}, "unknown-name"),
         ({"reweight": ["A"]}, "role-does-not-fit"),
         ({"reweight": ["W"]}, "role-does-not-fit"),
         ({"roles": {**HOW["roles"], "W": "untouched"}}, "needs-setting"),

@@ -209,11 +209,11 @@ def test_memory_decides_how_columns_are_held(
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"memory": "much"}, "bad-setting"),
-        ({"memory": "1MB"}, "bad-setting"),
-        ({"workers": 0}, "bad-setting"),
-        ({"executor": "spark"}, "bad-setting"),
-        ({"scheduler": "tcp://127.0.0.1:1"}, "needs-option"),
+        ({"memory": "much"}, "bad-value"),
+        ({"memory": "1MB"}, "bad-value"),
+        ({"workers": 0}, "bad-value"),
+        ({"executor": "spark"}, "bad-value"),
+        ({"scheduler": "tcp://127.0.0.1:1"}, "needs-setting"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_first(

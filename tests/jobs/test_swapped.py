@@ -233,7 +233,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
         ({"swap": {**SWAP, "k": 1}}, ""),
         ({"swap": {**SWAP, "rate": 2}}, ""),
         ({"swap": {**SWAP, "required": 2}}, "bad-value"),
-        ({"swap": {**SWAP, "household": "NO"}}, "unknown-field"),
+        ({"swap": {**SWAP, "household": "NO"}}, "unknown-name"),
         ({"swap": {**SWAP, "similar": ["A"]}}, "role-does-not-fit"),
         ({"swap": {**SWAP, "similar": ["TOWN"]}}, "field-not-usable"),
         ({"swap": SWAP, "roles": {**ROLES, "TOWN": "weight"}}, ""),

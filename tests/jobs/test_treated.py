@@ -248,7 +248,7 @@ def test_a_lost_rule_is_refused_unless_it_may_be_lost(tmp_path: Path) -> None:
     assert checked.complies
     assert any(f"rule {lost}: nothing of it can be asked" in one for one in checked.not_checked)
     refused_name = {**settings(tmp_path, **more), "allow_lost": ["no-such"]}
-    with refused(UsageError, "unknown-rule", rule="no-such"):
+    with refused(UsageError, "unknown-name", name="no-such"):
         masktron.mask(data, rules, tmp_path / "n.xml", **refused_name)
 
 
@@ -333,7 +333,7 @@ def test_a_rulebook_of_the_user_is_not_overwritten(tmp_path: Path, files: tuple[
     with refused(UsageError, "would-overwrite", output="the translated rulebook"):
         masktron.mask(*files, tmp_path / "m.xml", **settings(tmp_path))
     assert own.read_text() == text
-    with refused(UsageError, "needs-setting", what="--rules-out"):
+    with refused(UsageError, "needs-setting", name="--rules-out"):
         masktron.mask(*files, tmp_path / "n.xml", k=K, rules_out=tmp_path / "x.sch", roles={"REGION": "untouched"})
 
 

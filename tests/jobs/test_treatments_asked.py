@@ -267,13 +267,13 @@ def test_tune_tries_no_treatment_of_a_nested_file(
     nested: tuple[Path, Path], tmp_path: Path, axes: dict[str, Any], option: str
 ) -> None:
     asked = tune_settings_from({"methods": ["mdav"], "k": [3], "workers": 0, **axes})
-    with refused(UsageError, "nested-unsupported", settings=(option,)):
+    with refused(UsageError, "setting-not-usable", name=(option,)):
         run_tune(*nested, config=config_from({"roles": NESTED_ROLES, "numeric": ["A"]}), asked=asked)
 
 
 def test_no_recoding_of_a_nested_file_is_searched(nested: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_text("n;*\ns;*\n")
-    with refused(UsageError, "nested-unsupported"):
+    with refused(UsageError, "setting-not-usable"):
         masktron.recode(*nested, {"REGION": tmp_path / "h.csv"}, key_k=3, roles=NESTED_ROLES, numeric=["A"])
 
 

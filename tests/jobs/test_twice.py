@@ -494,7 +494,7 @@ def test_what_is_lacking_is_named(releases: Releases, tmp_path: Path) -> None:
         releases.compare("second", "first", against_manifest=folder / "second.manifest.json")
     with refused(UsageError, "needs-setting", setting="--against FILE"):
         masktron.assess(folder / "second.xml", folder / "second.data.xml", against_manifest=folder / "x.json")
-    with refused(UsageError, "figure-needs", figure="differencing"):
+    with refused(UsageError, "needs-setting", name="differencing"):
         masktron.assess(
             folder / "second.xml",
             folder / "second.data.xml",

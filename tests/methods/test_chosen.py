@@ -117,26 +117,26 @@ def test_a_parameter_of_the_method_comes_before_the_class() -> None:
 @pytest.mark.parametrize(
     ("name", "params", "code", "named"),
     [
-        ("drawnig", {}, "unknown-method", {"method": "drawnig", "known": ("mdav", "drawing", "plain")}),
+        ("drawnig", {}, "unknown-name", {"name": "drawnig", "known": ("mdav", "drawing", "plain")}),
         ("mdav", {"k": 5}, "parameter-elsewhere", {"parameter": "k", "method": "mdav", "setting": ("-k",)}),
         ("drawing", {"class": "A", "random_state": 1}, "parameter-elsewhere", {"parameter": "random_state"}),
-        ("mdav", {"shar": 1}, "unknown-parameter", {"parameter": "shar", "known": ("strata",)}),
+        ("mdav", {"shar": 1}, "unknown-name", {"name": "shar", "known": ("strata",)}),
         (
             "drawing",
             {"class": "A", "colour": 1},
-            "unknown-parameter",
+            "unknown-name",
             {"known": ("share", "runs", "family", "exact", "order", "strata", "class")},
         ),
-        ("mdav", {"class": "A"}, "unknown-parameter", {"parameter": "class"}),
-        ("drawing", {}, "class-missing", {"method": "drawing"}),
-        ("drawing", {"class": "A", "classes": "B"}, "bad-parameter", {"name": "class", "expected": "given once"}),
-        *(("drawing", {"class": value}, "bad-parameter", {"name": "class"}) for value in ("", "A,A", 3)),
+        ("mdav", {"class": "A"}, "unknown-name", {"name": "class"}),
+        ("drawing", {}, "needs-setting", {"name": "drawing"}),
+        ("drawing", {"class": "A", "classes": "B"}, "bad-value", {"name": "class", "expected": "given once"}),
+        *(("drawing", {"class": value}, "bad-value", {"name": "class"}) for value in ("", "A,A", 3)),
         *(
-            ("drawing", {"class": "A", name: value}, "bad-parameter", {"name": name, "given": repr(value)})
+            ("drawing", {"class": "A", name: value}, "bad-value", {"name": name, "given": repr(value)})
             for name, value in (("share", "much"), ("runs", "1.5"), ("family", "round"), ("exact", "yes"))
         ),
-        ("drawing", {"class": "A", "share": "nan"}, "bad-parameter", {"name": "share", "given": "nan"}),
-        ("drawing", {"class": "A", "order": "A,A"}, "bad-parameter", {"name": "order", "given": "('A', 'A')"}),
+        ("drawing", {"class": "A", "share": "nan"}, "bad-value", {"name": "share", "given": "nan"}),
+        ("drawing", {"class": "A", "order": "A,A"}, "bad-value", {"name": "order", "given": "('A', 'A')"}),
     ],
 )
 def test_what_is_wrong_is_refused(name: str, params: dict[str, Any], code: str, named: dict[str, object]) -> None:
@@ -168,7 +168,7 @@ def test_a_file_names_method_and_parameters(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_settings_are_refused(table: dict[str, Any], setting: str) -> None:
-    with refused(UsageError, "bad-setting", where="masktron.toml", setting=setting):
+    with refused(UsageError, "bad-value", where="masktron.toml", name=setting):
         config_from(table, where="masktron.toml")
 
 
@@ -190,7 +190,7 @@ def params(*texts: str) -> Any:
 def test_options_have_a_name_and_a_value() -> None:
     assert params("a=1", " b = x=y", "c=A,B") == {"a": "1", "b": "x=y", "c": "A,B"}
     for option in ("a", "=1", "a=", "", "="):
-        with refused(UsageError, "bad-option-form"):
+        with refused(UsageError, "bad-value"):
             params(option)
     with refused(UsageError, "option-given-twice", key="class"):
         params("class=A", "class=B")
@@ -203,9 +203,9 @@ def test_mask_refuses_before_it_reads_anything(tmp_path: Path, capsys: pytest.Ca
     run = Runner(capsys)
     files = (tmp_path / "none.xml", "--rules", tmp_path / "none.sch", "--out", tmp_path / "o.xml")
     outcome = run("mask", *files, "--method", "mdva")
-    assert (outcome.code, code_of(outcome.err)) == (2, "unknown-method")
+    assert (outcome.code, code_of(outcome.err)) == (2, "unknown-name")
     outcome = run("mask", *files, "--method", "drawing", "--param", "share=2", "--param", "class=A")
-    assert (outcome.code, code_of(outcome.err)) == (2, "bad-parameter")
+    assert (outcome.code, code_of(outcome.err)) == (2, "bad-value")
     assert run("mask", *files, "--param", "share").code == 2
     with refused(UsageError, "parameter-elsewhere", setting=("-k",)):
         masktron.mask(tmp_path / "none.xml", tmp_path / "none.sch", tmp_path / "o.xml", params={"k": 3})

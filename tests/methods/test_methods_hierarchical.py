@@ -153,7 +153,7 @@ def test_numbers_are_read_from_texts() -> None:
     assert parameter.read("auto") is None
     parameter.check((1, 2.5))
     for wrong in ("1,x", ""):
-        with refused(UsageError, "bad-parameter", name="thresholds", given=repr(wrong)):
+        with refused(UsageError, "bad-value", name="thresholds", given=repr(wrong)):
             parameter.read(wrong)
 
 

@@ -40,7 +40,7 @@ PARAMETERS: list[tuple[str, str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("method", "name", "parameters"), PARAMETERS)
 def test_wrong_parameters_are_named(method: str, name: str, parameters: dict[str, Any]) -> None:
-    with refused(UsageError, "bad-parameter", name=name, help=method_named(method).parameters[name].help):
+    with refused(UsageError, "bad-value", name=name, hint=method_named(method).parameters[name].help):
         method_named(method)(**parameters).check()
 
 
@@ -49,20 +49,20 @@ def masked(method: str, parameters: dict[str, Any], values: np.ndarray) -> objec
 
 
 COLUMNS: list[tuple[str, dict[str, Any], str, dict[str, object]]] = [
-    *(("cart", {"order": order}, "bad-parameter", {"name": "order"}) for order in ((0, 0), (3,), ("A",))),
-    *(("hierarchical", {name: (0, 3)}, "bad-parameter", {"name": name}) for name in ("variables", "thresholds")),
-    ("muralidhar_sarathy", {"alpha": (0.5, 0.6), "keep": (0, 1)}, "bad-parameter", {"name": "alpha"}),
+    *(("cart", {"order": order}, "bad-value", {"name": "order"}) for order in ((0, 0), (3,), ("A",))),
+    *(("hierarchical", {name: (0, 3)}, "bad-value", {"name": name}) for name in ("variables", "thresholds")),
+    ("muralidhar_sarathy", {"alpha": (0.5, 0.6), "keep": (0, 1)}, "bad-value", {"name": "alpha"}),
     ("ipso", {"conditions": (5,)}, "no-such-column", {"parameter": "conditions", "column": "5", "columns": 3}),
     ("ipso", {"conditions": ("AGE",)}, "no-such-column", {"column": "'AGE'"}),
     ("ipso", {"conditions": range(3)}, "nothing-to-mask", {"parameter": "conditions"}),
     ("mdav", {"strata": range(3)}, "nothing-to-mask", {"parameter": "strata"}),
     ("sequential", {"conditions": (0,), "nominal": (3,)}, "no-such-column", {"parameter": "nominal", "column": "3"}),
-    ("cart", {"conditions": (0,), "order": (0,)}, "bad-parameter", {"name": "order", "given": "0"}),
+    ("cart", {"conditions": (0,), "order": (0,)}, "bad-value", {"name": "order", "given": "0"}),
     ("ipso", {"nominal": (1,)}, "categories-not-drawn", {"method": "ipso", "column": 1}),
-    *((name, {"nominal": ("AGE",)}, "not-column-positions", {"parameter": "nominal"}) for name in ("cart", "ipso")),
+    *((name, {"nominal": ("AGE",)}, "bad-value", {"name": "nominal"}) for name in ("cart", "ipso")),
     ("mdav_generic", {"nominal": [3]}, "no-such-column", {"parameter": "nominal", "column": "3"}),
-    ("mdav_generic", {"nominal": ("AGE",)}, "not-column-positions", {"setting": "--nominal FIELD"}),
-    ("mdav_generic", {"ordinal": [-1]}, "not-column-positions", {"parameter": "ordinal"}),
+    ("mdav_generic", {"nominal": ("AGE",)}, "bad-value", {"name": "nominal"}),
+    ("mdav_generic", {"ordinal": [-1]}, "bad-value", {"name": "ordinal"}),
 ]
 
 
@@ -104,5 +104,5 @@ def test_mixtures_that_do_not_converge(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["camp_crest", "crest", "t_closeness"])
 def test_methods_that_need_a_class(method: str) -> None:
-    with refused(UsageError, "class-missing", method=method):
+    with refused(UsageError, "needs-setting", name=method):
         masked(method, {}, np.zeros((9, 1)))

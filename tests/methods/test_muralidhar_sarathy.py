@@ -100,9 +100,9 @@ def test_numbers_of_the_command_line() -> None:
         .check()
         .contract.says.startswith("noise with 75 % of the variance of")
     )
-    with refused(UsageError, "bad-parameter", name="alpha"):
+    with refused(UsageError, "bad-value", name="alpha"):
         alpha.read("much")
-    with refused(UsageError, "bad-parameter", name="alpha"):
+    with refused(UsageError, "bad-value", name="alpha"):
         alpha.check(())
 
 

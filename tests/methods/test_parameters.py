@@ -60,7 +60,7 @@ def test_one_field_is_found_everywhere(run: Runner, monkeypatch: pytest.MonkeyPa
     assert (listed["parameters"][1]["default"], listed["parameters"][1]["admits"]) == (0.5, "a number above 0 to 2")
     method: Any = chosen("made_up", {"shift": "1.5"}, 3).method
     assert (method.k, method.shift) == (3, 1.5)
-    with refused(UsageError, "bad-parameter", name="shift", expected="a number above 0 to 2", given="0.0"):
+    with refused(UsageError, "bad-value", name="shift", expected="a number above 0 to 2", given="0.0"):
         chosen("made_up", {"shift": 0.0}, 3)
     estimator = clone(MadeUp(shift=1.0))
     assert (estimator.shift, estimator.k) == (1.0, 7)

@@ -117,7 +117,7 @@ class TestMethod:
             assert expected.tolist() != crest(points, 4, classes).tolist()
 
     def test_it_needs_a_class(self) -> None:
-        with refused(UsageError, "class-missing", method="crest"):
+        with refused(UsageError, "needs-setting", name="crest"):
             CrestMethod().partition(data()[0])
 
 

@@ -95,7 +95,7 @@ def test_several_class_attributes_are_one() -> None:
 
 
 def test_contract() -> None:
-    with refused(UsageError, "class-missing", method="t_closeness"):
+    with refused(UsageError, "needs-setting", name="t_closeness"):
         TClosenessMethod().partition(np.zeros((9, 1)))
     with refused(UsageError, "y-missing"):
         estimators.TCloseness().fit(np.zeros((9, 1)))

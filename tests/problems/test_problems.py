@@ -28,7 +28,7 @@ from masktron.problems.problem import (
     Value,
     fields,
 )
-from masktron.problems.wording import Reader, Wording, names_in, options_in, rooms, texts, worded
+from masktron.problems.wording import Reader, Wording, names_in, needed_in, options_in, rooms, texts, worded
 from package_trees import PACKAGE, tree_of
 from paths import ROOT
 
@@ -46,7 +46,7 @@ def calls(tree: ast.AST) -> Iterator[tuple[ast.expr, set[str | None], int]]:
             function = node.func
             error = isinstance(function, ast.Attribute) and function.attr == "of" and _error(function.value)
             name = function.id if isinstance(function, ast.Name) else ""
-            setting = {"setting"} if name == "WrongValue" else set()  # which is known later
+            setting = {"name"} if name == "WrongValue" else set()  # which is known later
             if error or setting or name == "Problem" in imported:
                 yield node.args[0], {*setting, *(one.arg for one in node.keywords)}, node.lineno
 
@@ -74,15 +74,17 @@ def used() -> Iterator[tuple[str, set[str | None], str]]:
                     yield code, given - {"where", "facts", "place"}, f"{path.relative_to(PACKAGE)}:{line}"
 
 
-def wanted(code: str) -> set[str]:
-    return set().union(*map(names_in, re.sub(r"\[\[|\]\]", "", "\n".join(texts()[code])).split("\n")))
+def wrong_names(code: str, given: set[str | None]) -> set[str | None]:
+    """Return the names that a use lacks, and those that its sentences have not."""
+    text = re.sub(r"\[\[|\]\]", "", "\n".join(texts()[code]))
+    return (needed_in(text) - given) | (given - names_in(text))
 
 
 def test_each_use_gives_what_its_sentences_name() -> None:
     found = list(used())
     unknown = sorted((where, code) for code, _, where in found if code not in texts())
     known = [(code, given, where) for code, given, where in found if code in texts()]
-    wrong = [(where, code, given ^ wanted(code)) for code, given, where in known if given ^ wanted(code)]
+    wrong = [(where, code, names) for code, given, where in known if (names := wrong_names(code, given))]
     assert not unknown
     assert not wrong
 

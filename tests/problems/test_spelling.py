@@ -16,7 +16,7 @@ from masktron.problems.spelling import keyword_argument, keywords
 from masktron.problems.wording import Reader, options_in, sentence, texts
 from refusals import refused
 
-NOT_IN_PYTHON = {"json", "max-upload", "port", "behind-proxy", "projects", "proxy-account", "proxy-header"}
+NOT_IN_PYTHON = {"json", "max-upload", "port", "projects"}
 """Options of commands without a function, or that a function has no need of."""
 FUNCTIONS = (
     masktron.validate,

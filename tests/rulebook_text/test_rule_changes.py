@@ -197,8 +197,8 @@ def test_a_rule_alone_keeps_its_line_and_what_it_needs(tmp_path: Path) -> None:
     [
         ({"message": "{"}, "message-braces", {"found": "a { alone"}),
         ({"message": "{ }"}, "message-braces", {"found": "braces with nothing between"}),
-        ({"message": ""}, "setting-without-value", {"setting": "message"}),
-        ({"test": " "}, "setting-without-value", {"setting": "test"}),
+        ({"message": ""}, "bad-value", {"name": "message"}),
+        ({"test": " "}, "bad-value", {"name": "test"}),
         ({"test": "a\x01"}, "bad-value", {"name": "test", "given": r"'\x01'"}),
         ({"id": "five"}, "name-taken", {"kind": "id", "name": "five"}),
         ({"id": "5"}, "bad-value", {"name": "id", "given": "'5'"}),

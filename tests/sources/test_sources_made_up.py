@@ -91,7 +91,7 @@ def test_findings_name_the_line_of_the_file(tmp_path: Path, rules: Path) -> None
 
 def test_errors_name_the_file_and_not_the_document(tmp_path: Path, rules: Path) -> None:
     data = write_file(tmp_path / "bad.blocks", "Id=1\nA\n")
-    with refused(DocumentError, "unknown-field", where=f"{data}:2", field="A"):
+    with refused(DocumentError, "unknown-name", where=f"{data}:2", name="A"):
         masktron.validate(data, rules)
     with refused(DocumentError, "no-such-file"):
         masktron.validate(tmp_path / "none.blocks", rules)

@@ -308,7 +308,7 @@ def test_what_is_not_flat_is_refused(body, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "code"),
     [
-        ({"replacements": {"X": _coded(["1", "2"])}}, UsageError, "unknown-field"),
+        ({"replacements": {"X": _coded(["1", "2"])}}, UsageError, "unknown-name"),
         ({"replacements": {"A": _coded(["1"])}}, UsageError, "bad-arrays"),
         ({"replacements": {"A": _coded(["1", "2"])}, "removed": ["A"]}, UsageError, "bad-arrays"),
         ({"keep": np.array([True])}, UsageError, "bad-arrays"),

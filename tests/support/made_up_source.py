@@ -45,7 +45,9 @@ class BlockFormat(TableFormat):
             if line:
                 name, found, value = line.partition("=")
                 if not found:
-                    raise DocumentError.of("unknown-field", Place(str(path), number), field=Field(line), known=None)
+                    raise DocumentError.of(
+                        "unknown-name", Place(str(path), number), kind="field", name=Field(line), known=None
+                    )
                 records[-1][name] = value
             last = line
         columns = list(dict.fromkeys(name for record in records for name in record))

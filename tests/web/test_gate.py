@@ -236,7 +236,7 @@ PROXY = {"behind_proxy": True, "proxy_header": "X-User: ann", "proxy_account": "
 
 @pytest.mark.parametrize("changes", [{"behind_proxy": False}, {"proxy_header": None}, {"proxy_account": None}])
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
-    with refused(UsageError, "proxy-options-incomplete"):
+    with refused(UsageError, "needs-setting"):
         require_safe(ServerOptions(tmp_path, **{**PROXY, **changes}))
 
 

@@ -132,8 +132,8 @@ def test_households_on_the_rows_of_their_persons_are_read_as_such(office: Office
     [
         ({"unit": ""}, "bad-value"),
         ({"member": "Household"}, "bad-value"),
-        ({"member": "a person"}, "bad-setting"),
-        ({"unit_fields": "Size, Size"}, "bad-setting"),
+        ({"member": "a person"}, "bad-value"),
+        ({"unit_fields": "Size, Size"}, "bad-value"),
     ],
 )
 def test_what_is_said_wrong_of_rows_is_told_and_not_written(
@@ -142,7 +142,7 @@ def test_what_is_said_wrong_of_rows_is_told_and_not_written(
     said = {"unit": "Household", "member": "Person", "unit_key": "@id", **wrong}
     answer = posted(office, rows, "data", "households", **said)
     assert (answer.status_code, codes_of(answer)) == (422, {code})
-    assert code == "bad-setting" or codes_at(answer) == {next(iter(wrong)): code}
+    assert code == "bad-value" or codes_at(answer) == {next(iter(wrong)): code}
     assert "levels" not in rows.settings.table
 
 

@@ -116,7 +116,7 @@ def test_comments_of_settings_stay(project: Project) -> None:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"k": 1}, "bad-setting"), ({"kay": 1}, "unknown-setting"), ({"roles": {"A": "kye"}}, "unknown-role"),
+        ({"k": 1}, "bad-value"), ({"kay": 1}, "unknown-name"), ({"roles": {"A": "kye"}}, "bad-value"),
         *(({name: value}, "not-in-projects") for name, value in (("secret", "0" * 64), ("seed", 1))),
         ({"executor": "dask", "scheduler": "tcp://attacker:8786"}, "not-in-projects"),
         *(({"documents": {"x": path}}, "file-outside-project") for path in ("/etc/passwd", "files/../../../x")),
@@ -127,7 +127,8 @@ def test_comments_of_settings_stay(project: Project) -> None:
 def test_settings_that_cannot_be_are_refused(project: Project, changes: dict[str, Any], code: str) -> None:
     with refused(UsageError, code, where="masktron.toml") as caught:
         project.settings.update(changes, said="x")
-    assert str(problem_in(caught.value).references["setting"]).partition(".")[0] == next(iter(changes))
+    named = problem_in(caught.value).references
+    assert str(named.get("name", named.get("setting"))).partition(".")[0] == next(iter(changes))
     assert project.settings.text == ""
 
 
@@ -145,7 +146,7 @@ def test_a_link_in_a_folder_that_was_sent_leads_nowhere(project: Project, tmp_pa
     ("text", "code"),
     [
         ("k = ", "not-toml"), ("[" * 10_000, "not-toml"), ('metadata = "/etc/passwd"', "file-outside-project"),
-        ("k = 1", "bad-setting"),
+        ("k = 1", "bad-value"),
     ],
 )  # fmt: skip
 def test_a_file_of_settings_is_checked_before_it_is_taken(project: Project, text: str, code: str) -> None:

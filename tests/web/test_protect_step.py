@@ -94,8 +94,8 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
 @pytest.mark.parametrize(
     ("fields", "at", "code"),
     [
-        ({"way.AGE": "width", "recode.AGE": "wide"}, "recode.AGE", "bad-setting"),
-        ({"way.AGE": "breaks", "recode.AGE": "5"}, "recode.AGE", "bad-setting"),
+        ({"way.AGE": "width", "recode.AGE": "wide"}, "recode.AGE", "bad-value"),
+        ({"way.AGE": "breaks", "recode.AGE": "5"}, "recode.AGE", "bad-value"),
         ({"way.AGE": "tails", "recode.AGE": "/etc/passwd:1"}, "recode.AGE", "file-outside-project"),
         ({"way.AGE": "tails", "recode.AGE": "../../x.hierarchy.csv"}, "recode.AGE", "file-outside-project"),
         ({"way.AGE": "hierarchy", "recode.AGE": "1"}, "recode.AGE", "earlier-step-missing"),
@@ -104,9 +104,9 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
         ({"key_k": "1"}, "key_k", "bad-value"),
         ({"key_k": "few"}, "key_k", "bad-value"),
         ({"key_k": "0"}, "key_k", "bad-value"),
-        ({"pram.AGE": "1.5"}, "pram.AGE", "bad-setting"),
-        ({"pram.AGE": "few"}, "pram.AGE", "bad-setting"),
-        ({"pram.AGE": "0.1,/etc/passwd"}, "pram.AGE", "bad-setting"),
+        ({"pram.AGE": "1.5"}, "pram.AGE", "bad-value"),
+        ({"pram.AGE": "few"}, "pram.AGE", "bad-value"),
+        ({"pram.AGE": "0.1,/etc/passwd"}, "pram.AGE", "bad-value"),
         ({"pram.AGE": "0.1,within:REGIO"}, "pram.AGE", "unknown-name"),
         ({"pram.AGE": "0.1,household:HH"}, "pram.AGE", "unknown-name"),
         ({"swap.regions": "REGION, TOWN"}, "swap.regions", "unknown-name"),
@@ -115,7 +115,7 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
         ({"swap.regions": "REGION", "swap.k": "1"}, "swap.k", "bad-value"),
         ({"swap.regions": "REGION", "swap.similar": "A,NONE"}, "swap.similar", "unknown-name"),
         ({"swap.regions": "REGION", "swap.least_regions": "0"}, "swap.least_regions", "bad-value"),
-        ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "bad-setting"),
+        ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "bad-value"),
     ],
 )
 def test_what_cannot_be_is_said_at_its_field_and_nothing_is_written(
@@ -143,7 +143,7 @@ def test_what_is_typed_is_tried_and_not_saved(client: TestClient, project: Proje
     assert typed["recode"] == {"AGE": "width:10"} and typed["keys"] == {"k": 3}
     assert project.settings.text == before
     wrong = posted(client, project, "try", script="1", way__AGE="width", recode__AGE="")
-    assert wrong.status_code == 200 and codes_of(wrong) == {"bad-setting"} and "hx-get" not in wrong.text
+    assert wrong.status_code == 200 and codes_of(wrong) == {"bad-value"} and "hx-get" not in wrong.text
     # without a script the page is loaded again
     assert "?draft=" in posted(client, project, "try", key_k="3").headers["location"]
 

@@ -73,8 +73,8 @@ def test_all_texts_get_the_same_role(client: TestClient, project: Project) -> No
     [
         ({"roles__A": "weight", "roles__W": "weight"}, "roles.W", "second-weight"),
         ({"kind__SIZE": "ordinal", "ordinal__SIZE": ""}, "ordinal.SIZE", "bad-value"),
-        ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small\nsmall"}, "ordinal.SIZE", "bad-setting"),
-        ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small"}, "ordinal.SIZE", "bad-setting"),
+        ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small\nsmall"}, "ordinal.SIZE", "bad-value"),
+        ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small"}, "ordinal.SIZE", "bad-value"),
         ({"roles__A": "boss"}, "roles.A", "bad-value"),
     ],
 )

@@ -202,8 +202,8 @@ def test_two_servers_do_not_share_a_port(server: Served, tmp_path: Path, run: Ru
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("--behind-proxy",), "proxy-options-incomplete"), (("--port", "70000"), "bad-setting"),
-        (("--max-upload", "0"), "bad-setting"),
+        (("--behind-proxy",), "needs-setting"), (("--port", "70000"), "bad-value"),
+        (("--max-upload", "0"), "bad-value"),
     ],
 )  # fmt: skip
 def test_bad_options_are_refused(tmp_path: Path, run: Runner, arguments: tuple[str, ...], code: str) -> None:

@@ -152,11 +152,11 @@ def test_what_is_proposed_for_rare_units_lets_them_be_masked(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("settings", "code", "named"),
     [
-        ({"roles": {**ROLES, "Agee": "untouched"}}, "field-not-there", {"fields": ("Agee",)}),
-        ({"recode": {"Age": "width:5"}}, "nested-unsupported", {"settings": ("--recode",)}),
-        ({"key_k": 3}, "nested-unsupported", {"settings": ("--key-k",)}),
+        ({"roles": {**ROLES, "Agee": "untouched"}}, "unknown-name", {"name": ("Agee",)}),
+        ({"recode": {"Age": "width:5"}}, "setting-not-usable", {"name": ("--recode",)}),
+        ({"key_k": 3}, "setting-not-usable", {"name": ("--key-k",)}),
         ({"member_order": ["Wage"]}, "role-does-not-fit", {"field": "Wage"}),
-        ({"member_order": ["Rolle"]}, "unknown-field", {"field": "Rolle"}),
+        ({"member_order": ["Rolle"]}, "unknown-name", {"name": "Rolle"}),
         ({"member_order": "Region"}, "field-not-usable", {"field": "Region"}),
     ],
 )

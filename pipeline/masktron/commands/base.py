@@ -41,9 +41,13 @@ def source(given: Microdata) -> Path:
     from masktron.sources.tables.frames import is_data_frame, standing_for
 
     if isinstance(given, MaskResult):
-        raise WrongValue("result-as-data")
+        hint = "give result.data of a data frame that was masked, else result.output"
+        raise WrongValue("bad-value", expected="a path or a data frame", given="the result of a run", hint=hint)
     if not is_data_frame(given):
-        raise WrongValue("not-data", given=type(given).__name__)
+        hint = "give the name of a file, or a frame of pandas, polars, pyarrow or DuckDB; a lazy one after collect()"
+        raise WrongValue(
+            "bad-value", expected="a path or a data frame", given=f"of type {type(given).__name__}", hint=hint
+        )
     return standing_for(given)
 
 
@@ -89,7 +93,9 @@ def require_files(manifest: Path | None, *sources: Path | None) -> None:
     UsageError
     """
     if manifest is not None and frames(*sources):
-        raise UsageError.of("manifest-of-frame")
+        raise UsageError.of(
+            "setting-not-usable", name=SettingName("manifest"), reason="a manifest describes files, not data frames"
+        )
 
 
 def released_order(masked: Path, original: Path | None, *, same_order: bool) -> Stated:
@@ -119,7 +125,11 @@ def released_order(masked: Path, original: Path | None, *, same_order: bool) -> 
     if (rows < 0).any():
         return Stated(same_order)
     if same_order and (np.diff(rows) != 1).any():
-        raise UsageError.of("index-in-other-order")
+        raise UsageError.of(
+            "setting-not-usable",
+            name=SettingName("same_order"),
+            reason="the indices of the data frames lead to another order",
+        )
     return Stated(index=rows)
 
 
@@ -292,7 +302,7 @@ class Command(Config, Plain):
         UsageError
         """
         if self.format is not None and frames(*sources):
-            raise UsageError.of("format-of-frame", setting=SettingName("format"), format=self.format)
+            raise UsageError.of("setting-not-usable", name=SettingName("format"), reason="a data frame has no format")
 
 
 def _values_of(config: Config) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from masktron.commands.release_pages import Releases
 from masktron.config import Role
 from masktron.declared import HOW, OUTPUT, setting
 from masktron.errors import Exit, UsageError
+from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import MaybeFilePath
 
@@ -119,7 +120,12 @@ class Mask(UnderRules, Releases):
         if frames(self.data):
             return self._of_frame(progress)
         if self.out is None:
-            raise UsageError.of("no-output-named")
+            raise UsageError.of(
+                "needs-setting",
+                name="mask",
+                needed="the name of a file to write",
+                setting='mask("in.xml", "rules.sch", "out.xml")',
+            )
         return self._written(self.out, progress)
 
     def _written(self, out: Path, progress: Progress) -> MaskResult:
@@ -148,7 +154,9 @@ class Mask(UnderRules, Releases):
 
         self.require_no_format(self.data)
         if self.resume:
-            raise UsageError.of("resume-of-frame")
+            raise UsageError.of(
+                "setting-not-usable", name=Setting("--resume"), reason="a data frame is masked in one run"
+            )
         frame = getattr(self.data, "frame", None)
         if isinstance(frame, pd.DataFrame):
             unmasked = {name for name, role in self.roles.items() if role is not Role.CONFIDENTIAL}

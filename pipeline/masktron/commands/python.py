@@ -97,8 +97,10 @@ def _made(kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings:
         if inside:
             raise UsageError.of("setting-in-table", setting=SettingName(name), table=inside)
         if name in declared_in(Config):
-            raise UsageError.of("setting-not-taken", setting=SettingName(name), command=kind.name)
-        raise UsageError.of("unknown-setting", setting=SettingName(name), known=Known(name, taken))
+            raise UsageError.of(
+                "setting-not-usable", name=SettingName(name), reason=f"{kind.name} takes no such setting"
+            )
+        raise UsageError.of("unknown-name", name=SettingName(name), known=Known(name, taken), kind="setting")
     needed = [name for name, one in own.items() if usual(one) is MISSING]
     if lacking := [name for name in needed[len(args) :] if name not in kwargs]:
         raise TypeError(f"{kind.name}() needs {', '.join(lacking)}")
@@ -109,7 +111,10 @@ def _made(kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings:
     base = kwargs.get("config")
     if base is not None and not isinstance(base, Config):
         path = repr(base) if isinstance(base, str) else "path"
-        raise UsageError.of("bad-config", given=type(base).__name__, path=path)
+        hint = f"config=masktron.load_config({path}), masktron.Config(k=5), or settings by name: k=5"
+        raise UsageError.of(
+            "bad-value", name="config", expected="a Config", given=f"of type {type(base).__name__}", hint=hint
+        )
     given = {name: value for name, value in kwargs.items() if name in known - {"config"}}
     config = config_from(given, base=base)
     settled: _Runs[Any] = kind.with_settings(config, *args, **parts, config=base).came_from(given)

@@ -89,7 +89,7 @@ class Rules(Plain):
             _require_change("--accept", given, ("--suggested",))
         if self.out is not None and not given:
             changes = " or ".join(("--change", "--add", "--suggested", "--remove", "--up", "--down"))
-            raise UsageError.of("needs-option", option="--out", needed=changes)
+            raise UsageError.of("needs-setting", name="--out", setting=changes, needed="another option")
         from masktron.jobs.rules import run_rules
         from masktron.rulebook_text.rule_changes import empty_rulebook
 
@@ -99,7 +99,7 @@ class Rules(Plain):
 
 def _require_change(option: str, given: list[str], takes: tuple[str, ...]) -> None:
     if not {*given} & {*takes}:
-        raise UsageError.of("needs-option", option=option, needed=" or ".join(takes))
+        raise UsageError.of("needs-setting", name=option, setting=" or ".join(takes), needed="another option")
 
 
 def _change(

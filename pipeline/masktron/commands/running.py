@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console, RenderableType
 
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import PROGRESS_FILE
 
 if TYPE_CHECKING:
@@ -45,7 +45,12 @@ def check_outputs(
         require_drawing()
     for option in [option for option, path in files.items() if str(path) == "-"]:
         if option != "--json":
-            raise UsageError.of("not-to-standard-output", option=option)
+            raise UsageError.of(
+                "needs-setting",
+                name=option,
+                needed="a file",
+                setting=Note("its name; only JSON can go to standard output: [[--json -]]"),
+            )
         del files[option]
     refuse_outputs(files, inputs, made)
     manifest = files.pop("--manifest", None)

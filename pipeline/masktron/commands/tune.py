@@ -156,7 +156,12 @@ def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:
 def _require_writable(write: Path | None, candidate: int | None, settings: Config) -> None:
     """Refuse, before anything is tried, settings that could not be written."""
     if candidate is not None and write is None:
-        raise UsageError.of("needs-option", option="--candidate", needed=Setting("--write", ("masktron.toml",)))
+        raise UsageError.of(
+            "needs-setting",
+            name="--candidate",
+            setting=Setting("--write", ("masktron.toml",)),
+            needed="another option",
+        )
     if candidate is not None and candidate < 0:
         raise UsageError.of("bad-value", name="--candidate", expected="at least 0", given=candidate)
     if write is not None:

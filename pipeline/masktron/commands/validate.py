@@ -22,7 +22,7 @@ def _most(given: int | str | None) -> int | None:
         return None
     if given is None or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
         return given
-    raise WrongValue("bad-setting", expected="an integer of at least 0, or None for all", given=repr(given), hint="")
+    raise WrongValue("bad-value", expected="an integer of at least 0, or None for all", given=repr(given))
 
 
 def _number_or_all(text: str) -> int | str:

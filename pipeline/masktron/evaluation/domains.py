@@ -12,6 +12,7 @@ from masktron.classify.forms import domain_atoms
 from masktron.constraints import Form, InDomain
 from masktron.engines.saxon import SaxonError, values
 from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.problems.problem import Setting
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.xml.parser import parse_text, parse_tree
 
@@ -46,7 +47,13 @@ def domain_values(
         if source in beside:
             tree = parse_text(beside[source].encode()).getroottree()
         elif original is None:
-            raise UsageError.of("original-not-given", rulebook.path, document=source)
+            raise UsageError.of(
+                "needs-setting",
+                rulebook.path,
+                name=f"the document {source!r} of the rules",
+                needed="the original file",
+                setting=Setting("--original", ("FILE",)),
+            )
         else:
             tree = parse_tree(original, DocumentError)
         found |= zip(atoms, read(tree, atoms, namespaces), strict=True)

@@ -16,7 +16,7 @@ from masktron.engines.engine_process import AnsweredError, EngineProcess, TooLon
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI, beside_name
-from masktron.problems.problem import Known
+from masktron.problems.problem import Known, Setting
 from masktron.processes import interpreter, is_member, rule_seconds
 from masktron.rulebook.schema import Document, Rulebook
 from masktron.sources.xml.encoding import Encoding
@@ -273,7 +273,13 @@ class Documents:
         if original is None:
             named = {one.name for one in rulebook.beside}
             name = next(name for name in rulebook.documents if name not in named)
-            raise UsageError.of("original-not-given", rulebook.path, document=name)
+            raise UsageError.of(
+                "needs-setting",
+                rulebook.path,
+                name=f"the document {name!r} of the rules",
+                needed="the original file",
+                setting=Setting("--original", ("FILE",)),
+            )
         return cls(original if isinstance(original, Original) else Original(original, known=known), rulebook.beside)
 
     def texts(self, *, saxon: bool) -> dict[str, Callable[[], str]]:

@@ -62,7 +62,12 @@ def executor_of(name: ExecutorName = "local", *, workers: int, scheduler: str | 
 
         return DaskExecutor(scheduler, workers=workers)
     if scheduler is not None:
-        raise UsageError.of("needs-option", option=Setting("--scheduler"), needed=Setting("--executor", ("dask",)))
+        raise UsageError.of(
+            "needs-setting",
+            name=Setting("--scheduler"),
+            setting=Setting("--executor", ("dask",)),
+            needed="another option",
+        )
     if workers == 1 or interpreter() is None:  # a program that holds an interpreter cannot start another one
         return Serial()
     from masktron.executor.local_processes import LocalProcesses  # noqa: PLC0415

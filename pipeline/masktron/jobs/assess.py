@@ -100,7 +100,7 @@ def run_assess(
     reading = config.reading if described is None else config.reading.or_as(described.reading)
     if against and described is None:
         given = Setting("--manifest", ("FILE",))
-        raise UsageError.of("needs-setting", masked, what=Setting("--against"), needed="all manifests", setting=given)
+        raise UsageError.of("needs-setting", masked, name=Setting("--against"), needed="all manifests", setting=given)
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
     removed = () if described is None else described.removed
     released = open_source(
@@ -253,7 +253,7 @@ def _chosen(
         if name not in NAMES:
             raise UsageError.of("unknown-name", kind="measure", name=name, known=Known(name, NAMES))
         if wants := _wants(figure_of(name), here):
-            raise UsageError.of("figure-needs", figure=name, wanted=[_WANTED[need] for need in wants])
+            raise UsageError.of("needs-setting", name=name, setting=[_WANTED[need] for need in wants], needed="more")
     return [name for name in NAMES if name in measures], []
 
 

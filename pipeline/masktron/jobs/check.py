@@ -217,7 +217,7 @@ def require_inputs(limits: Collection[str], original: object | None, manifest: o
     """
     if limits and original is None:
         given = Setting("--original", ("FILE",))
-        raise UsageError.of("needs-setting", what=tuple(limits), needed="the original", setting=given)
+        raise UsageError.of("needs-setting", name=tuple(limits), needed="the original", setting=given)
     if manifest is None and (names := [name for name in limits if "manifest" in figure_of(name).needs]):
         given = Setting("--manifest", ("FILE",))
-        raise UsageError.of("needs-setting", what=names, needed="the manifest", setting=given)
+        raise UsageError.of("needs-setting", name=names, needed="the manifest", setting=given)

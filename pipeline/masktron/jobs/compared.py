@@ -297,7 +297,9 @@ def _as_described(released: Records, source: Records, described: DescribedReleas
     """Fields as the manifest has them."""
     lost = sorted({*described.masked, *(() if described.weight is None else (described.weight,))} - {*source.columns})
     if lost:
-        reason = Problem("unknown-field", field=Named(lost[0]), known=Known(lost[0], tuple(source.columns)))
+        reason = Problem(
+            "unknown-name", name=Named(lost[0]), known=Known(lost[0], tuple(source.columns)), kind="field"
+        )
         raise UsageError.of("not-of-one-run", source.source, reason=reason)
     solved = dict.fromkeys(name for name, *_ in described.solved)
     notes: list[Sentence] = [
@@ -355,7 +357,7 @@ def _texts(column: Column) -> bool:
 def _known(source: Records, name: str) -> Column:
     if name not in source.columns:
         known = Known(name, tuple(source.columns))
-        raise UsageError.of("unknown-field", source.source, field=Named(name), known=known)
+        raise UsageError.of("unknown-name", source.source, name=Named(name), known=known, kind="field")
     return source.columns[name]
 
 

@@ -78,7 +78,7 @@ def run_convert(
 
     if writing.format is None and format_of_name(out) is None and out.suffix.lower() != ".xml":
         formats = Setting("--to", ("csv",)), "a name that ends in .csv"
-        raise UsageError.of("needs-setting", out, what="the output", needed="a format", setting=formats)
+        raise UsageError.of("needs-setting", out, name="the output", needed="a format", setting=formats)
     target = format_of(out, writing)
     require_written(out, target)
     require_options(out, target, writing.options)

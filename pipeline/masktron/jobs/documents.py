@@ -83,7 +83,7 @@ def bound(rulebook: Rulebook, given: Given) -> Rulebook:
         ids = rules(check.id for check in asking[:_SHOWN])
         place, file = str(asking[0].origin), Setting("--original", ("FILE",))
         if given.original is None and lacking[0] in ORIGINAL_NAMES:
-            raise UsageError.of("needs-setting", place, what=ids, needed="the original", setting=file)
+            raise UsageError.of("needs-setting", place, name=ids, needed="the original", setting=file)
         raise UsageError.of("document-not-given", place, documents=lacking, rules=ids)
     beside = (
         *(_document(name, path) for name, path in files.items()),

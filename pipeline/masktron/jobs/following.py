@@ -102,7 +102,9 @@ def allowances(rulebook: Rulebook, bounds: Mapping[str, Threshold]) -> dict[str,
     known = [check.id for check in rulebook.checks]
     for name in bounds:
         if name != OTHERS and name not in known:
-            raise UsageError.of("unknown-rule", rulebook.path, rule=Rule(name), known=Known(name, tuple(known)))
+            raise UsageError.of(
+                "unknown-name", rulebook.path, name=Rule(name), known=Known(name, tuple(known)), kind="rule"
+            )
     others = bounds.get(OTHERS)
     found = {check.id: bounds.get(check.id, None if check.soft else others) for check in rulebook.checks}
     return {name: bound for name, bound in found.items() if bound is not None}

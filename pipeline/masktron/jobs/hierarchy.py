@@ -57,10 +57,12 @@ def run_hierarchy(
     if (width is None) == (digits is None):
         ways = Setting("--width", ("5",)), Setting("--digits", ("3,2",))
         raise UsageError.of(
-            "needs-setting", what="a hierarchy", needed="intervals or beginnings of codes", setting=ways
+            "needs-setting", name="a hierarchy", needed="intervals or beginnings of codes", setting=ways
         )
     if levels is not None and width is None:
-        raise UsageError.of("needs-option", option=Setting("--levels"), needed=Setting("--width", ("5",)))
+        raise UsageError.of(
+            "needs-setting", name=Setting("--levels"), setting=Setting("--width", ("5",)), needed="another option"
+        )
     refuse_outputs({"the output": out}, {"the data": data, "the metadata": config.metadata})
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress)
@@ -69,7 +71,7 @@ def run_hierarchy(
     config, _ = completed(config, source)
     names = [one.name for one in source.layout.fields]
     if field not in names:
-        raise UsageError.of("unknown-field", data, field=Field(field), known=Known(field, tuple(names)))
+        raise UsageError.of("unknown-name", data, name=Field(field), known=Known(field, tuple(names)), kind="field")
     reading = told_as(progress, f"reading {data.name}")
     column = source.records(missing=config.missing, told=reading).columns[field]
     values = sorted({text for text in column.held.tolist() if text is not None})

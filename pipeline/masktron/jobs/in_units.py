@@ -143,7 +143,7 @@ def going_on(config: Config, out: Path) -> None:
     if config.draws_keys and config.secret is None and config.seed is None:
         raise UsageError.of(
             "needs-setting",
-            what="a resumed run that draws, swaps or suppresses keys",
+            name="a resumed run that draws, swaps or suppresses keys",
             needed="the secret of the first run",
             setting=(Setting("--secret", ("MANIFEST",)),),
         )

@@ -68,10 +68,11 @@ class Job:
             if check.id == rule_id:
                 return check.index
         raise UsageError.of(
-            "unknown-rule",
+            "unknown-name",
             self.rulebook.path,
-            rule=Rule(rule_id),
+            name=Rule(rule_id),
             known=Known(rule_id, tuple(check.id for check in self.rulebook.checks)),
+            kind="rule",
         )
 
     def beside(

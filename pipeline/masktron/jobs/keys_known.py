@@ -110,7 +110,7 @@ def keys_of_run(fields: Sequence[FieldFacts], config: Config, telling: Collectio
 
 def needs_keys(what: str | Setting, where: str = "") -> UsageError:
     """Return the error that something needs a quasi-identifier, where there is none."""
-    return UsageError.of("needs-setting", where, what=what, needed="a quasi-identifier", setting=TO_NAME_KEYS)
+    return UsageError.of("needs-setting", where, name=what, needed="a quasi-identifier", setting=TO_NAME_KEYS)
 
 
 def refuse_limits_without_keys(limits: Iterable[str], keys: KnownKeys) -> None:
@@ -123,7 +123,7 @@ def refuse_limits_without_keys(limits: Iterable[str], keys: KnownKeys) -> None:
     """
     for name in limits:
         if "keys" in figure_of(name).needs and not keys.names:
-            raise UsageError.of("needs-setting", what=name, needed="a quasi-identifier", setting=TO_NAME_KEYS)
+            raise UsageError.of("needs-setting", name=name, needed="a quasi-identifier", setting=TO_NAME_KEYS)
 
 
 def require_keys(names: Iterable[str], keys: KeyFile | None) -> None:
@@ -136,4 +136,4 @@ def require_keys(names: Iterable[str], keys: KeyFile | None) -> None:
     """
     asked = [name for name in names if "keys" in figure_of(name).needs]
     if asked and keys is None:
-        raise UsageError.of("needs-setting", what=asked, needed="a quasi-identifier", setting=TO_NAME_KEYS)
+        raise UsageError.of("needs-setting", name=asked, needed="a quasi-identifier", setting=TO_NAME_KEYS)

@@ -101,7 +101,9 @@ def _asked(source: WideSource, config: Config) -> MemberOrder:
     fields: dict[LevelPath, list[str]] = {}
     for name in named:
         if name not in names:
-            raise UsageError.of("unknown-field", source.path, field=Field(name), known=Known(name, tuple(names)))
+            raise UsageError.of(
+                "unknown-name", source.path, name=Field(name), known=Known(name, tuple(names)), kind="field"
+            )
         path, field = names[name]
         if path == TOP:
             raise UsageError.of(

@@ -493,7 +493,9 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
     roles = {fact.name: fact.role for fact in fields}
     for name in names:
         if name not in roles:
-            raise UsageError.of("unknown-field", kept.source, field=Field(name), known=Known(name, tuple(roles)))
+            raise UsageError.of(
+                "unknown-name", kept.source, name=Field(name), known=Known(name, tuple(roles)), kind="field"
+            )
         if roles[name] in (Role.CONFIDENTIAL, Role.IDENTIFIER):
             raise UsageError.of(
                 "role-does-not-fit",

@@ -273,7 +273,7 @@ def _require_wishes(
 ) -> None:
     if not hierarchies:
         given = Setting("--hierarchy", ("AGE=age.csv",))
-        raise UsageError.of("needs-setting", what="recode", needed="a hierarchy for each key", setting=given)
+        raise UsageError.of("needs-setting", name="recode", needed="a hierarchy for each key", setting=given)
     if wishes.k < 2:
         raise UsageError.of("bad-value", name=Setting("--key-k"), expected="2 or more", given=wishes.k)
     if wishes.loss not in LOSSES:

@@ -242,7 +242,7 @@ def registration(config: Config, again: str | None, out: Path) -> Iterator[Regis
         if again is not None:
             raise UsageError.of(
                 "needs-setting",
-                what=Setting("--again"),
+                name=Setting("--again"),
                 needed="a register of releases",
                 setting=(Setting("--register", ("releases.jsonl",)),),
             )

@@ -97,7 +97,7 @@ def _broken(run: Prepared, result: MaskResult) -> InfeasibleError:
     if several and run.ordering.random:
         order = Setting("--keep-order")
         problem = problem.then(
-            Problem("needs-setting", what="the order of the records", needed="to be kept", setting=(order,))
+            Problem("needs-setting", name="the order of the records", needed="to be kept", setting=(order,))
         )
     return InfeasibleError(problem, facts=[RefusalFacts("written", masked, rules=ids)])
 

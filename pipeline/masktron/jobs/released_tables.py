@@ -212,7 +212,7 @@ def described_release_of(
         level, table = unnamed[0], described.reading.levels[unnamed[0]].data
         needed = f"a file, since {table} is not beside the original"
         given = Setting("--original-table", (f"{level}=FILE",))
-        raise UsageError.of("needs-setting", manifest, what=f"the table of {level}", needed=needed, setting=given)
+        raise UsageError.of("needs-setting", manifest, name=f"the table of {level}", needed=needed, setting=given)
     return replace(described, reading=reading)
 
 

@@ -71,7 +71,7 @@ def run_report(
     """
     if html is None and html_public is None:
         pages_to = Setting("--html", ("FILE",)), Setting("--html-public", ("FILE",))
-        raise UsageError.of("needs-setting", what="report", needed="a page to write", setting=pages_to)
+        raise UsageError.of("needs-setting", name="report", needed="a page to write", setting=pages_to)
     outputs = {"--html": html, "--html-public": html_public}
     given = {"the result": source, "the masked file": masked, "the original": original, "the rulebook": rules}
     refuse_outputs({name: path for name, path in outputs.items() if path is not None}, given)
@@ -84,7 +84,9 @@ def run_report(
     if manifest is None:
         unused = {"--masked": masked, "--original": original, "--rules": rules, "--html-public": html_public}
         if wrong := next((name for name, path in unused.items() if path is not None), None):
-            raise UsageError.of("needs-option", source, option=Setting(wrong), needed="a manifest")
+            raise UsageError.of(
+                "needs-setting", source, name=Setting(wrong), setting="a manifest", needed="another option"
+            )
         pages, notes = {} if html is None else {html: page_of_plain(content)}, []
     else:
         pages, notes = _of_manifest(source, manifest, masked, original, rules, html, html_public, progress, own=own)
@@ -176,7 +178,7 @@ def _of_manifest(
         if rulebook is None:
             given = Setting("--rules", ("RULES.sch",))
             needed = "the rulebook, which is not beside the manifest"
-            raise UsageError.of("needs-setting", source, what="the page for others", needed=needed, setting=given)
+            raise UsageError.of("needs-setting", source, name="the page for others", needed=needed, setting=given)
         if file_hash(rulebook) != manifest.part(part).text("sha256"):
             reason = "the rulebook has another SHA-256"
             raise UsageError.of("not-of-one-run", rulebook, reason=reason)

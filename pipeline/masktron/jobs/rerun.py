@@ -259,7 +259,7 @@ def _rulebook_of(run: FormerRun, former: Path) -> Path:
     if run.rules is None:
         needed = "the rulebook of the last run, which is not beside the manifest"
         given = Setting("--rules", ("FILE",))
-        raise UsageError.of("needs-setting", former, what="rerun", needed=needed, setting=given)
+        raise UsageError.of("needs-setting", former, name="rerun", needed=needed, setting=given)
     return run.rules
 
 
@@ -282,7 +282,7 @@ def _require_named(run: FormerRun, how: Repeating, former: Path) -> None:
             option, _, value = one.option.partition(" ")
             needed = f"its file, which is not beside the manifest: {shortened(one.path)}"
             way = Setting(option, (value,))
-            raise UsageError.of("needs-setting", former, what=".".join(one.setting), needed=needed, setting=way)
+            raise UsageError.of("needs-setting", former, name=".".join(one.setting), needed=needed, setting=way)
 
 
 def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
@@ -332,7 +332,7 @@ def _moved(
             last = f"the last run had {short(base[name])}" if name in base else "the last run did nothing to it"
             own = Setting(f"--{setting}", (f"{name}={short(how)}",))
             reason = f"{last}; masktron mask takes another treatment"
-            raise UsageError.of("not-taken", command="rerun", setting=own, reason=reason)
+            raise UsageError.of("setting-not-usable", name=own, reason=reason)
     return {**base, **given}
 
 

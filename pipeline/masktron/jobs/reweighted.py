@@ -44,7 +44,7 @@ def require_spreadable(original: Opened) -> None:
         raise UsageError.of(
             "needs-setting",
             where,
-            what=Setting("--reweight"),
+            name=Setting("--reweight"),
             needed="a field that is the weight",
             setting=(Setting("--role", ("FIELD=weight",)),),
         )

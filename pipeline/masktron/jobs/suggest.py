@@ -75,7 +75,12 @@ def run_suggest(
     """
     config = config or Config()
     if accept and out is None:
-        raise UsageError.of("needs-option", option=Setting("--accept"), needed=Setting("--out", ("RULES.sch",)))
+        raise UsageError.of(
+            "needs-setting",
+            name=Setting("--accept"),
+            setting=Setting("--out", ("RULES.sch",)),
+            needed="another option",
+        )
     if out is not None:
         refuse_outputs({"the rulebook": out}, {"the data": data, "the metadata": config.metadata})
     progress(f"surveying {data.name}", 0)

@@ -436,7 +436,7 @@ def place_of_rules(
         raise UsageError.of(
             "needs-setting",
             named,
-            what=Setting("--rules-out"),
+            name=Setting("--rules-out"),
             needed="something that is recoded",
             setting=(Setting("--recode", ("AGE=width:5",)),),
         )

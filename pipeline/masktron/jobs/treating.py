@@ -154,7 +154,11 @@ class Treating:
         for name in names:
             if name not in known:
                 raise UsageError.of(
-                    "unknown-field", self.original.job.source.path, field=Field(name), known=Known(name, tuple(known))
+                    "unknown-name",
+                    self.original.job.source.path,
+                    name=Field(name),
+                    known=Known(name, tuple(known)),
+                    kind="field",
                 )
 
     def job(self, rules: Path) -> Job:

@@ -86,7 +86,7 @@ def earlier_releases(
         named = f"{what} of earlier releases"
         if given and not masked:
             release = Setting("--against", ("FILE",))
-            raise UsageError.of("needs-setting", what=named, needed="the releases", setting=release)
+            raise UsageError.of("needs-setting", name=named, needed="the releases", setting=release)
         if given and len(given) != len(masked):
             expected = f"one for each of {len(masked)} releases in the same order, or none"
             raise UsageError.of("bad-value", name=named, expected=expected, given=len(given))
@@ -222,7 +222,7 @@ def _beside(second: ReleaseSide, original: Source, against: Against, config: Con
     if not manifest.exists():
         given = Setting("--against-manifest", ("FILE",))
         needed = "its manifest, which is not beside it"
-        raise UsageError.of("needs-setting", manifest, what="the earlier release", needed=needed, setting=given)
+        raise UsageError.of("needs-setting", manifest, name="the earlier release", needed=needed, setting=given)
     before = against.original or original.path
     earlier = described_release_of(manifest, against.masked, before, config.levels)
     reading = config.reading.or_as(earlier.reading)
@@ -231,7 +231,7 @@ def _beside(second: ReleaseSide, original: Source, against: Against, config: Con
     if against.original is None and earlier.original != described.original:
         given = Setting("--against-original", ("FILE",))
         needed = "its own original, which is another one"
-        raise UsageError.of("needs-setting", against.masked, what="the earlier release", needed=needed, setting=given)
+        raise UsageError.of("needs-setting", against.masked, name="the earlier release", needed=needed, setting=given)
     source = open_source(before, reading=reading, progress=progress)
     require_described(released, source, earlier)
     then, now = earlier.nested, described.nested

@@ -113,7 +113,7 @@ def _asked(source: Source, record_id: str) -> Field:
     field = source.layout.field(record_id)
     if field is None:
         known = Known(record_id, tuple(one.name for one in source.layout.fields))
-        raise UsageError.of("unknown-field", source.path, field=Named(record_id), known=known)
+        raise UsageError.of("unknown-name", source.path, name=Named(record_id), known=known, kind="field")
     return field
 
 

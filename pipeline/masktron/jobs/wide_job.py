@@ -437,11 +437,14 @@ def compositions_of(job: Job) -> NDArray[np.intp]:
     return source.members.kind_codes(source.members.kinds())
 
 
+_NOT_NESTED = "masktron cannot do this with a nested file yet (docs/nested-files.md says what to do instead)"
+
+
 def _refuse_settings(config: Config, source: Source) -> None:
     names = ("recode", "key_k", "pram", "swap", "reweight")
     refuse_treatments([Setting(f"--{name.replace('_', '-')}") for name in names if getattr(config, name)], source)
     if config.unit_records:
-        raise UsageError.of("nested-unsupported", source.path, settings=(Setting("--unit-records"),))
+        raise UsageError.of("setting-not-usable", source.path, name=(Setting("--unit-records"),), reason=_NOT_NESTED)
 
 
 def grouping_notes(config: Config, source: WideSource) -> tuple[Sentence, ...]:
@@ -466,7 +469,7 @@ def refuse_treatments(asked: Sequence[Setting | str], source: Source) -> None:
     UsageError
     """
     if asked and isinstance(source, WideSource):
-        raise UsageError.of("nested-unsupported", source.path, settings=tuple(asked))
+        raise UsageError.of("setting-not-usable", source.path, name=tuple(asked), reason=_NOT_NESTED)
 
 
 def _require_roles_of_keys(config: Config, source: JoinedSource) -> None:
@@ -513,7 +516,11 @@ class _WideNames:
             )
         if found is None:
             raise UsageError.of(
-                "unknown-field", self._source.path, field=NamedField(name), known=Known(name, tuple(tree.names))
+                "unknown-name",
+                self._source.path,
+                name=NamedField(name),
+                known=Known(name, tuple(tree.names)),
+                kind="field",
             )
         names = [leaf.name for leaf in self._leaves.get(found, ())]
         return [one for one in names if self._source.layout.field(one) is not None]

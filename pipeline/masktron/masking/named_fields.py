@@ -65,7 +65,11 @@ def refuse_unknown(
         for name in names:
             if name not in file.columns:
                 raise UsageError.of(
-                    "unknown-field", file.source, field=Field(name), known=Known(name, tuple(file.columns))
+                    "unknown-name",
+                    file.source,
+                    name=Field(name),
+                    known=Known(name, tuple(file.columns)),
+                    kind="field",
                 )
             if stays and name in file.masked:
                 raise _misfit(file, setting, name, "which is masked", "untouched")

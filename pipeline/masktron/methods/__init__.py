@@ -55,4 +55,10 @@ def method_named(name: str) -> type[Method]:
     for method in ALL:
         if method.name == name:
             return method
-    raise UsageError.of("unknown-method", method=name, known=Known(name, tuple(method.name for method in ALL)))
+    raise UsageError.of(
+        "unknown-name",
+        name=name,
+        known=Known(name, tuple(method.name for method in ALL)),
+        kind="method",
+        more="; `masktron methods` explains all of them",
+    )

@@ -29,7 +29,7 @@ from masktron.methods.parameters import (
 )
 from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.synthesis.conditions import LEAST_LEVEL, Conditions
 from masktron.synthesis.exchanging import BrokenRules
 
@@ -177,7 +177,8 @@ class Method(Parametrised, ABC):
         UsageError
         """
         if self.needs_class and not given:
-            raise UsageError.of("class-missing", method=self.name)
+            how = Note("its field: [[--param class=FIELD]]; in Python, give y to fit or fit_transform")
+            raise UsageError.of("needs-setting", name=self.name, needed="the class of each record", setting=how)
 
     def least(self, variables: int) -> int:
         """Return the fewest records, with that many variables, that it can mask together."""

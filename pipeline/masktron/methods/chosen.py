@@ -119,4 +119,10 @@ def _require_known(method: Method, others: list[str]) -> None:
         known = [name for name in method.parameters if name not in ELSEWHERE]
         if method.needs_class:
             known.append(CLASS[0])
-        raise UsageError.of("unknown-parameter", method=method.name, parameter=key, known=Known(key, tuple(known)))
+        raise UsageError.of(
+            "unknown-name",
+            kind=f"parameter of {method.name}",
+            name=key,
+            known=Known(key, tuple(known)),
+            more=f"; `masktron methods {method.name}` explains all of them",
+        )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from masktron.declared import alternatives
 from masktron.errors import UsageError
 from masktron.partitions.column_kinds import Kinds
-from masktron.problems.problem import Setting
+from masktron.problems.problem import Note, Setting
 
 type ParameterKind = Literal["integer", "number", "numbers", "choice", "flag", "fields"]
 
@@ -150,7 +150,7 @@ class Parameter:
     def error(self, value: object, expected: str = "") -> UsageError:
         """Return the error of a value that it cannot be: what `admits` says, or what else is expected."""
         expected, given = expected or self.admits, repr(value)
-        return UsageError.of("bad-parameter", name=self.name, expected=expected, given=given, help=self.help)
+        return UsageError.of("bad-value", name=self.name, expected=expected, given=given, hint=self.help)
 
 
 def _is_number(value: object) -> bool:
@@ -291,8 +291,9 @@ def require_positions(columns: Sequence[int], name: str = "nominal") -> None:
     UsageError
     """
     if not all(isinstance(column, int | np.integer) and column >= 0 for column in columns):
-        setting = Setting(f"--{name}", ("FIELD",))
-        raise UsageError.of("not-column-positions", parameter=name, given=repr(tuple(columns)), setting=setting)
+        hint = Note("for fields of a file, give {setting}", setting=Setting(f"--{name}", ("FIELD",)))
+        given = repr(tuple(columns))
+        raise UsageError.of("bad-value", name=name, expected="positions of columns from 0", given=given, hint=hint)
 
 
 def nominal_columns(columns: Sequence[int], declared: Kinds) -> NDArray[np.bool_]:

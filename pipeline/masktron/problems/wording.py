@@ -3,7 +3,8 @@
 A template names references in braces: ``{field}``; ``{records:record}`` counts (``1 record``, ``2 records``),
 ``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line, with what
 follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{records:is|are}`` chooses by number,
-``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes. In double brackets stands what
+``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes, and
+``{hint?}`` may lack. In double brackets stands what
 a user gives: ``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python,
 ``roles={"AGE": "identifier"}``; where its reference lists several, it is given for each.
 """
@@ -159,7 +160,12 @@ def options_of(problem: Problem) -> list[str]:
 
 def names_in(template: str) -> set[str]:
     """Return the names of the references that a template has."""
-    return {name for _, name, _, _ in Formatter().parse(template) if name}
+    return {name.removesuffix("?") for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def needed_in(template: str) -> set[str]:
+    """Return the names of the references that a template cannot do without."""
+    return {name for _, name, _, _ in Formatter().parse(template) if name and not name.endswith("?")}
 
 
 def options_in(template: str) -> set[str]:
@@ -201,7 +207,10 @@ class _Words:
     def _formatted(self, template: str) -> str:
         pieces = []
         for text, name, spec, conversion in Formatter().parse(template):
-            pieces += [text, self._reference(self.references[name], spec or "", conversion or "") if name else ""]
+            pieces.append(text)
+            if name:
+                value = self.references.get(name[:-1]) if name.endswith("?") else self.references[name]
+                pieces.append(self._reference(value, spec or "", conversion or ""))
         return "".join(pieces)
 
     def _reference(self, value: Any, spec: str, conversion: str) -> str:
@@ -209,6 +218,7 @@ class _Words:
             value = "(hidden)" if self.release_safe else value.value
             spec = "" if self.release_safe else spec
         several = self._listed(value) if isinstance(value, tuple | list) else [self._shown(value)]
+        several = [*map(repr, several)] if conversion == "r" else several
         number = len(several) if isinstance(value, tuple | list) else value
         if "|" in spec:
             return spec.partition("|")[0 if number == 1 else 2]
@@ -218,13 +228,12 @@ class _Words:
         if spec in between:
             return between[spec].join(several)
         if spec.startswith("lines"):
-            return "\n     ".join(f"{repr(one) if conversion == 'r' else one}{spec[5:]}" for one in several)
+            return "\n     ".join(f"{one}{spec[5:]}" for one in several)
         noun = len(spec) > 1 and spec[0].isalpha()
         if noun and isinstance(number, Integral):
             return counted(int(number), *spec.split("/"))
         # whatever is in the place of a number, it is shown: no rare error fails while it is worded
-        shown = format(value, spec) if isinstance(value, Real) and not noun else ", ".join(several)
-        return repr(shown) if conversion == "r" else shown
+        return format(value, spec) if isinstance(value, Real) and not noun else ", ".join(several)
 
     def _listed(self, several: Sequence[Any]) -> list[str]:
         """Say each once, but numbers: fields of one level at several positions by its name alone."""

@@ -220,7 +220,7 @@ def _plain(text: str) -> str:
 
 def _require(rules: RulesInText, wanted: Mapping[str, str], entry: RuleEntry | None) -> None:
     if empty := next((part for part in ("context", "test", "message") if wanted.get(part) == ""), None):
-        raise UsageError.of("setting-without-value", setting=Setting(empty))
+        raise UsageError.of("bad-value", name=Setting(empty), expected="a text", given="empty")
     if entry is not None and "message" in wanted and entry.message_locked:
         raise _locked(entry, "given another message", entry.message_locked)
     name = wanted.get("id", "")

@@ -10,7 +10,7 @@ from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError
 from masktron.memory import memory_of_run
-from masktron.problems.problem import Known, Setting
+from masktron.problems.problem import Known, Note, Setting, SettingName
 from masktron.progress import Progress
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
@@ -21,6 +21,9 @@ from masktron.sources.xml.xml_source import XmlSource
 
 type EarlyReader = WellFormedness
 """Who has begun to read a file before it is opened: libxml2, of a file in XML."""
+
+
+_AS_TABLE = Note("; [[--format csv]] reads a file as a table")
 
 
 def format_of(path: Path, reading: ReadOptions) -> str:
@@ -40,7 +43,7 @@ def format_of(path: Path, reading: ReadOptions) -> str:
             raise UsageError.of(
                 "setting-not-usable",
                 path,
-                settings=(Setting("--format"), Setting("--format-option")),
+                name=(Setting("--format"), Setting("--format-option")),
                 reason="the address of a table says its format and its table",
             )
         return path.address.scheme
@@ -124,7 +127,13 @@ def _opened(
     memory: int | None,
 ) -> Source:
     if isinstance(path, FramePath) and reading.levels:
-        raise UsageError.of("levels-need-tables", path, found="a data frame")
+        raise UsageError.of(
+            "setting-not-usable",
+            path,
+            reason="tables in files or databases have levels, and this is a data frame",
+            more=_AS_TABLE,
+            name=SettingName("levels"),
+        )
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
         from masktron.sources.tables.table_source import TableRequest  # noqa: PLC0415 -- loads pyarrow
@@ -180,19 +189,25 @@ def _require_table(path: Path, name: str, reading: ReadOptions) -> None:
     }
     for table, said in tables.items():
         if said == XML:
-            raise UsageError.of("levels-need-tables", table, found="an XML file")
+            raise UsageError.of(
+                "setting-not-usable",
+                table,
+                reason="tables in files or databases have levels, and this is an XML file",
+                more=_AS_TABLE,
+                name=SettingName("levels"),
+            )
     top = next(iter(reading.levels))
     if reading.record is not None and reading.record.rpartition("}")[2] != top:
         raise UsageError.of(
             "setting-not-usable",
             path,
-            settings=(Setting("--record", (reading.record,)),),
+            name=(Setting("--record", (reading.record,)),),
             reason=f"[levels] calls the records {top!r}",
         )
     if reading.metadata is not None:
         raise UsageError.of(
             "setting-not-usable",
             reading.metadata,
-            settings=(Setting("--metadata"),),
+            name=(Setting("--metadata"),),
             reason="descriptions of nested tables are not read",
         )

@@ -87,7 +87,13 @@ def table_beside(out: Path, level: str, data: Path) -> Path:
     """
     if isinstance(out, AddressPath):
         if not (isinstance(data, AddressPath) and out.address.table):
-            raise UsageError.of("level-without-output", out, level=level)
+            raise UsageError.of(
+                "needs-setting",
+                out,
+                name=f"the table of {level}",
+                needed="an output",
+                setting=f"[levels.{level}] out = ...",
+            )
         table = f"{out.address.table}_{level}"
         shown = out.address.shown.removesuffix(out.address.table) + table
         return AddressPath(replace(out.address, table=table, shown=shown))

@@ -32,7 +32,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from masktron.errors import ResourceError, UsageError
-from masktron.problems.problem import Setting
+from masktron.problems.problem import Note, Setting
 from masktron.supervisor import tell_grace
 from masktron.web.access.answer_headers import AnswerHeaders
 from masktron.web.access.gate import Cookie, Gate, ProxyDoor, TokenDoor
@@ -269,7 +269,9 @@ def require_safe(options: ServerOptions) -> None:
     """
     proxied = {options.behind_proxy, options.proxy_header is not None, options.proxy_account is not None}
     if len(proxied) > 1:
-        raise UsageError.of("proxy-options-incomplete")
+        needed = Note("[[--behind-proxy]], [[--proxy-header]] and [[--proxy-account]] together")
+        example = Note("[[--behind-proxy]] [[--proxy-header X-Remote-User: ann]] [[--proxy-account www-data]]")
+        raise UsageError.of("needs-setting", name="a proxy", needed=needed, setting=example)
     if options.behind_proxy:
         _header_of(options)
         _account_of(options)

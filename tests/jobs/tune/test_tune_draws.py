@@ -246,8 +246,8 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
     assert tune_settings_in(path).swap_rate == (0.0,)
     out = tmp_path / "t"
     for own, said in (
-        ({"swap_rate": (0.1,)}, "swap-without-regions"),
-        ({"pram": {"JOB": ("change:0.1",), "JOB+SEX": ("change:0.1",)}}, "bad-setting"),
+        ({"swap_rate": (0.1,)}, "needs-setting"),
+        ({"pram": {"JOB": ("change:0.1",), "JOB+SEX": ("change:0.1",)}}, "bad-value"),
         ({"pram": {"SEX": ("none.csv",)}}, "none.csv"),
         ({"pram": {"A": ("change:0.1",)}}, r"pram\.A: the field has the role confidential"),
     ):

@@ -40,7 +40,7 @@ def test_no_candidate_groups_the_blocks_of_a_household_alone_and_mask_does_what_
 
 def test_a_grouping_that_mask_does_not_have_for_households_is_refused(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 1, 30)
-    with refused(masktron.UsageError, "not-taken", setting="--grouping rules"):
+    with refused(masktron.UsageError, "setting-not-usable", name="--grouping rules"):
         masktron.tune(data, rules, ask={"methods": ["mdav"], "groupings": ["rules", "all"], "workers": 0}, **HOW)
 
 
@@ -70,7 +70,7 @@ def test_persons_with_spells_are_grouped_over_all_of_them_and_persons_alone_as_s
     for folder in (spells, alone):
         folder.mkdir()
     how = {**HOW, "roles": ROLES | SPELL_ROLES, "protect": "Person"}
-    with refused(masktron.UsageError, "not-taken", setting="--grouping rules"):
+    with refused(masktron.UsageError, "setting-not-usable", name="--grouping rules"):
         masktron.tune(*made(spells, 2, 30, spells=True), ask=asked, **how)
     tuned = masktron.tune(*made(alone, 2, 30), ask=asked, **{**HOW, "protect": "Person"})
     assert "rules" in {one.grouping for one in tuned.candidates}

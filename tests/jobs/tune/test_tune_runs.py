@@ -602,8 +602,8 @@ def test_nothing_is_tried_of_a_file_that_breaks_its_rules(pair: tuple[Path, Path
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"seed": 5}, "not-taken"),
-        ({"secret": bytes(range(32))}, "not-taken"),
+        ({"seed": 5}, "setting-not-usable"),
+        ({"secret": bytes(range(32))}, "setting-not-usable"),
         ({"limits": {"class_imbalance": 1.0}}, "limit-only-assessed"),
     ],
 )

@@ -296,7 +296,7 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
     folder = tmp_path.as_posix()
     assert tune_settings_in(path).recode == {"REGION": (f"{folder}/region.csv:1", f"{folder}/region.csv:2")}
     out = tmp_path / "t"
-    with refused(UsageError, "field-not-there", fields=("AEG",), settings=("--recode",)):
+    with refused(UsageError, "unknown-name", name=("AEG",)):
         tuned(files, out, recode={"AEG": ("width:5",)})
     with pytest.raises(UsageError, match=r"recode\.A: the field has the role confidential"):
         tuned(files, out, recode={"A": ("width:5",)}, config=CONFIG.updated(roles={"A": Role.CONFIDENTIAL}))

@@ -125,28 +125,28 @@ A = {"A": {"key": "k"}}
 @pytest.mark.parametrize(
     ("levels", "code", "setting"),
     [
-        (A, "bad-setting", "levels"),
-        ({**A, "B": {}}, "bad-setting", "levels"),
-        ({"A": {}, "B": {"data": "b.csv"}}, "bad-setting", "levels.A.key"),
-        ({**A, "B": {"data": "b.csv", "same_table": True}}, "bad-setting", "levels.B"),
-        ({**A, "B": {"data": "b.csv", "parent": "C"}}, "bad-setting", "levels.B.parent"),
-        ({**A, "B": {"data": "b.csv", "parent_key": ["x", "y"]}}, "bad-setting", "levels.B.parent_key"),
+        (A, "bad-value", "levels"),
+        ({**A, "B": {}}, "bad-value", "levels"),
+        ({"A": {}, "B": {"data": "b.csv"}}, "bad-value", "levels.A.key"),
+        ({**A, "B": {"data": "b.csv", "same_table": True}}, "bad-value", "levels.B"),
+        ({**A, "B": {"data": "b.csv", "parent": "C"}}, "bad-value", "levels.B.parent"),
+        ({**A, "B": {"data": "b.csv", "parent_key": ["x", "y"]}}, "bad-value", "levels.B.parent_key"),
         (
             {"A": {"key": "k"}, "B": {"same_table": True, "parent_key": "k"}},
-            "setting-without-use",
+            "setting-not-usable",
             "levels.B.parent_key",
         ),
-        ({"A": {"key": "k", "fields": ["x"]}, "B": {"data": "b.csv"}}, "setting-without-use", "levels.A.fields"),
-        ({**A, "B": {"data": "b.csv", "keys": "x"}}, "unknown-setting", "levels.B.keys"),
-        ({"A": {"key": 3}, "B": {"data": "b.csv"}}, "bad-setting", "levels.A.key"),
-        ({"A b": {"key": "k"}, "B": {"data": "b.csv"}}, "bad-setting", "levels"),
-        ({"A": {"key": "k", "out": "x.csv"}, "B": {"data": "b.csv"}}, "setting-without-use", "levels.A.out"),
-        ({**A, "B": {"same_table": True}, "C": {"same_table": True}}, "bad-setting", "levels.A"),
-        ([1], "bad-setting", "levels"),
+        ({"A": {"key": "k", "fields": ["x"]}, "B": {"data": "b.csv"}}, "setting-not-usable", "levels.A.fields"),
+        ({**A, "B": {"data": "b.csv", "keys": "x"}}, "unknown-name", "levels.B.keys"),
+        ({"A": {"key": 3}, "B": {"data": "b.csv"}}, "bad-value", "levels.A.key"),
+        ({"A b": {"key": "k"}, "B": {"data": "b.csv"}}, "bad-value", "levels"),
+        ({"A": {"key": "k", "out": "x.csv"}, "B": {"data": "b.csv"}}, "setting-not-usable", "levels.A.out"),
+        ({**A, "B": {"same_table": True}, "C": {"same_table": True}}, "bad-value", "levels.A"),
+        ([1], "bad-value", "levels"),
     ],
 )
 def test_settings_that_do_not_go_together(levels: Any, code: str, setting: str) -> None:
-    with refused(UsageError, code, setting=setting):
+    with refused(UsageError, code, name=setting):
         Config(levels=levels)
 
 
@@ -158,9 +158,9 @@ def test_tables_lie_beside_the_settings_and_options_name_others(tmp_path: Path) 
     assert levels["Person"].parent_key == ("HID",)
     found = with_tables(levels, declared_in(Config)["levels"].collected("levels", ["Person=other.csv"]))
     assert found["Person"].data == Path("other.csv")
-    with refused(UsageError, "level-without-table", setting="--table Household=other.csv"):
+    with refused(UsageError, "unknown-name", name="Household"):
         with_tables(levels, declared_in(Config)["levels"].collected("levels", ["Household=other.csv"]))
-    with refused(UsageError, "bad-option-form", given="Person"):
+    with refused(UsageError, "bad-value", given="'Person'"):
         declared_in(Config)["levels"].collected("levels", ["Person"])
     with refused(UsageError, "option-given-twice", key="Person"):
         declared_in(Config)["levels"].collected("levels", ["Person=a", "Person=b"])
@@ -169,7 +169,7 @@ def test_tables_lie_beside_the_settings_and_options_name_others(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "more", "code"),
     [
-        ("h.xml", {}, "levels-need-tables"),
+        ("h.xml", {}, "setting-not-usable"),
         ("h.csv", {"record": "Home"}, "setting-not-usable"),
         ("h.csv", {"metadata": Path("m.json")}, "setting-not-usable"),
     ],

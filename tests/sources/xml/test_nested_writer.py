@@ -144,8 +144,8 @@ def test_namespaces_of_inner_records_are_declared_once(write):
 
 BAD = {
     "a level": ({"replacements": {("Pet",): {}}}, "unknown-name"),
-    "a field": ({"replacements": {("Person",): {"Size": coded()}}}, "unknown-field"),
-    "a removed field": ({"removed": {("Car",): ["@id"]}}, "unknown-field"),
+    "a field": ({"replacements": {("Person",): {"Size": coded()}}}, "unknown-name"),
+    "a removed field": ({"removed": {("Car",): ["@id"]}}, "unknown-name"),
     "both": (
         {"replacements": {(): {"Size": coded("1", "1", "1")}}, "removed": {(): ["Size"]}},
         "bad-arrays",

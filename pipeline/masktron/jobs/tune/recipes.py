@@ -388,7 +388,12 @@ def _swaps(config: Config, asked: TuneSettings) -> list[dict[str, Any]]:
     if not asked.swap_rate:
         return [own]
     if not own:
-        raise UsageError.of("swap-without-regions", setting=Setting("--swap-rate"))
+        raise UsageError.of(
+            "needs-setting",
+            name=Setting("--swap-rate"),
+            needed="the fields to swap, from coarse to fine",
+            setting=Setting("--swap", ("COUNTY,MUNICIPALITY",)),
+        )
     rates = [rate for rate in asked.swap_rate if rate != own.get("rate", 0.0)]
     return [own, {}, *({**own, "rate": rate} for rate in rates)]
 

@@ -85,8 +85,8 @@ def run_tune(
     config = _with_axes(config, asked)
     if config.secret is not None or config.seed is not None:
         both = Setting("--secret"), Setting("--seed")
-        reason = "its random numbers are known, and those of a release must not be"
-        raise UsageError.of("not-taken", command="tune", setting=both, reason=reason)
+        reason = "the random numbers of tune are known, and those of a release must not be"
+        raise UsageError.of("setting-not-usable", name=both, reason=reason)
     if asked.methods:  # then they are known, whatever the file holds
         _require_there(candidate, recipes(config, asked, numbers=True, categories=True))
     if out is not None:
@@ -131,7 +131,7 @@ def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
         unit = source.levels.level(source.record_level).name
         reason = f"mask groups each {unit} with its members by all masked fields"
         own = Setting("--grouping", ("rules",))
-        raise UsageError.of("not-taken", source.path, command="tune", setting=own, reason=reason)
+        raise UsageError.of("setting-not-usable", source.path, name=own, reason=reason)
     return replace(asked, groupings=("all",))
 
 
@@ -150,12 +150,13 @@ def _with_axes(config: Config, asked: TuneSettings) -> Config:
 def _by_axis(error: UsageError, asked: TuneSettings) -> UsageError:
     """Name the axes by which a field became a key that the file does not have."""
     named = error.problem.references
-    if error.problem.code == "field-not-there":
-        unknown = {one.name for one in named["fields"]}
+    if "asked_by" in named:
+        unknown = {one.name for one in named["name"]}
         axes = {"--recode": asked.recode, "--pram": asked.pram}
         given = [Setting(option) for option, ways in axes.items() if unknown & ways.keys()]
-        others = [one for one in named["settings"] if one.option != "--role" or not given]
-        error.problem = error.problem.naming(settings=tuple(dict.fromkeys([*given, *others])))
+        others = [one for one in named["asked_by"].references["settings"] if one.option != "--role" or not given]
+        asked_by = named["asked_by"].naming(settings=tuple(dict.fromkeys([*given, *others])))
+        error.problem = error.problem.naming(asked_by=asked_by)
     return error
 
 

@@ -19,17 +19,7 @@ TEXTS = {
         "{categories:,} different values are too many to group {records:record} by",
         "recode the field to fewer values, or declare it an identifier: [[--role {field}=identifier]]",
     ),
-    "bad-parameter": ("{name} must be {expected}, not {given}", "{help}"),
-    "unknown-method": ("there is no method {method!r}", "{known}; `masktron methods` explains all of them"),
-    "unknown-parameter": (
-        "{method} has no parameter {parameter!r}",
-        "{known}; `masktron methods {method}` explains all of them",
-    ),
     "parameter-elsewhere": ("{parameter} is a setting of the run, not a parameter of {method}", "give {setting:or}"),
-    "class-missing": (
-        "{method} needs the class of each record",
-        "name its field: [[--param class=FIELD]]; in Python, give y to fit or fit_transform",
-    ),
     "y-missing": (
         "{method} requires y to be passed, but the target y is None",
         "give the class of each record as y, to fit and fit_transform",
@@ -37,10 +27,6 @@ TEXTS = {
     "no-such-column": (
         "{parameter} names column {column}, and there are only {columns:column}",
         "count columns from 0",
-    ),
-    "not-column-positions": (
-        "{parameter} must be positions of columns from 0, not {given}",
-        "for fields of a file, give {setting}",
     ),
     "nothing-to-mask": ("{parameter} names all variables, so none is left to mask", "{help}"),
     "categories-not-drawn": (
@@ -88,6 +74,4 @@ TEXTS = {
         "all weights of group {group} ({records:record}) are zero, so it has no prototype",
         "leave out records without weight, or mask without weights",
     ),
-    "setting-without-use": ("{setting} has no effect: only a level that {case} takes it", "leave it out"),
-    "level-without-table": ("{setting} names no level with a table of its own", "{known}"),
 }

@@ -1,10 +1,8 @@
 """What is said of anything: names, values, files, packages."""
 
 TEXTS = {
-    "unknown-name": ("there is no {kind} {name!r}", "{known}"),
-    "unknown-field": ("the file has no field {field}", "{known}"),
-    "unknown-rule": ("the rulebook has no rule {rule}", "{known}"),
-    "bad-value": ("{name} must be {expected}, not {given}", ""),
+    "unknown-name": ("there is no {kind} {name!r:or}{asked_by?}", "{known}{more?}"),
+    "bad-value": ("{name} must be {expected}, not {given}", "{hint?}"),
     "bad-arrays": ("{detail}", ""),
     "no-such-file": ("the file does not exist", ""),
     "file-unreadable": ("the file cannot be read: {reason}", ""),

@@ -1,8 +1,7 @@
 """What commands do with files, rules and releases."""
 
 TEXTS = {
-    "needs-setting": ("{what} needs {needed}", "give {setting:or}"),
-    "not-taken": ("{command} does not take {setting:or}: {reason}", "leave it out"),
+    "needs-setting": ("{name} needs {needed}", "give {setting:or}"),
     "records-not-flat": (
         "the records are not rows of single values: {reason}",
         "name the element of a record with [[--record NAME]], or write one record for each person or unit; "

@@ -54,10 +54,6 @@ TEXTS = {
         "no page can show {file}: {reason}",
         "run this step again, or download the file from the page of its run",
     ),
-    "proxy-options-incomplete": (
-        "a proxy needs [[--behind-proxy]], [[--proxy-header]] and [[--proxy-account]] together",
-        "for example [[--behind-proxy]] [[--proxy-header X-Remote-User: ann]] [[--proxy-account www-data]]",
-    ),
     "system-unsupported": ("{what} needs {system}", "on Windows, run masktron in WSL"),
     "address-taken": ("cannot listen there: {reason}", "choose another port; [[--port 0]] takes any that is free"),
     "projects-folder-unusable": (

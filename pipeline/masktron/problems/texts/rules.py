@@ -83,10 +83,6 @@ TEXTS = {
         "records {first:,} to {last:,} are no longer what they were when the file was read first",
         "leave the file alone while it is being read; if nobody changed it, please report this",
     ),
-    "original-not-given": (
-        "the rules read {document!r}, and no original is given",
-        "name the original file: [[--original FILE]]",
-    ),
     "worker-cannot-read": (
         "a worker cannot read the file: {reason}",
         "workers on other machines find files under the same full paths (docs/workers.md)",

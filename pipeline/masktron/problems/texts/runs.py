@@ -13,10 +13,6 @@ TEXTS = {
     ),
     "field-not-usable": ("{setting} names {field}, {reason}", "leave it out of {setting}, or name another field"),
     "ambiguous-name": ("{what} is ambiguous: {names:and}", "give only one of them"),
-    "nested-unsupported": (
-        "{settings:and} cannot be used on a nested file yet",
-        "leave {settings:and} out; docs/nested-files.md says what to do instead",
-    ),
     # treatments
     "too-many-values": (
         "{number:,} {things} are more than the {most:,} that masktron can handle",

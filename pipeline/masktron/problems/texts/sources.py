@@ -14,15 +14,7 @@ TEXTS = {
         "the name stands for {found}, but this output is written as {formats:or}",
         "name it {names:or}; `masktron convert` makes other formats of it afterwards",
     ),
-    "level-without-output": (
-        "the release has no place for the table of level {level}",
-        "name it in the settings: [levels.{level}] out = ...",
-    ),
-    "setting-not-usable": ("{settings:and} cannot be used here: {reason}", "leave {settings:and} out"),
-    "levels-need-tables": (
-        "[levels] describes tables in files or databases, and this is {found}",
-        "leave [levels] out of the settings, or name tables; [[--format csv]] reads a file as a table",
-    ),
+    "setting-not-usable": ("{name:and} cannot be used here: {reason}", "leave {name:and} out{more?}"),
     "bad-address": (
         "this is not the address of a table: {reason}",
         "write sqlite:FILE?table=NAME, duckdb:FILE?query=SELECT ... or postgresql://USER@HOST/DB?table=SCHEMA.NAME; "
@@ -149,10 +141,6 @@ TEXTS = {
     "no-field-to-mask": (
         "no field is left to mask",
         "numbers are masked unless they have another role, and categories with [[--role FIELD=confidential]]",
-    ),
-    "field-not-there": (
-        "the file has no field {fields:or}, which {settings:and} {settings:names|name}",
-        "{known}",
     ),
     "several-weights": (
         "{fields:and} are declared as the weight",

@@ -284,7 +284,10 @@ def _check_names(layout: Layout, replacements: Mapping[str, Coded], removed: Col
     for name in (*replacements, *removed):
         if layout.field(name) is None:
             raise UsageError.of(
-                "unknown-field", field=Field(name), known=Known(name, tuple(f.name for f in layout.fields))
+                "unknown-name",
+                name=Field(name),
+                known=Known(name, tuple(f.name for f in layout.fields)),
+                kind="field",
             )
     for name in replacements:
         if name in removed:

@@ -277,7 +277,7 @@ def _check_names(
         for name in (*new, *gone):
             if level.field(name) is None:
                 own = tuple(f.name for f in level.fields)
-                raise UsageError.of("unknown-field", field=FieldName(name), known=Known(name, own))
+                raise UsageError.of("unknown-name", name=FieldName(name), known=Known(name, own), kind="field")
         for name in new:
             if name in gone:
                 raise UsageError.of(
