@@ -247,3 +247,40 @@ def test_what_is_no_expression_is_refused(source: str) -> None:
     with pytest.raises(RulebookError) as caught:
         tree(source)
     assert caught.value.problem.code == "xpath-error"
+
+
+@pytest.mark.parametrize("source", ["'(a)'", "((('(a)')))", "( (: c :) '(a)' )"])
+def test_a_literal_is_written_without_parentheses(source: str) -> None:
+    node = tree(source)
+    assert isinstance(node, Literal)
+    assert node.written == "'(a)'"
+
+
+@pytest.mark.parametrize(
+    ("test", "tag", "takes"),
+    [
+        ("V1", "V1", True),
+        ("V1", "{urn:h}V1", False),
+        ("h:V1", "{urn:h}V1", True),
+        ("h:*", "{urn:h}V2", True),
+        ("h:*", "V1", False),
+        ("*:V1", "{urn:h}V1", True),
+        ("*", "{urn:h}V1", True),
+        ("*:V1", "V2", False),
+    ],
+)
+def test_a_name_test_takes_what_it_names(test: str, tag: str, takes: bool) -> None:
+    step = tree(test)
+    assert isinstance(step, Step)
+    assert isinstance(step.test, NameTest)
+    assert step.test.takes(tag) is takes
+
+
+@pytest.mark.parametrize(
+    ("source", "chained"),
+    [("a = b", False), ("a = b = c", True), ("(a = b) = c", False), ("(a) = b = c", True), ("a = b < c", True)],
+)
+def test_a_chain_of_comparisons_has_no_parentheses(source: str, chained: bool) -> None:
+    node = tree(source)
+    assert isinstance(node, Comparison)
+    assert node.chained is chained

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Literal as OneOf
 
+from masktron.xpath.lexer import tokenize
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
 type Axis = OneOf[
@@ -61,6 +62,11 @@ class Literal(Node):
 
     value: str | int | Decimal | float
 
+    @property
+    def written(self) -> str:
+        """As written, without parentheses around it."""
+        return next(one.text for one in tokenize(self.text) if one.kind in ("literal", "number"))
+
 
 @dataclass(frozen=True, slots=True)
 class Variable(Node):
@@ -96,6 +102,11 @@ class NameTest:
     local: str
     space: str = ""
     prefix: str = ""
+
+    def takes(self, tag: str) -> bool:
+        """Whether an element or attribute with a Clark name passes."""
+        space, _, local = tag.removeprefix("{").rpartition("}")
+        return self.local in (ANY, local) and self.space in (ANY, space)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +237,12 @@ class Comparison(Node):
     sign: GeneralSign | ValueSign | NodeSign
     left: Expression
     right: Expression
+
+    @property
+    def chained(self) -> bool:
+        """Whether an operand is a comparison without parentheses, which XPath 1.0 alone knows."""
+        sides = (self.left, self.right)
+        return any(isinstance(one, Comparison) and one.start == one.left.start for one in sides)
 
 
 @dataclass(frozen=True, slots=True)
