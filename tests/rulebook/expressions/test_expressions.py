@@ -23,6 +23,7 @@ from masktron.rulebook.expressions.tree import (
     KindTest,
     Literal,
     NameTest,
+    Negation,
     NodeSet,
     Opaque,
     Path,
@@ -32,6 +33,7 @@ from masktron.rulebook.expressions.tree import (
     Typed,
     Variable,
     parts_of,
+    spelled,
     walk,
 )
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
@@ -204,6 +206,24 @@ def test_comparisons_of_comparisons_bind_as_in_the_first_version() -> None:
     assert tree("a < b || c") == tree("a < (b || c)")
 
 
+def test_a_minus_negates_a_union_as_in_the_first_version() -> None:
+    for source in ("-a | b", "- (a | b)", "-(a) | b"):
+        found = tree(source)
+        assert isinstance(found, Negation)
+        assert found.operand == tree("a | b")
+    assert tree("1 - --a | b") == tree("1 - (-(-(a | b)))")
+    assert isinstance(tree("(-a) | b"), NodeSet)
+
+
+@given(EXPRESSIONS)
+def test_parts_are_replaced_in_their_places(source: str) -> None:
+    def again(one: Expression) -> str:
+        return spelled(one, map(again, parts_of(one)))
+
+    assert again(tree(source)) == tree(source).text
+    assert spelled(tree("( a =b)"), ("c", "1")) == "( c =1)"
+
+
 def test_calls_know_their_namespace() -> None:
     for source in ("not(a)", "fn:not(a)", f"Q{{{FUNCTIONS_NAMESPACE}}}not(a)", "a => not()"):
         found = tree(source)
@@ -240,6 +260,11 @@ def test_bindings_name_what_they_bind() -> None:
 def test_what_is_not_modelled_is_opaque_and_has_its_whole_text(source: str) -> None:
     (found,) = [one for one in walk(tree(f"not(  {source} )")) if isinstance(one, Opaque)]
     assert found.text == source
+
+
+@pytest.mark.parametrize("source", ["map{1: V2}", "map{V2 : 1}", "function($x) { V2 }", "array{1, V2}"])
+def test_what_is_opaque_hides_no_part(source: str) -> None:
+    assert tree("V2") in list(walk(tree(source)))
 
 
 @pytest.mark.parametrize("source", ["a =", "f(a)", "g:a", "(a", "'a", "not()", "(" * 4000 + "a" + ")" * 4000])

@@ -229,9 +229,19 @@ class _Builder:
             return Sequence(*place, chained)
         if symbol == "||":
             return Concatenation(*place, chained)
+        if symbol == "|":
+            return self._union(chained)
         if symbol in _SETS:
             return NodeSet(*place, "|" if symbol == "union" else symbol, chained)
         return Arithmetic(*place, symbol, chained)
+
+    def _union(self, operands: tuple[Expression, ...]) -> Expression:
+        first, end = operands[0], operands[-1].end
+        if isinstance(first, Negation) and self.source[first.start] == first.sign:
+            # XPath 1.0 negates the union; later versions have no union of numbers
+            union = self._union((first.operand, *operands[1:]))
+            return Negation(self.source, first.start, end, first.sign, union)
+        return NodeSet(self.source, first.start, end, "|", operands)
 
     def _binding(self, token: Any) -> Expression:
         *pairs, last = token
@@ -296,7 +306,10 @@ class _Builder:
         return Call(self.source, start, end, local, space, tuple(self.expression(part) for part in inner), prefix)
 
     def _opaque(self, token: Any) -> Expression:
-        parts = tuple(self.expression(part) for part in token if hasattr(part, "symbol"))
+        # elementpath keeps the values of a map and the body of a function apart
+        inside = (*token, *getattr(token, "_values", ()), getattr(token, "body", None))
+        found = (self.expression(part) for part in inside if hasattr(part, "symbol"))
+        parts = tuple(sorted(found, key=lambda part: part.start))
         start = min([token.span[0], *(part.start for part in parts)])
         end = max([self.lexeme_end(token.span[0]), *(part.end for part in parts)])
         if token.symbol in _BRACKETS:

@@ -7,7 +7,7 @@ since what could be read of it are its parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Literal as OneOf
@@ -386,3 +386,20 @@ def walk(expression: Expression) -> Iterator[Expression]:
         one = waiting.pop()
         yield one
         waiting.extend(reversed(list(parts_of(one))))
+
+
+def spelled(expression: Expression, texts: Iterable[str]) -> str:
+    """Return the text of an expression with other texts in the places of its parts; all else stays as written.
+
+    Parameters
+    ----------
+    expression : Node
+    texts : iterable of str
+        One for each of `parts_of`.
+    """
+    pieces: list[str] = []
+    at = expression.start
+    for part, text in zip(parts_of(expression), texts, strict=True):
+        pieces += expression.source[at : part.start], text
+        at = part.end
+    return "".join((*pieces, expression.source[at : expression.end]))
