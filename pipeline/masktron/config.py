@@ -35,7 +35,7 @@ from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings, levels_from, with_tables
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.perturbation_settings import moved_matrices, together
-from masktron.problems.problem import Field, Known, Sentence, Setting, SettingName
+from masktron.problems.problem import Field, Known, Note, Sentence, Setting, SettingName
 from masktron.problems.problem import fields as named_fields
 from masktron.processes import RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies
@@ -436,7 +436,7 @@ class Config(Settings):
         "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
         "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
         like=TREATED, converter=recoding.recode, factory=dict, metavar="FIELD=HOW",
-        example=f"AGE=width:5; HOW is {WAYS}", stripped=True, twice="both tails are one: bottom:16,top:90",
+        example=f"AGE=width:5; HOW is {WAYS}", stripped=True, twice="; both tails are one: bottom:16,top:90",
         commands="mask keys rerun", page="recoding", reads="the hierarchy of {}",
         trust=Trust(files=moved_hierarchies, instead="--recode {}=FILE:LEVEL"),
     )
@@ -632,7 +632,7 @@ class Config(Settings):
                 self._set("unit_records", secret.units)
             self._set("secret", bytes(secret))
         if self.seed is not None and secret is not None:
-            raise UsageError.of("given-twice", one="seed", other="secret", hint="keep the secret")
+            raise UsageError.of("given-twice", one="seed", other="secret", why=": the secret")
         if self.scheduler is not None and self.executor != "dask":
             raise UsageError.of(
                 "needs-setting", name="scheduler", setting=Setting("--executor", ("dask",)), needed="another option"
@@ -643,7 +643,8 @@ class Config(Settings):
             ({*self.numeric}, {*self.nominal, *self.ordinal}, "numeric", "categories"),
         ):
             if both := sorted(one & other):
-                raise UsageError.of("field-declared-twice", fields=named_fields(both), one=said, other=also)
+                to = Note(" for {fields:and}", fields=named_fields(both))
+                raise UsageError.of("given-twice", one=said, other=also, to=to)
         self._take_keys()
         self._take_treated()
 
@@ -672,9 +673,7 @@ class Config(Settings):
         keys = {**self.keys}
         k = keys.pop("k", self.key_k)
         if self.key_k not in (None, k):
-            raise UsageError.of(
-                "given-twice", one=f"key_k = {self.key_k}", other=f"keys.k = {k}", hint="keep one of them"
-            )
+            raise UsageError.of("given-twice", one=f"key_k = {self.key_k}", other=f"keys.k = {k}")
         if k is None and keys:
             option = SettingName("keys", (next(iter(keys)),))
             raise UsageError.of(
@@ -694,9 +693,8 @@ class Config(Settings):
         regions = self.swap.get("regions", ())
         drawn = [name for names in self.pram for name in together(names)]
         if both := [name for name in regions if name in drawn]:
-            raise UsageError.of(
-                "field-declared-twice", fields=named_fields(both), one="a region of swap", other="drawn by pram"
-            )
+            to = Note(" for {fields:and}", fields=named_fields(both))
+            raise UsageError.of("given-twice", one="swap", other="pram", to=to)
         for name, how in self.recode.items():
             weight = self.roles.get(name) is Role.WEIGHT
             if weight and not gives_numbers(how_of(f"recode.{name}", how)):

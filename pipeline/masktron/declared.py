@@ -177,7 +177,7 @@ class Declared:
     example : str
         Of an option of a table, for messages.
     twice : str
-        What to do where options of a table give a name two values.
+        What a message adds where options of a table give a name two values.
     right : bool
         Whether the last equals sign ends the name.
     stripped : bool
@@ -244,7 +244,7 @@ class Declared:
     parts: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     merge: Callable[[Any, Any], Any] | None = None
     example: str = ""
-    twice: str = "keep one of them"
+    twice: str = ""
     right: bool = False
     stripped: bool = False
     choices: tuple[str, ...] = ()
@@ -311,7 +311,8 @@ class Declared:
                     hint=f"for example {example}",
                 ) from None
             if found.get(key, value) != value:
-                raise UsageError.of("option-given-twice", option=option, key=key, hint=self.twice)
+                both = (Setting(option, (text,)) for text in (f"{key}={found[key]}", one))
+                raise UsageError.of("given-twice", one=next(both), other=next(both), why=self.twice)
             found[key] = value
         return found
 

@@ -42,7 +42,7 @@ from masktron.constraints import (
     Whole,
 )
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
-from masktron.problems.problem import Field, Known, Note, Problem, Sentence, rules
+from masktron.problems.problem import Field, Known, Note, Problem, Rule, Sentence, rules
 from masktron.problems.wording import sentence
 from masktron.roles import FieldFacts
 from masktron.sources.lexical import parse_number
@@ -518,19 +518,17 @@ def _obstacle(
 ) -> Problem | None:
     """Say what keeps an aggregator from being used; None when nothing does."""
     if unfit := _unfit(aggregator, {fact.kind for fact in facts.values()}):
-        return Problem("aggregator-refused", reason=unfit, rules=(), detail="")
+        return Note("{reason}", reason=unfit)
     if isinstance(aggregator, GeometricMean):
         context = replace(context, one_signed=context.replaced)
     for edit in edits:
-        own = rules([edit.check.id])
+        known = {"aggregator": aggregator.name, "rule": Rule(edit.check.id)}
         if isinstance(edit.constraint, OpaqueEdit) and not isinstance(aggregator, Medoid):
-            reason = f"{aggregator.name} cannot vouch for "
-            return Problem("aggregator-refused", reason=reason, rules=own, detail=", which is not understood")
+            return Note("{aggregator} cannot vouch for {rule}, which is not understood", **known)
         for conjunction in form_of(edit.constraint):
             for atom in conjunction if _possible(conjunction, facts) else ():
                 if not _kept(aggregator, atom, context, facts):
-                    reason = f"{aggregator.name} would break "
-                    return Problem("aggregator-refused", reason=reason, rules=own, detail=f" ({edit.name})")
+                    return Note("{aggregator} would break {rule} ({edit})", **known, edit=edit.name)
     return None
 
 

@@ -108,7 +108,15 @@ def resolve_roles(records: Records, config: Config, *, weights_later: bool = Fal
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
     if len(weights) > 1:
-        raise UsageError.of("several-weights", records.source, fields=problem_fields(weights))
+        named = problem_fields(weights)
+        raise UsageError.of(
+            "given-twice",
+            records.source,
+            one=named[0],
+            other=named[1:],
+            to=" as the weight",
+            why=Note(": [[--role {fields}=weight]]", fields=named),
+        )
     if not weights_later:
         require_weights(records, facts)
     if not any(fact.role is Role.CONFIDENTIAL for fact in facts):
@@ -191,7 +199,8 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
         numeric = texts == 0 and numbers > 0
         return FieldFacts(name, role, numeric, lowest, codes, gaps, declared_category=kind in _CATEGORIES)
     if role is Role.WEIGHT and kind in _CATEGORIES:
-        raise UsageError.of("field-declared-twice", fields=(Field(name),), one="as the weight", other=f"as {kind}")
+        to = Note(" for {field}", field=Field(name))
+        raise UsageError.of("given-twice", one=Role.WEIGHT, other=kind, to=to)
     if kind in _CATEGORIES and (texts or numbers):
         order = config.ordinal.get(name)
         if order is not None:

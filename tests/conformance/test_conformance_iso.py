@@ -45,7 +45,8 @@ def test_what_is_refused_is_refused_by_name(case: Conformance, tmp_path: Path) -
     _, rules = case.write(tmp_path)
     with refused(RulebookError, case.refused.code) as caught:
         read_rules(rules, case.phase)
-    assert set(case.refused.names) <= set(map(str, problem_of(caught.value).references.values()))
+    named = [*map(str, problem_of(caught.value).references.values())]
+    assert [name for name in case.refused.names if not any(name in one for one in named)] == []
     assert re.search(rf"{re.escape(str(tmp_path / case.refused.at))}:\d+", caught.value.where), caught.value.where
 
 

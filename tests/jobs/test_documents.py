@@ -192,7 +192,7 @@ def test_documents_are_given_once_and_used(tmp_path: Path, codes: Path, run: Run
     (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "half.xml").write_text("<a><b></a>")
     for code, words, says in (
-        (2, ("-r", rules, "--document", f"nace.xml={codes}", "--document", "nace.xml=x.csv"), "option-given-twice"),
+        (2, ("-r", rules, "--document", f"nace.xml={codes}", "--document", "nace.xml=x.csv"), "given-twice"),
         (2, ("-r", rules, "--document", f"nase.xml={codes}"), "unknown-name"),
         (2, ("-r", plain, "--document", f"nace.xml={codes}"), "unknown-name"),
         (2, ("-r", rules, "--document", "nace.xml"), "bad-value"),

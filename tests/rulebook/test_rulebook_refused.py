@@ -69,7 +69,7 @@ STRUCTURE = [
     ),
     (
         f'<pattern>{ABSTRACT}<assert test="1"/></rule><rule context="R">{2 * '<extends rule="a"/>'}</rule></pattern>',
-        "exclude-each-other",
+        "given-twice",
         {"one": "an <extends>"},
     ),
 ]

@@ -91,7 +91,7 @@ def test_each_level_has_one_weight(office: Office, project: Project) -> None:
     assert both.status_code == 303
     two = posted(office, project, "roles", "save", roles__Benefit="weight", roles__Wage="weight")
     ((at, code),) = codes_at(two).items()
-    assert (at in ("roles.Wage", "roles.Benefit"), code) == (True, "second-weight")
+    assert (at in ("roles.Wage", "roles.Benefit"), code) == (True, "given-twice")
 
 
 def test_a_table_for_each_level_is_refused_with_what_to_use(project: Project) -> None:

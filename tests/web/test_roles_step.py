@@ -71,7 +71,7 @@ def test_all_texts_get_the_same_role(client: TestClient, project: Project) -> No
 @pytest.mark.parametrize(
     ("fields", "at", "code"),
     [
-        ({"roles__A": "weight", "roles__W": "weight"}, "roles.W", "second-weight"),
+        ({"roles__A": "weight", "roles__W": "weight"}, "roles.W", "given-twice"),
         ({"kind__SIZE": "ordinal", "ordinal__SIZE": ""}, "ordinal.SIZE", "bad-value"),
         ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small\nsmall"}, "ordinal.SIZE", "bad-value"),
         ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small"}, "ordinal.SIZE", "bad-value"),

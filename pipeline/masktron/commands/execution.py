@@ -90,7 +90,7 @@ def _given(kind: type[Plain], parsed: Mapping[str, Any]) -> dict[str, dict[str, 
         if one.value:
             if one.name in table:
                 first, second = (Setting(option) for option, _ in one.said.flags.values())
-                raise UsageError.of("given-twice", one=first, other=second, hint="keep one of them")
+                raise UsageError.of("given-twice", one=first, other=second)
             table[one.name] = one.value
         elif one.part:
             table[one.name] = {**table.get(one.name, {}), one.part: value}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, override
 from masktron.commands.base import Command, MaybeOriginal, MaybeSource, Paged, renamed_columns
 from masktron.declared import IN, setting
 from masktron.errors import UsageError
+from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import Place
 
@@ -55,7 +56,12 @@ class Explain(Command, Paged):
         if self.book is None:
             return self.run(progress)
         if self.data is not None:
-            raise UsageError.of("rulebook-given-twice")
+            raise UsageError.of(
+                "given-twice",
+                one=Setting("--rules"),
+                other=Setting("--data"),
+                why=", as in `masktron explain RULES.sch --data DATA` or `masktron explain DATA --rules RULES.sch`",
+            )
         return replace(self, rules=self.book, data=self.rules).run(progress)
 
     def run(self, progress: Progress = no_progress) -> ExplainResult:

@@ -12,7 +12,7 @@ from masktron.commands.offered import offered
 from masktron.commands.release_pages import Releases
 from masktron.declared import HOW, OUTPUT, require, setting
 from masktron.errors import MasktronError, UsageError
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Note
 from masktron.problems.wording import options_of
 from masktron.progress import Progress, no_progress
 from masktron.setting_values import FilePath, MaybeFilePath
@@ -88,8 +88,8 @@ class Rerun(Releases):
     def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
         page = "--html" if self.html is not None else "--html-public" if self.html_public is not None else ""
         if self.dry_run and page:
-            hint = "a dry run masks nothing: leave the page out"
-            raise UsageError.of("given-twice", one=page, other="a dry run", hint=hint)
+            why = ": a dry run masks nothing"
+            raise UsageError.of("given-twice", one=page, other="a dry run", why=why)
         super().refuse_outputs(written, inputs)
 
     @override
@@ -139,5 +139,5 @@ class Rerun(Releases):
         except MasktronError as error:
             takes = {spelling for one in offered(Rerun) for spelling in one.spellings}
             if not takes.issuperset(filter(None, options_of(error.problem))):
-                error.then(Problem("settings-of-manifest"))
+                error.then(Note("rerun takes such settings from the manifest; for others, run `masktron mask`"))
             raise

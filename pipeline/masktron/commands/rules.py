@@ -78,7 +78,9 @@ class Rules(Plain):
         }
         given = [name for name, value in asked.items() if value is not None]
         if len(given) > 1:
-            raise UsageError.of("given-twice", one=given[0], other=given[1], hint="make one change after the other")
+            raise UsageError.of(
+                "given-twice", one=given[0], other=given[1], why=", and make one change after the other"
+            )
         parts = {"id": self.id, "context": self.context, "test": self.test, "message": self.message}
         wanted = {name: text for name, text in parts.items() if text is not None}
         if self.soft is not None:

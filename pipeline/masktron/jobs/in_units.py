@@ -33,8 +33,8 @@ from masktron.jobs.randomness import rules_in_one_form
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.memory import memory_of_run
-from masktron.problems.problem import Note, Problem, Setting
-from masktron.problems.wording import worded
+from masktron.problems.problem import Note, Setting
+from masktron.problems.wording import sentence
 from masktron.progress import Progress
 from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath
@@ -199,9 +199,10 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
             if frame or refused:
                 parts.remove()
             elif parts.names:
-                kept = Problem("parts-kept", parts=len(parts.names), folder=folder)
+                stay = "{parts:finished part stays/finished parts stay} in {folder}; [[--resume]] goes on from there"
+                kept = Note(stay, parts=len(parts.names), folder=folder)
                 if not isinstance(error, MasktronError):
-                    progress(worded(kept).hint, 0)
+                    progress(sentence(kept), 0)
                 elif error.problem.code != "part-changed":
                     error.then(kept)
             raise

@@ -11,13 +11,30 @@ import numpy as np
 from masktron.config import Role
 from masktron.figures import OF_KEYS_ALONE, figure_of
 from masktron.jobs.prepared import Prepared
-from masktron.problems.problem import Field, Problem, fields
+from masktron.problems.problem import Field, Note, Problem
 from masktron.results import KeyRisk
 from masktron.sources.records import Column
 
 DIVERSITY = "l_diversity"
 KEY_K = 3
 """Records that share each combination of keys where nobody asks for more."""
+
+
+_RARE_KEYS = (
+    "name only what others may know ([[--role FIELD=quasi-identifier]]), write keys in wider classes "
+    "([[--recode FIELD=width:10]]), suppress cells ([[--key-k {k}]]), or remove a field "
+    "([[--role FIELD=identifier]]); masktron keys tries this without writing, and masktron recode finds the classes "
+    "that lose least"
+)
+_KEYS_TELL_VALUES = (
+    "for l_diversity write keys in wider classes: masktron recode with [[--limit l_diversity={limit}]] finds those "
+    "that lose least; suppression makes records alike, and promises nothing of the values beside the keys"
+)
+_WEIGHT_IS_A_KEY = (
+    "because the weight {weight} counts as a key, {alike:record} instead of {without:,} share their keys with fewer "
+    "than {k}: write the means of few classes ([[--recode {weight}={how}]]), or remove it "
+    "([[--role {weight}=identifier]])"
+)
 
 
 def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> Iterator[Problem]:
@@ -34,18 +51,17 @@ def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> It
     own = [name for name in over if "keys" in figure_of(name).needs and figure_of(name).group == "risk"]
     masked = {*run.plan.by_role(Role.CONFIDENTIAL)}
     if keys is None or not masked.isdisjoint(keys.fields) or not {*OF_KEYS_ALONE}.issuperset(over):
-        yield Problem("masking-changes-figures")
+        yield Note("another k, [[--grouping all]] or other roles change figures of masked fields")
     if keys is None or not own:
         return
     weight = _of_weight(run, keys)
     if weight is not None:
         yield weight
     if weight is None or not _by_weight_alone(run, keys, own):
-        named = fields(keys.fields)
-        if rare := tuple(name for name in own if name != DIVERSITY):
-            yield Problem("keys-too-rare", figures=rare, keys=named, k=fewest_alike(run.config.limits))
+        if {*own} - {DIVERSITY}:
+            yield Note(_RARE_KEYS, k=fewest_alike(run.config.limits))
         if DIVERSITY in own:
-            yield Problem("keys-tell-values", keys=named, limit=f"{run.config.limits[DIVERSITY]:g}")
+            yield Note(_KEYS_TELL_VALUES, limit=f"{run.config.limits[DIVERSITY]:g}")
 
 
 def fewest_alike(limits: Mapping[str, float]) -> int:
@@ -84,7 +100,7 @@ def _of_weight(run: Prepared, keys: KeyRisk) -> Problem | None:
     recoded = keys.weight in run.config.recode
     how = "breaks:0:mean" if recoded else weight_classes(run.untreated.kept.columns[keys.weight], run.config.k)
     weight, others = Field(keys.weight), without[k]
-    return Problem("weight-is-a-key", weight=weight, alike=alike, without=others, k=int(k), how=how)
+    return Note(_WEIGHT_IS_A_KEY, weight=weight, alike=alike, without=others, k=int(k), how=how)
 
 
 def _by_weight_alone(run: Prepared, keys: KeyRisk, over: Collection[str]) -> bool:

@@ -11,7 +11,7 @@ from masktron.config import Config
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.jobs.job import Job
 from masktron.jobs.originals import Originals
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Note, Problem
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_record import UnitPlace
 from masktron.sources.wide.wide_source import WideSource
@@ -53,7 +53,7 @@ def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp],
     unit = source.levels.level(source.record_level).name
     if config.rare_units != "exclude":
         problem = Problem("rare-units", source.path, k=config.k, unit=unit, units=many, composed=named)
-        less = [Problem("lower-k", others=rarest - 1, k=rarest)] if rarest > 1 else []
+        less = [Note("or lower k to {k}: [[-k {k}]]", k=rarest)] if rarest > 1 else []
         raise InfeasibleError(problem.then(*less), facts=[RefusalFacts("rare-units", records=rarest)])
     note = f"{many} {unit} left out, as fewer than k = {config.k} have as many members: {named}"
     left = with_whole_units(job, replace(originals, keep=originals.keep & ~rare, notes=(*originals.notes, note)))

@@ -241,7 +241,7 @@ def _repeated_run(
     except ViolationError as error:
         held = [f"{name} {run.figures[name]:g}" for name in config.limits if name in run.figures]
         if held:
-            error.then(Problem("last-run-figures", figures=held))
+            error.then(Note("in the last run: {figures}", figures=held))
         raise
     same_bytes = (read_manifest(paths.manifest).output == run.described.output) if same else None
     return _beside(result, run, masked, same_bytes)

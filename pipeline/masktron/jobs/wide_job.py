@@ -63,14 +63,13 @@ def protected_level(levels: Tree, name: str | None, where: str) -> LevelPath:
     paths = {levels.shown(path): path for path, _ in levels.levels()}
     if name is None:
         return TOP
-    found = [path for full, path in paths.items() if full == name or full.endswith(f"/{name}")]
-    if len(found) != 1:
-        raise (
-            UsageError.of("unknown-name", where, kind="level", name=name, known=Known(name, tuple(paths)))
-            if not found
-            else UsageError.of("ambiguous-name", where, what=f"the level {name!r}", names=tuple(paths))
-        )
-    return found[0]
+    found = [full for full in paths if full == name or full.endswith(f"/{name}")]
+    if not found:
+        raise UsageError.of("unknown-name", where, kind="level", name=name, known=Known(name, tuple(paths)))
+    if len(found) > 1:
+        one_of = f"one of {', '.join(found)}"
+        raise UsageError.of("bad-value", where, name="the name of a level", expected=one_of, given=repr(name))
+    return paths[found[0]]
 
 
 def members_alone(job: Job, config: Config, path: LevelPath) -> MemberProtection:
@@ -318,10 +317,11 @@ def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dic
         path, own = named
         if path in found:
             raise UsageError.of(
-                "ambiguous-name",
+                "given-twice",
                 where,
-                what=f"the weight of {levels.shown(path)}",
-                names=fields([found[path], own.name]),
+                one=NamedField(found[path]),
+                other=NamedField(own.name),
+                to=f" as the weight of {levels.shown(path)}",
             )
         found[path] = own.name
     return found
@@ -344,13 +344,10 @@ def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
     for given, role in config.roles.items():
         if roles.setdefault(name(given), role) is not role:
             raise UsageError.of(
-                "ambiguous-name",
+                "given-twice",
                 where,
-                what="the role of a field",
-                names=(
-                    Setting("--role", (f"{name(given)}={roles[name(given)]}",)),
-                    Setting("--role", (f"{given}={role}",)),
-                ),
+                one=Setting("--role", (f"{name(given)}={roles[name(given)]}",)),
+                other=Setting("--role", (f"{given}={role}",)),
             )
     return replace(
         config,
@@ -511,9 +508,9 @@ class _WideNames:
         tree = self._source.levels
         found = tree.named(name)
         if found is None and (several := tree.candidates(name)):
-            raise UsageError.of(
-                "ambiguous-name", self._source.path, what=f"the {what} of {name!r}", names=fields(several)
-            )
+            one_of = Note("one of {names:or}", names=fields(several))
+            called = f"the field with {what}"
+            raise UsageError.of("bad-value", self._source.path, name=called, expected=one_of, given=repr(name))
         if found is None:
             raise UsageError.of(
                 "unknown-name",

@@ -115,8 +115,8 @@ def combine(
     from scipy.stats import t as student  # noqa: PLC0415 -- loads slowly
 
     if full and population:
-        hint = "docs/combined-intervals.md explains when to give which"
-        raise UsageError.of("given-twice", one="full", other="population", hint=hint)
+        why = "; docs/combined-intervals.md explains when to give which"
+        raise UsageError.of("given-twice", one="full", other="population", why=why)
     _check(estimates, variances, level, ratio)
     m = len(estimates)
     with np.errstate(over="ignore", invalid="ignore"):

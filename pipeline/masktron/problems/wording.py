@@ -94,7 +94,8 @@ def worded(problem: Problem, reader: Reader | None = None, *, release_safe: bool
     words = _Words(problem.references, reader, release_safe)
     what, hint = (problem.code, "") if isinstance(problem, Note) else texts()[problem.code]
     others = [worded(one, reader, release_safe=release_safe) for one in problem.adding()]
-    hints = [words.of(hint), *(one.hint for one in others)]
+    named = len(others) - len(problem.further)
+    hints = [words.of(hint), *(one.hint for one in others[:named]), *(one.hint or one.what for one in others[named:])]
     given = dict.fromkeys([*words.given, *(each for one in others for each in one.given)])
     return Wording(words.of(what), "; ".join(filter(None, hints)), tuple(given))
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.kernels.distinct import factorized
-from masktron.problems.problem import Problem, Rule, fields
+from masktron.problems.problem import Note, Rule, fields
 from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
 from masktron.settle.lattice import Lexemes, Prototype, SettleExit
@@ -132,7 +132,7 @@ class BlockRecords:
         masked, others = fields(self.variables), fields(self.conditions)
         known, where = tuple(map(Rule, rules)) or "the rules", f" in a group of {len(self.members[group])} records"
         if not others:
-            why = Problem("aggregator-refused", reason="no value satisfies ", rules=known, detail=where)
+            why = Note("no value satisfies {rules:and}{where}", rules=known, where=where)
             return InfeasibleError.of(
                 "aggregator-unsuitable", fields=masked, aggregator="groups", reasons=(why,), facts=facts
             )

@@ -162,7 +162,7 @@ def test_tables_lie_beside_the_settings_and_options_name_others(tmp_path: Path) 
         with_tables(levels, declared_in(Config)["levels"].collected("levels", ["Household=other.csv"]))
     with refused(UsageError, "bad-value", given="'Person'"):
         declared_in(Config)["levels"].collected("levels", ["Person"])
-    with refused(UsageError, "option-given-twice", key="Person"):
+    with refused(UsageError, "given-twice"):
         declared_in(Config)["levels"].collected("levels", ["Person=a", "Person=b"])
 
 

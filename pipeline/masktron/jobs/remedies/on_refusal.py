@@ -14,7 +14,7 @@ from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.remedies.trying import RemedyTrials
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Note, Problem
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult, RemedyResult
 
@@ -102,11 +102,12 @@ def _suggest(
 def _name(error: MasktronError, config: Config) -> None:
     """Let an error name what may help, as far as that is known without looking at the records."""
     found = remedies_for(error.facts, RefusedRun(config))
-    error.then(Problem("untried-remedies", such=", such as " if found else "", remedies=_named(found)))
+    tries = "[[--on-refusal suggest]] tries what may help and shows what it costs{such}{remedies:or}"
+    error.then(Note(tries, such=", such as " if found else "", remedies=_named(found)))
 
 
 def _tell(error: MasktronError, how: str, found: Iterable[RemedyResult] = ()) -> None:
-    error.then(Problem("possible-remedies", how=how, remedies=_named(found)))
+    error.then(Note("{how}{remedies:or}", how=how, remedies=_named(found)))
 
 
 def _named(found: Iterable[RemedyResult]) -> tuple[Problem, ...]:

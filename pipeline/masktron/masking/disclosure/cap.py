@@ -16,7 +16,7 @@ from masktron.masking.disclosure.exposure import AVERAGED
 from masktron.masking.disclosure.holders import Holders
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
-from masktron.problems.problem import Problem, fields, rules
+from masktron.problems.problem import Note, fields, rules
 
 
 def fallen_on(inputs: MaskingInputs, masked: MaskedBlock) -> NDArray[np.bool_]:
@@ -85,7 +85,7 @@ def refuse_observed(
         )
 
 
-def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int, edits: Mapping[int, Edit]) -> Problem:
+def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int, edits: Mapping[int, Edit]) -> Note:
     """Name the groups of a block, and its rules: those that no theorem covers, where there are some, else all."""
     pooled = int((copied & masked.grouping.pooled).sum())
     ruled = int((copied & masked.exposure.dominated).sum())
@@ -95,8 +95,8 @@ def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int, edi
     opaque = [edit.check.id for edit in own if edit.name == "opaque"]
     said = "; rules that masktron does not understand: " if opaque else "; rules: " if own else ""
     count = int(copied.sum())
-    return Problem(
-        "values-of-groups",
+    return Note(
+        "{groups:group} of {fields:and}, {share:.2g} % of the records{reason}{said}{rules:and}",
         groups=count,
         fields=fields(masked.block.variables),
         share=100 * count / records,

@@ -68,7 +68,6 @@ TEXTS = {
         "fewer than k = {k} {unit} have as many members as each of these {units}: {composed}",
         "leave them out with [[--rare-units exclude]]; docs/nested-files.md says how to make large units less rare",
     ),
-    "lower-k": ("each is like {others} others", "or lower k to {k}: [[-k {k}]]"),
     "hierarchy-ambiguous": (
         "in the hierarchy of {field}, {values:and} can mean the same value, in rows that differ",
         "keep one of the rows, or write all values as they stand in the file: masktron describe shows values and "
@@ -102,7 +101,6 @@ TEXTS = {
         "correct the file; to leave records out or to let a rule go that the last run kept, run masktron mask, as "
         "rerun takes these settings from the manifest",
     ),
-    "last-run-figures": ("in the last run: {figures}", "in the last run: {figures}"),
     "cannot-write": (
         "{file} cannot be written: {reason}",
         "nothing was written; free space, or name a folder that you may write to",

@@ -28,10 +28,6 @@ TEXTS = {
         "a project cannot have the setting {setting}: {reason}",
         "remove it, or run masktron in a shell",
     ),
-    "second-weight": (
-        "{entered} cannot be a weight: {first} is already the weight of {whole}",
-        "keep one of them as the weight",
-    ),
     "nested-keys-untreated": (
         "keys of nested files cannot be treated yet",
         "treat them in a flat file, or leave them as they are and look at the risk",

@@ -8,7 +8,6 @@ TEXTS = {
     "not-allowed-here": ("{child} is not allowed in {parent}", "{known}"),
     "attribute-missing": ("<{element}> has no {attribute}", 'write <{element} {attribute}="...">'),
     "not-supported": ("masktron does not support {construct}", "{instead}"),
-    "exclude-each-other": ("{element} cannot have both {one} and {other}", "keep one of them"),
     "name-taken": ("the {kind} {name!r} is taken already, {first}", "give each {kind} a name of its own"),
     "refers-to-itself": ("{name} includes or extends itself", "break the cycle: remove an <include> or <extends>"),
     "bad-href": (

@@ -12,7 +12,6 @@ TEXTS = {
         "write it as it is ([[--role {field}=untouched]]), or give [[--protect {top}]]",
     ),
     "field-not-usable": ("{setting} names {field}, {reason}", "leave it out of {setting}, or name another field"),
-    "ambiguous-name": ("{what} is ambiguous: {names:and}", "give only one of them"),
     # treatments
     "too-many-values": (
         "{number:,} {things} are more than the {most:,} that masktron can handle",
@@ -96,16 +95,11 @@ TEXTS = {
         "raise [[--max-observed-share]], change k, let go of a rule with [[--allow RULE-ID]], or leave a field as it "
         "is with [[--role FIELD=untouched]]",
     ),
-    "values-of-groups": (
-        "{groups:group} of {fields:and}, {share:.2g} % of the records{reason}{said}{rules:and}",
-        "",
-    ),
     "aggregator-unsuitable": (
         "{fields:and} cannot be masked by {aggregator}: {reasons}",
         "choose another aggregator or none, leave a field as it is ([[--role FIELD=untouched]]), or let go of a rule "
         "with [[--allow RULE-ID]]",
     ),
-    "aggregator-refused": ("{reason}{rules:and}{detail}", ""),
     "small-stratum": (
         "the smallest stratum of {fields:and} has {records:record}, but {user} needs {least:,}",
         "use fewer or coarser strata, lower k, or name the fields as conditions of the method, which are pooled",
@@ -164,37 +158,6 @@ TEXTS = {
         "{memory:,} MB of memory cannot hold {records:,} of {total:,} records of {fields} fields at a time",
         "give at least {least:,} MB: [[--memory {least}MB]]",
     ),
-    "parts-kept": (
-        "the run ended early",
-        "{parts:finished part stays/finished parts stay} in {folder}; [[--resume]] goes on from there",
-    ),
     # what may help
-    "possible-remedies": ("the run was refused", "{how}{remedies:or}"),
-    "untried-remedies": (
-        "the run was refused",
-        "[[--on-refusal suggest]] tries what may help and shows what it costs{such}{remedies:or}",
-    ),
-    "masking-changes-figures": (
-        "the figures are about masked fields",
-        "another k, [[--grouping all]] or other roles change figures of masked fields",
-    ),
-    "keys-too-rare": (
-        "{figures:and} are about the keys {keys:and}",
-        "name only what others may know ([[--role FIELD=quasi-identifier]]), write keys in wider classes "
-        "([[--recode FIELD=width:10]]), suppress cells ([[--key-k {k}]]), or remove a field "
-        "([[--role FIELD=identifier]]); masktron keys tries this without writing, and masktron recode finds the "
-        "classes that lose least",
-    ),
-    "keys-tell-values": (
-        "records that share {keys:and} share their values, too",
-        "for l_diversity write keys in wider classes: masktron recode with [[--limit l_diversity={limit}]] finds "
-        "those that lose least; suppression makes records alike, and promises nothing of the values beside the keys",
-    ),
-    "weight-is-a-key": (
-        "the weight {weight} is written and counts as a key",
-        "because the weight {weight} counts as a key, {alike:record} instead of {without:,} share their keys with "
-        "fewer than {k}: write the means of few classes ([[--recode {weight}={how}]]), or remove it "
-        "([[--role {weight}=identifier]])",
-    ),
     "reason-hidden": ("{detail}", "run it again without [[--release-safe]] to see why"),
 }

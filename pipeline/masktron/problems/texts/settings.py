@@ -2,9 +2,7 @@
 
 TEXTS = {
     "setting-in-table": ("there is no setting {setting} outside {table}", '{table}={{"{setting}": ...}}'),
-    "option-given-twice": ("{option} gives {key} twice", "{hint}"),
-    "given-twice": ("{one} and {other} are both given", "{hint}"),
-    "field-declared-twice": ("{fields} {fields:is|are} declared {one} and {other}", "keep one of them"),
+    "given-twice": ("{one} and {other} are both given{to?}", "keep one of them{why?}"),
     "weight-made-text": (
         "{setting}: this field is the weight, and recoding would make it text",
         "write classes as their means (breaks:0,5,20:mean), or round it (round:5)",
@@ -37,17 +35,9 @@ TEXTS = {
         "the protection",
         "delete the line: mask makes a secret for each release, and [[--secret MANIFEST]] repeats one",
     ),
-    "rulebook-given-twice": (
-        "the rulebook is given twice",
-        "`masktron explain RULES.sch --data DATA`, or `masktron explain DATA --rules RULES.sch`",
-    ),
     "candidate-without-figures": (
         "candidate {candidate} has no figures, so its settings are not written: {reasons}",
         "name another one with [[--candidate N]]",
-    ),
-    "settings-of-manifest": (
-        "rerun takes such settings from the manifest",
-        "rerun takes such settings from the manifest; for others, run `masktron mask`",
     ),
     "report-missing": ("{problem}", "what is shown above holds; only this report is missing"),
     "pages-missing": (

@@ -142,10 +142,6 @@ TEXTS = {
         "no field is left to mask",
         "numbers are masked unless they have another role, and categories with [[--role FIELD=confidential]]",
     ),
-    "several-weights": (
-        "{fields:and} are declared as the weight",
-        "keep one of them: [[--role {fields}=weight]]",
-    ),
     "text-in-numbers": (
         "{field} holds numbers, but a text in this record",
         "correct it; or declare a code for 'missing' with [[--missing {field}=CODE]], or codes with "

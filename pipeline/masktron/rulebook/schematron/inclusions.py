@@ -359,7 +359,7 @@ def _expand(element: etree._Element, file: _File, sources: IncludedFiles) -> Non
         elif name == "extends" and child.get("href") is not None:
             if child.get("rule") is not None:
                 place = str(sources.origin(child))
-                raise RulebookError.of("exclude-each-other", place, element="<extends>", one="href", other="rule")
+                raise RulebookError.of("given-twice", place, to=f" of {'<extends>'}", one="href", other="rule")
             sources.gone.append((_iso_name(element), child))
             _put(child, _extended(child, element, file, sources))
         else:

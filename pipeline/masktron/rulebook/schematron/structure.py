@@ -105,7 +105,7 @@ def _taken(kind: str, name: str, first: str, origin: Origin) -> RulebookError:
 
 
 def _excluded(element: str, one: str, other: str, origin: Origin) -> RulebookError:
-    return RulebookError.of("exclude-each-other", str(origin), element=element, one=one, other=other)
+    return RulebookError.of("given-twice", str(origin), to=f" of {element}", one=one, other=other)
 
 
 def _unknown(kind: str, name: str | None, known: Iterable[str], origin: Origin) -> RulebookError:

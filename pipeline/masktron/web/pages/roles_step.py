@@ -260,7 +260,9 @@ def _require_one_weight(project: Project, roles: Mapping[str, str]) -> None:
         first = weights.setdefault(levels.get(name, ""), name)
         if first != name:
             whole = levels.get(name, "").rpartition("/")[2] or "the survey"
-            raise UsageError.of("second-weight", entered=entered(f"roles.{name}"), first=Field(first), whole=whole)
+            raise UsageError.of(
+                "given-twice", one=entered(f"roles.{name}"), other=Field(first), to=f" as the weight of {whole}"
+            )
 
 
 def _decide(visit: Visit, project: Project, form: FormFields) -> Redirect:
