@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods import method_named
-from refusals import refused
+from refusals import Refusal, refused
+from synthesis_files import related
 
 PARAMETERS: list[tuple[str, str, dict[str, Any]]] = [
     *(("camp_crest", name, {name: value}) for name, value in (("several", "both"), ("as_printed", 1), ("k", 1))),
@@ -94,12 +97,51 @@ def test_too_few_records(method: str, parameters: dict[str, Any], shape: tuple[i
         masked(method, parameters, np.random.default_rng(0).normal(size=shape))
 
 
-@pytest.mark.parametrize("method", ["latent_class", "model_hybrid"])
-def test_mixtures_that_do_not_converge(method: str) -> None:
-    values = np.random.default_rng(0).normal(size=(100, 3))
-    named = {"where": method, "fewest": 2, "most": 10, "iterations": 1}
-    with refused(InfeasibleError, "mixture-not-converged", **named):
-        masked(method, {"iterations": 1}, values)
+KEPT, LOST = np.random.default_rng(4).normal(size=60), "would-return-original"
+CLOUD, UNEQUAL = np.random.default_rng(0).normal(size=(100, 3)), {"alpha": (0.5, 0.5, 0.5, 0.5, 0.6)}
+MIXTURE = {"fewest": 2, "most": 10, "iterations": 1}
+
+
+def drawing(method: str, values: np.ndarray, **parameters: Any) -> Callable[[], object]:
+    return partial(masked, method, parameters, values)
+
+
+REFUSED = [
+    *(
+        Refusal(InfeasibleError, "mixture-not-converged", drawing(name, CLOUD, iterations=1), where=name, **MIXTURE)
+        for name in ("latent_class", "model_hybrid")
+    ),
+    *(
+        Refusal(
+            InfeasibleError,
+            LOST,
+            drawing("shuffling", np.column_stack([KEPT[::-1], told, KEPT]), conditions=(2,)),
+            method="shuffling",
+            variable=2,
+            records=60,
+        )
+        for told in (3 * KEPT - 7, np.exp(KEPT))
+    ),
+    *(
+        Refusal(
+            InfeasibleError,
+            LOST,
+            drawing("microhybrid", related(60), k=5, synthesiser=one, keep=(0, 1)),
+            method="microhybrid",
+            variable=3,
+        )
+        for one in ("ipso", "normal", "multiple_imputation")
+    ),
+    Refusal(InfeasibleError, LOST, drawing("ipso", related(50), conditions=(0, 1)), method="ipso", variable=3),
+    Refusal(InfeasibleError, LOST, drawing("muralidhar_sarathy", related(100), keep=(0, 1))),
+    Refusal(InfeasibleError, "no-noise-for-alpha", drawing("muralidhar_sarathy", related(100), **UNEQUAL)),
+    Refusal(UsageError, "values-too-large", drawing("ipso", np.array([[1e200], [0.0], [1.0], [2.0], [3.0]]))),
+]
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=str)
+def test_what_cannot_be_drawn(row: Refusal) -> None:
+    row.check()
 
 
 @pytest.mark.parametrize("method", ["camp_crest", "crest", "t_closeness"])

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm, spearmanr
 
-from masktron.errors import InfeasibleError
 from masktron.methods.shuffling import ShufflingMethod
 from masktron.synthesis.exchanging import BrokenRules
 from masktron.synthesis.shuffling import shuffled
-from refusals import refused
 
 type Floats = NDArray[np.float64]
 
@@ -87,14 +85,6 @@ def test_correlations_that_no_copula_has_are_brought_near() -> None:
     assert np.linalg.eigvalsh(2 * np.sin(np.pi / 6 * np.corrcoef(ranks.T)))[0] < -0.01
     made = shuffled(values, np.empty((7, 0)), rng)
     assert np.array_equal(np.sort(made, axis=0), np.sort(values, axis=0))
-
-
-def test_variables_that_kept_ones_give_away_are_refused() -> None:
-    rng = np.random.default_rng(4)
-    kept = rng.normal(size=60)
-    for told in (3 * kept - 7, np.exp(kept)):
-        with refused(InfeasibleError, "would-return-original", method="shuffling", variable=2, records=60):
-            ShufflingMethod(conditions=(2,)).mask(np.column_stack([rng.normal(size=60), told, kept]), rng)
 
 
 def test_a_kept_total_leaves_its_last_part_to_be_computed() -> None:

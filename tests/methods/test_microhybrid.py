@@ -101,12 +101,6 @@ def test_equal_records_stay_and_that_is_said() -> None:
     assert drawn.notes == ("10 of 30 records stay as they are: those of their group are equal in what is masked",)
 
 
-def test_a_function_of_kept_fields_in_the_whole_file_is_refused() -> None:
-    for synthesiser in ("ipso", "normal", "multiple_imputation"):
-        with refused(InfeasibleError, "would-return-original", method="microhybrid", variable=3):
-            MicrohybridMethod(5, synthesiser=synthesiser, keep=(0, 1)).mask(related(60), np.random.default_rng(1))
-
-
 @pytest.mark.parametrize("kind", REGISTERED, ids=lambda kind: kind.name)
 def test_any_partition_can_be_taken(kind: type[Partitioning]) -> None:
     generator = np.random.default_rng(4)

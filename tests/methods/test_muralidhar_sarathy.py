@@ -73,11 +73,6 @@ def test_the_second_alpha_of_the_paper_is_impossible_on_its_second_file(shared_d
         MuralidharSarathyMethod((0.8, 0.3), keep=(2, 3)).mask(eia, np.random.default_rng(0))
 
 
-def test_related_variables_cannot_have_different_shares() -> None:
-    with refused(InfeasibleError, "no-noise-for-alpha"):
-        MuralidharSarathyMethod((0.5, 0.5, 0.5, 0.5, 0.6)).mask(related(100), np.random.default_rng(0))
-
-
 def test_too_few_records_are_refused() -> None:
     values = np.random.default_rng(0).normal(size=(8, 4))
     method = MuralidharSarathyMethod(0.5, keep=(0,))
@@ -85,11 +80,6 @@ def test_too_few_records_are_refused() -> None:
     assert moments_off(values, method.mask(values, np.random.default_rng(1)).values) < 1e-9
     with refused(InfeasibleError, "too-few-records", least=8, records=7):
         method.mask(values[1:], np.random.default_rng(1))
-
-
-def test_a_function_of_kept_fields_is_refused() -> None:
-    with refused(InfeasibleError, "would-return-original"):
-        MuralidharSarathyMethod(keep=(0, 1)).mask(related(100), np.random.default_rng(0))
 
 
 def test_numbers_of_the_command_line() -> None:

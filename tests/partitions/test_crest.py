@@ -1,4 +1,4 @@
-"""CREST, the partition and the method: scaling, classes and shares, refusals, ugly columns, and what it is for."""
+"""CREST, the partition and the method: scaling, classes and shares, ugly columns, and what it is for."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.errors import UsageError
 from masktron.measures.classes import class_chi_square
 from masktron.methods.crest import CrestMethod, class_notes
 from masktron.partitions.crest import class_counts, compound, crest
-from refusals import refused
 
 
 def data(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -78,26 +76,6 @@ def test_several_attributes_count_as_the_combinations_of_their_classes() -> None
     assert crest(points, 4, both + np.array([0, 1]), shares=wider).tolist() == labels.tolist()
 
 
-@pytest.mark.parametrize(
-    ("classes", "shares", "code"),
-    [
-        (np.zeros(9, np.intp), None, "arrays-differ"),
-        (np.arange(10), np.ones(9), "bad-value"),
-        (np.arange(10) - 1, np.ones(10), "bad-value"),
-        (np.zeros((10, 2), np.intp), np.ones(4), "bad-value"),
-        *((np.zeros(10, np.intp), np.array(shares), "bad-value") for shares in ([-1.0, 2.0], [np.nan], [0.0])),
-    ],
-)
-def test_classes_and_shares_that_do_not_go_together(classes: np.ndarray, shares: np.ndarray, code: str) -> None:
-    with refused(UsageError, code):
-        crest(np.arange(10.0)[:, None], 2, classes, shares=shares)
-
-
-def test_as_many_classes_as_records_are_refused() -> None:
-    with refused(UsageError, "too-many-categories", categories=8000):
-        crest(np.arange(8000.0)[:, None], 2, np.arange(8000))
-
-
 class TestMethod:
     def test_records_of_a_group_share_the_mean(self) -> None:
         points, classes = data()
@@ -115,10 +93,6 @@ class TestMethod:
             expected = crest(points, 4, classes, **settings)
             assert CrestMethod(4, **settings).partition(points, classes=classes).tolist() == expected.tolist()
             assert expected.tolist() != crest(points, 4, classes).tolist()
-
-    def test_it_needs_a_class(self) -> None:
-        with refused(UsageError, "needs-setting", name="crest"):
-            CrestMethod().partition(data()[0])
 
 
 def test_what_groups_tell_of_classes_is_said() -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.partitions.encode import encode_nominal, encode_ordinal
-from refusals import refused
 
 
 def test_different_categories_are_at_distance_one() -> None:
@@ -32,14 +29,3 @@ def test_ordinal_distance_grows_with_the_categories_between() -> None:
 def test_a_missing_rank_stays_missing_and_one_category_says_nothing() -> None:
     assert np.isnan(encode_ordinal(np.array([1.0, np.nan, 2.0]))[:, 0]).tolist() == [False, True, False]
     assert encode_ordinal(np.array([4.0, 4.0])).tolist() == [[0.0], [0.0]]
-
-
-@pytest.mark.parametrize("values", [np.array(["a", None], dtype=object), np.array(["a", float("nan")], dtype=object)])
-def test_missing_values_are_refused(values: NDArray[np.object_]) -> None:
-    with refused(UsageError, "missing-values", where="record 2"):
-        encode_nominal(values)
-
-
-def test_identifiers_are_refused_by_name() -> None:
-    with refused(UsageError, "too-many-categories", field="PHONE", categories=10_000):
-        encode_nominal(np.arange(10_000), "PHONE")

@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 
 import masktron.kernels.mdav as mdav_kernel
 import masktron.partitions.partitioner as module
-from masktron.errors import UsageError
 from masktron.kernels.compiling import told_of_compiling
 from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import univariate
 from masktron.partitions.kdcut import Cuts, kd_cut
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import Partitioner
-from refusals import refused
 
 
 def cloud(n: int, d: int, seed: int = 1) -> NDArray[np.float64]:
@@ -43,11 +41,6 @@ def test_several_varying_columns_get_mdav(n: int, d: int, k: int, seed: int) -> 
         assert found.tolist() == univariate(points[:, varying[0]], k).tolist()
     else:
         assert found.tolist() == mdav(points, k).tolist()
-
-
-def test_blocks_hold_three_groups() -> None:
-    with refused(UsageError, "bad-value", name="most", given=14):
-        Partitioner(14)(cloud(100, 2), 5)
 
 
 def test_only_what_is_too_large_is_cut() -> None:

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
-from masktron.errors import InfeasibleError
 from masktron.partitions import centroid
 from masktron.partitions.centroid import agglomerate, pooled_deviation, semi_partial
-from refusals import refused
 
 RULES = ("small", "counts", "spr", "rmsstd")
 
@@ -114,9 +112,3 @@ def test_many_points_are_cut_first(stop: centroid.Stop, monkeypatch: pytest.Monk
 def test_equal_points() -> None:
     labels = agglomerate(np.zeros((25, 2)), np.arange(25) % 3, stop="rmsstd")
     assert np.bincount(labels).min() >= 10
-
-
-@pytest.mark.parametrize(("n", "values", "code"), [(9, 9, "too-few-records"), (20, 2, "too-few-values")])
-def test_what_no_cluster_can_have(n: int, values: int, code: str) -> None:
-    with refused(InfeasibleError, code, least=10 if n < 10 else 3):
-        agglomerate(np.zeros((n, 1)), np.arange(n) % values)

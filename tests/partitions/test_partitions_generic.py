@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
-from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import brute_force
 from masktron.partitions.column_kinds import KINDS, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
@@ -27,7 +26,6 @@ from masktron.partitions.generic import (
     varying_kinds,
 )
 from masktron.partitions.mdav import standardise
-from refusals import refused
 
 
 def encoded(values: Floats, kinds: list[str]) -> tuple[Floats, Kinds]:
@@ -286,13 +284,3 @@ def test_imposed_partitions() -> None:
     constant = points.copy()
     constant[:, 0] = 0.0
     assert (partition_imposed(constant, kinds, 3, "number") == own["ordinal"]).all()
-
-
-@pytest.mark.parametrize("partition", [*PARTITIONS, partitions_by_kind])
-def test_refusals(partition: Callable[[Floats, Kinds, int], Labels]) -> None:
-    with refused(InfeasibleError, "too-few-records", least=5, records=4):
-        partition(np.zeros((4, 2)), Kinds.numbers(2), 5)
-    with refused(UsageError, "arrays-differ"):
-        partition(np.zeros((9, 2)), Kinds.numbers(3), 5)
-    with refused(UsageError, "missing-values"):
-        partition(np.full((9, 1), np.nan), Kinds.numbers(1), 5)

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from masktron import estimators
 from masktron.errors import UsageError
 from masktron.measures.homogeneity import homogeneity
 from masktron.methods.t_closeness import TClosenessMethod, combined
@@ -92,15 +91,6 @@ def test_several_class_attributes_are_one() -> None:
     for wrong in (np.array([0.5, 0.5]), np.ones((1, 2)) / 2, np.ones((2, 2, 1)) / 4):
         with refused(UsageError, "bad-value", name="shares"):
             combined(classes, wrong)
-
-
-def test_contract() -> None:
-    with refused(UsageError, "needs-setting", name="t_closeness"):
-        TClosenessMethod().partition(np.zeros((9, 1)))
-    with refused(UsageError, "y-missing"):
-        estimators.TCloseness().fit(np.zeros((9, 1)))
-    with refused(UsageError, "bad-value", name="shares"):
-        close_partition(np.zeros((9, 1)), 2, 0.5, np.arange(9) % 3, np.array([0.5, 0.5]))
 
 
 def test_the_class_of_pima_cannot_be_read_from_a_group(shared_data: Path) -> None:

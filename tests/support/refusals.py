@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +29,21 @@ def refused[E: MasktronError](kind: type[E], code: str, /, **references: Any) ->
     assert where is None or caught.value.where == str(where)
     named = problem_of(caught.value).references
     assert {name: plain(named.get(name)) for name in references} == references
+
+
+class Refusal:
+    """A row of a table of refusals: the kind and code of the error, what is done, and what the error names."""
+
+    def __init__(self, kind: type[MasktronError], code: str, call: Callable[..., object], /, **named: Any) -> None:
+        self.kind, self.code, self.call, self.named = kind, code, call, named
+
+    def __str__(self) -> str:
+        return self.code
+
+    def check(self, *given: Any) -> None:
+        """Do it, with what the test has made, and expect the error."""
+        with refused(self.kind, self.code, **self.named):
+            self.call(*given)
 
 
 def problem_of(error: MasktronError) -> Problem:

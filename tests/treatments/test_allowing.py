@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.treatments import allowing
 from masktron.treatments.allowing import (
     Consequences,
@@ -19,7 +18,6 @@ from masktron.treatments.allowing import (
     hidden_from_rules,
 )
 from masktron.treatments.suppression import local_suppression
-from refusals import refused
 
 
 def test_fields_and_all_of_several() -> None:
@@ -111,20 +109,6 @@ def test_of_many_records_those_with_the_rarest_keys_choose_companions(monkeypatc
 
     own = Consequences(allowed, keys, np.ones((8, 1), dtype=bool), [1.0], np.arange(8))
     assert own.also(np.arange(8), np.tile([False, True], (8, 1))).all()
-
-
-def test_consequences_of_other_shapes_are_refused() -> None:
-    keys, order = np.zeros((3, 2), dtype=np.int32), np.arange(3)
-
-    def anything(records: NDArray[np.intp], _: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return np.ones(len(records), dtype=bool)
-
-    with refused(UsageError, "bad-arrays"):
-        Consequences(anything, keys, np.ones((3, 2), dtype=bool), [1.0], order)
-    with refused(UsageError, "bad-arrays"):
-        Consequences(anything, keys[:2], np.ones((3, 1), dtype=bool), [1.0], order)
-    with refused(UsageError, "too-many-values", number=9):
-        Consequences(anything, keys, np.ones((3, 9), dtype=bool), [1.0] * 9, order)
 
 
 def test_what_rules_give_away_by_all_completions() -> None:

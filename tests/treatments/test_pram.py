@@ -251,29 +251,3 @@ def test_bounds_of_successes_are_quantiles_of_the_binomial(trials: int, mean: fl
     high = [s for s in range(trials + 1) if s >= mean + 1 and sum(chances[s:]) <= 0.01]
     assert success_bounds(trials, mean, 0.01) == (len(low), trials - len(high))
     assert success_bounds(0, 0.0, 0.01) == (0, 0)
-
-
-def test_what_is_wrong_with_arguments_is_said() -> None:
-    column = np.array([0, 1, 1])
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({}, "bad-arrays"),
-        ({"change": 0.1, "matrix": np.eye(2)}, "bad-arrays"),
-        ({"change": 1.0}, "bad-value"),
-        ({"change": 0.1, "minimum": 1.0}, "bad-value"),
-        ({"change": 0.6}, "pram-share-too-large"),
-        ({"change": 0.3, "minimum": 0.9}, "pram-share-too-large"),
-        ({"matrix": np.eye(1)}, "bad-arrays"),
-        ({"matrix": np.ones((2, 2))}, "bad-matrix"),
-        ({"change": 0.1, "weights": np.array([1.0, 0, 1])}, "bad-value"),
-        ({"change": 0.1, "strata": np.arange(2)}, "bad-arrays"),
-        ({"change": 0.1, "admissible": lambda c: np.ones(2, dtype=bool)}, "bad-arrays"),
-    ]
-    for arguments, code in wrong:
-        with refused(UsageError, code):
-            pram_law([column], **arguments)
-    with refused(UsageError, "bad-arrays"):
-        pram_law([np.array([0.5])], change=0.1)
-    with refused(InfeasibleError, "own-value-refused", where="record 2"):
-        pram_law([column], change=0.1, admissible=lambda c: c[0] == 0)
-    with refused(InfeasibleError, "too-many-values", number=501):
-        pram_law([np.arange(501)], change=0.1)

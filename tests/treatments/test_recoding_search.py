@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError
 from masktron.hierarchies import widths
 from masktron.measures.keys import individual_risk, key_frequencies
 from masktron.treatments.key_demands import KeyDemands
@@ -236,33 +236,6 @@ def test_losses_by_hand() -> None:
     with refused(InfeasibleError, "recoding-out-of-reach", keys=("Sex",)) as caught:
         search_recodings(keys, KeyDemands(2), LOSSES["entropy"](keys))
     assert "--suppressed 1" in caught.value.hint
-
-
-def test_what_does_not_go_together_is_refused() -> None:
-    one = key("Age", [0, 1])
-    for make, code in (
-        (lambda: key("Age", [0, 1, 2], [0, 0, 1], [0, 1, 1]), "bad-arrays"),
-        (lambda: key("Age", [3], [0, 0, 0]), "bad-arrays"),
-        (lambda: LeveledKey("Age", np.array([0]), (np.array([1], dtype=np.int32),)), "bad-arrays"),
-        (lambda: LeveledKey("Age", np.array([0]), (np.array([0], dtype=np.int32),), 0.0), "bad-value"),
-        (lambda: KeyDemands(0), "bad-value"),
-        (lambda: KeyDemands(2, diversity={"A": 0}), "bad-value"),
-        (lambda: KeyDemands(2, -1), "bad-value"),
-        (lambda: KeyDemands(2, mean_risk=1.5), "bad-value"),
-        (lambda: search_recodings([], KeyDemands(2), LOSSES["entropy"]([one])), "bad-arrays"),
-        (lambda: search_recodings([one], KeyDemands(2, diversity={"A": 2}), LOSSES["entropy"]([one])), "bad-arrays"),
-        (lambda: search_recodings([one, key("B", [0])], KeyDemands(1), LOSSES["entropy"]([one])), "arrays-differ"),
-        (
-            lambda: search_recodings([tall(at) for at in range(23)], KeyDemands(2), LOSSES["entropy"]([one])),
-            "too-many-values",
-        ),
-    ):
-        with refused(UsageError, code):
-            make()
-
-
-def tall(at: int) -> LeveledKey:
-    return key(f"K{at}", [0, 1], [0, 0])
 
 
 def test_keys_get_the_levels_of_their_hierarchy() -> None:

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.streams import Streams
-from masktron.treatments.record_swapping import RecordSwaps, record_swaps, swap_findings
-from refusals import refused
+from masktron.treatments.record_swapping import record_swaps, swap_findings
 
 type Codes = NDArray[np.intp]
 
@@ -210,10 +208,6 @@ def test_the_rate_is_reached() -> None:
     assert (lacking.without_region, lacking.at_random, lacking.partner[[0, 4]].tolist()) == (2, 1, [-1, -1])
 
 
-def three_regions(**more: Any) -> RecordSwaps:
-    return record_swaps([np.array([0, 0, 1, 1, 2, 2])], generator(), **{"rate": 1.0, **more})
-
-
 @pytest.mark.parametrize(
     ("spoil", "kind"),
     [
@@ -244,22 +238,3 @@ def test_the_contract_asks_for_profiles() -> None:
     assert swap_findings(regions, written) == ()
     assert [(one.kind, one.found) for one in swap_findings(regions, written, similar=similar)] == [("profile", 2)]
     assert swap_findings(regions, written, similar=similar, required=0) == ()
-
-
-def test_what_is_wrong_with_arguments_is_said() -> None:
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"k": 1}, "bad-value"),
-        ({"rate": 1.1}, "bad-value"),
-        ({"required": 1}, "bad-value"),
-        ({"least_regions": 0}, "bad-value"),
-        ({"keys": [np.zeros(5, dtype=int)]}, "bad-arrays"),
-        ({"weights": np.zeros(6)}, "bad-value"),
-        ({"households": np.zeros(6)}, "bad-arrays"),
-    ]
-    for arguments, code in wrong:
-        with refused(UsageError, code):
-            three_regions(**arguments)
-    with refused(DocumentError, "household-differs", where="record 4"):
-        three_regions(households=np.array([0, 1, 2, 1, 3, 3]))
-    with refused(InfeasibleError, "own-value-refused", where="record 5"):
-        three_regions(admissible=lambda proposed: proposed[0] < 2)

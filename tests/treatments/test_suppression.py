@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from examples import FULL
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError
 from masktron.treatments import suppression
 from masktron.treatments.allowing import Allowed
 from masktron.treatments.key_patterns import suppressing
@@ -320,25 +320,6 @@ def test_what_cannot_be_kept_is_refused_by_name() -> None:
     assert caught.value.forbidden == ("age", "region")
     with refused(InfeasibleError, "too-few-records", records=1):
         local_suppression([np.array([0])], 2, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ({"k": 1}, "bad-value"),
-        ({"subsets": 0}, "bad-value"),
-        ({"importance": [1.0]}, "bad-value"),
-        ({"importance": [1.0, 0.0]}, "bad-value"),
-        ({"importance": [1.0, np.inf]}, "bad-value"),
-        ({"keys": []}, "bad-arrays"),
-        ({"keys": [np.array([0, 1]), np.array([0])]}, "bad-arrays"),
-        ({"keys": [np.array([0, -2]), np.array([0, 0])]}, "bad-arrays"),
-    ],
-)
-def test_wrong_parameters(options: dict[str, object], code: str) -> None:
-    given = {"keys": [np.array([0, 1]), np.array([0, 1])], "k": 2} | options
-    with refused(UsageError, code):
-        local_suppression(generator=np.random.default_rng(0), **given)  # type: ignore[arg-type]
 
 
 def test_a_result_that_breaks_the_promise_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masktron.errors import UsageError
 from masktron.treatments.suppression_check import SharedKeys, kept
-from refusals import refused
 
 ORIGINAL = [np.array([0, 0, 0, 1]), np.array([5, 5, 6, 7])]
 WRITTEN = [np.array([0, 0, -1, -1]), np.array([5, 5, -1, -1])]
@@ -43,13 +41,6 @@ def test_subsets_and_missing_values_that_match() -> None:
         "keys 1, 2: 2 records share their combination with fewer than 3 of the file"
     ]
     assert kept([], starred, 2) == ["keys 1, 2: 3 records share their combination with fewer than 2 of the file"]
-
-
-def test_columns_of_other_records_are_refused() -> None:
-    with refused(UsageError, "bad-arrays"):
-        kept(ORIGINAL, [np.array([0])], 2)
-    with refused(UsageError, "bad-arrays"):
-        kept([], [], 2)
 
 
 def test_the_contract_says_and_tests_what_was_asked() -> None:

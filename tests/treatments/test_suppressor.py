@@ -12,9 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from examples import as_full
-from masktron.errors import InfeasibleError
 from masktron.treatments.suppressor import LocalSuppressor
-from refusals import refused
 
 TOGETHER = "what is left out of a record depends on the others"
 FAILURES = {"check_methods_subset_invariance": TOGETHER}
@@ -52,11 +50,6 @@ def test_texts_and_numbers_keep_the_promise() -> None:
         assert (written[~own.suppression_.cells] == values[~own.suppression_.cells]).sum() > 150
         assert str(own.transform(values).tolist()) == str(written.tolist())
         assert not np.array_equal(clone(own).fit(values[:40]).suppression_.cells, own.suppression_.cells[:40])
-
-
-def test_fewer_records_than_k_are_refused() -> None:
-    with refused(InfeasibleError, "too-few-records", records=2, least=3):
-        LocalSuppressor(k=3).fit(np.array([["a"], ["b"]], dtype=object))
 
 
 def test_only_the_records_that_it_was_fitted_to_are_written_as_decided() -> None:
