@@ -53,9 +53,8 @@ def test_a_package_that_cannot_be_loaded_is_installed_anew(tmp_path: Path, monke
         found = shortcoming_of("zstandard")
         assert found is not None
         assert (found.why, found.install) == (f"cannot be loaded: {why}", "pip install --force-reinstall zstandard")
-        with refused(UsageError, "package-broken", what="CSV", package="zstandard") as caught:
+        with refused(UsageError, "package-broken", what="CSV", package="zstandard"):
             library("zstandard", "CSV")
-        assert caught.value.hint == found.install
     (tmp_path / "zstandard.py").write_text("")
     assert shortcoming_of("zstandard") is None
 

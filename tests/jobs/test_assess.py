@@ -446,7 +446,7 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     said = "\n".join(bare.notes)
     assert "records are put together by Id, which differs in every record" in said
     assert "only the original has them: NAME" in said
-    assert "needs the manifest (manifest=): block_k, medoid_share, dominance, linkage_groups" in said
+    assert 'needs the manifest (manifest="FILE"): block_k, medoid_share, dominance, linkage_groups' in said
     assert bare["linkage"] > survey.result.linkage, "the key gives people away"
     told = survey.assess(manifest=False, **{**survey.settings, "roles": {"Id": "record-id", "W": "weight"}})
     known = figures_of(survey.assess())
@@ -681,7 +681,7 @@ def test_an_unknown_limit_is_refused_with_the_nearest_name(survey: Survey, run: 
     for command in (("check", survey.out), ("mask", survey.data, "-o", survey.out.with_name("n.xml"))):
         outcome = run(*command, "-r", survey.rules, "--limit", "linkages=5")
         assert (outcome.code, "did you mean linkage" in outcome.err) == (2, True)
-    with pytest.raises(UsageError, match="did you mean block_k"):
+    with refused(UsageError, "unknown-setting"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"blok_k": 1})
     with refused(UsageError, "bad-value", name="limits.linkage"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"linkage": -1})

@@ -112,13 +112,12 @@ def test_a_frame_is_converted(tmp_path: Path) -> None:
     assert masktron.convert(frame.reset_index(drop=True), tmp_path / "e.parquet").losses == ()
     with refused(UsageError, "needs-setting", needed="a format"):
         masktron.convert(frame, "d.dat")
-    for wrong, said in (
-        (lambda: masktron.convert(frame, "d.csv", format="csv"), "a data frame has no format"),
-        (lambda: masktron.convert(frame, "d.csv", to=5), "to must be a name"),
-        (lambda: masktron.convert(5, "d.csv"), "data must be a path or a data frame"),
-    ):
-        with pytest.raises(UsageError, match=said):
-            wrong()
+    with refused(UsageError, "format-of-frame", setting="format", format="csv"):
+        masktron.convert(frame, "d.csv", format="csv")
+    with refused(UsageError, "bad-setting", setting="to", expected="a name"):
+        masktron.convert(frame, "d.csv", to=5)
+    with refused(UsageError, "not-data", setting="data", given="int"):
+        masktron.convert(5, "d.csv")
 
 
 AMOUNTS = "price;mixed;half;code\n10,50;1,50;1,5;007\n-2,00;2;2,5;010\n0,25;2,125;3,5;011\n"
@@ -341,9 +340,8 @@ def test_a_table_without_records_is_read_back_too(
 def test_names_that_differ_in_case_alone_are_refused_where_they_are_one(suffix: str, tmp_path: Path) -> None:
     data, out = tmp_path / "d.csv", tmp_path / f"o{suffix}"
     data.write_text("A,a,\u00c4,\u00e4\n1,2,3,4\n")
-    with refused(UsageError, "column-names-not-allowed") as caught:
+    with refused(UsageError, "column-names-not-allowed", renames="--rename a=a_2 \u00e4=a_3"):
         run_convert(data, out)
-    assert "--rename a=a_2" in caught.value.hint
     assert not out.exists()
     run_convert(data, out, rename={"a": "a_2"})
     assert lexemes(out) == {"A": ["1"], "a_2": ["2"], "\u00c4": ["3"], "\u00e4": ["4"]}

@@ -279,14 +279,13 @@ def test_no_table_is_read_where_a_foreign_manifest_says(households: Path, tmp_pa
         "tables": {"Person": households / "b.Person.csv"}, "original_tables": {"Person": households / "persons.csv"},
     }  # fmt: skip
     opened.clear()
-    with refused(UsageError, "needs-setting", setting="--original-table Person=FILE") as caught:
+    with refused(UsageError, "needs-setting", setting="--original-table Person=FILE"):
         masktron.check(masked, own / "rules.sch", manifest=manifest, original=original)
-    assert 'original_tables={"Person": "FILE"}' in caught.value.hint
     with refused(UsageError, "needs-setting", setting="--original-table Person=FILE"):
         masktron.assess(masked, original, manifest=manifest)
     with pytest.raises(MasktronError):
         masktron.check(masked, own / "rules.sch", manifest=manifest)
-    with pytest.raises(UsageError, match="Person"):
+    with refused(UsageError, "needs-setting", what="levels.Person.data", setting="--table Person=FILE"):
         masktron.rerun(manifest, original, tmp_path / "b.csv")
     page = masktron.write_report(manifest, html=tmp_path / "p.html", masked=masked, original=original)
     assert "a table of the masked file" in page.notes[0]

@@ -12,7 +12,7 @@ import masktron
 from cli_runner import Runner
 from nested_survey import ROLES, made
 from nested_tables import TWO, levels, tables_of
-from refusals import code_of
+from refusals import code_of, refused
 
 SETTINGS = """k = 3
 rare_units = "stop"
@@ -81,7 +81,7 @@ def test_python_names_them_too(survey: Path) -> None:
     assert "5 unmasked fields cell by cell" in found.checked  # of both levels, whatever their position
     linked = masktron.assess(survey / "b.csv", survey / "households.csv", measures=["linkage"], **said)
     assert linked["linkage"] > 0
-    with pytest.raises(masktron.UsageError, match="tables must be a mapping from levels"):
+    with refused(masktron.UsageError, "bad-setting", expected="a mapping from levels", setting="tables"):
         masktron.check(survey / "b.csv", survey / "rules.sch", **{**said, "tables": "persons.csv"})
 
 

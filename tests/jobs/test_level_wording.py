@@ -177,11 +177,8 @@ def test_fields_of_members_that_look_like_codes_are_asked_about_once_with_option
         '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="P">'
         '<assert id="age" test="Age > 0">m</assert></rule></pattern></schema>'
     )
-    with refused(masktron.UsageError, "likely-codes", fields=("Sex", "Mood"), values=(2, 9)) as caught:
+    with refused(masktron.UsageError, "likely-codes", fields=("Sex", "Mood"), values=(2, 9)):
         masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"Id": "record-id"})
-    assert 'nominal=["Sex", "Mood"]' in caught.value.hint
-    assert 'roles={"Weight": "weight"}' in caught.value.hint
-    assert " of the " not in caught.value.hint
     roles = {"Id": "record-id", "Weight": "weight", "PWeight": "weight"}
     masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles=roles, nominal=["Sex", "Mood"])
 

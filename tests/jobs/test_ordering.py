@@ -96,9 +96,8 @@ def test_a_rule_that_reads_the_order_keeps_it(tmp_path: Path) -> None:
     assert told.startswith(f"{KEPT}, since the rule R1 reads it ([1])")
     assert "whoever has another file of these records in that order" in told
     (tmp_path / "m.xml").unlink()
-    with refused(masktron.InfeasibleError, "rules-not-kept", rules=("R1",)) as caught:
+    with refused(masktron.InfeasibleError, "rules-not-kept", rules=("R1",)):
         said(tmp_path, records, READING, **roles, order="random")
-    assert 'order="keep"' in str(caught.value)
     assert not (tmp_path / "m.xml").exists()
 
 

@@ -333,9 +333,8 @@ def test_a_limit_that_held_and_does_not_hold_now(tmp_path: Path, out: Path) -> N
 
 
 def test_a_rule_that_fails_now(months: Months, out: Path) -> None:
-    with refused(InvalidOriginalError, "next-file-invalid", rules=("sum",)) as caught:
+    with refused(InvalidOriginalError, "next-file-invalid", rules=("sum",)):
         months.rerun(changed(7, T=5)(rows_of(2)), out)
-    assert "--" not in caught.value.hint
     assert not out.exists()
 
 

@@ -88,7 +88,9 @@ def test_check_finds_a_changed_weight_and_forged_factors(tmp_path: Path) -> None
     assert any(one.startswith("the unmasked field W differs from the original in") for one in problems)
     done["within"] = ["H"]
     manifest.write_text(json.dumps(content))
-    with pytest.raises(MasktronError, match="'treatments' are not what 'reweight' of its 'config' asks for"):
+    with refused(
+        MasktronError, "not-a-manifest", reason="its 'treatments' are not what 'reweight' of its 'config' asks for"
+    ):
         masktron.check(out, rules, original=data, manifest=manifest)
 
 

@@ -121,7 +121,9 @@ def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
 def read_off_by(result: Any) -> list[str]:
     """Return the fields by which results say that changed towns can be read off."""
     said = (*result.notes, *(one.says for one in getattr(result, "concerns", ())))
-    found = [re.search(r"changed cells of TOWN can be read off .* released file: (.*?) \(", one) for one in said]
+    found = [
+        re.search(r"changed cells of TOWN can be read off .* released file: (.*?) \(", sentence(one)) for one in said
+    ]
     return [name for one in found if one for name in one.group(1).split("; ")]
 
 
@@ -299,12 +301,11 @@ def test_a_rate_that_is_not_reached_is_said(tmp_path: Path, rules: Path) -> None
 
 
 def test_too_few_regions_are_the_reason_why_nobody_moves(tmp_path: Path, rules: Path) -> None:
-    with refused(InfeasibleError, "no-swaps", where=f"{tmp_path / 'd.csv'}, field COUNTY") as caught:
+    with refused(InfeasibleError, "no-swaps", where=f"{tmp_path / 'd.csv'}, field COUNTY"):
         masktron.mask(
             write_csv(tmp_path / "d.csv", ROWS), rules, tmp_path / "m.csv",
             **settings(swap={"regions": ["COUNTY"], "keys": ["OCC"], "k": 2}, roles={**ROLES, "TOWN": "identifier"}),
         )  # fmt: skip
-    assert "least_regions = 2 needs more than 2 regions" in str(caught.value)
 
 
 @pytest.mark.full

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from lxml import html
 from matplotlib.figure import Figure
 
 import masktron
 from masktron.errors import UsageError
 from masktron.results import JobResult
+from refusals import refused
 from secret_files import found_in, secret_file
 
 
@@ -39,6 +39,6 @@ def test_the_heart_of_every_result_and_the_picture_that_says_most(tmp_path: Path
         ax = Figure().add_subplot()
         assert one.plot(ax) is ax
         assert ax.has_data() or ax.patches
-    with pytest.raises(UsageError, match="nothing to plot"):
+    with refused(UsageError, "nothing-to-plot"):
         masktron.validate(file.data, file.rules).plot()
     assert not hasattr(told["mean"], "plot")

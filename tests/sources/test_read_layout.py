@@ -66,9 +66,8 @@ def test_hints_decide_what_the_file_leaves_open(text, hints, expected, write):
 
 @pytest.mark.parametrize("hints", [set(), {"X"}, {"A", "B"}])
 def test_two_kinds_of_records_are_refused(hints, write):
-    with refused(DocumentError, "record-unclear") as caught:
+    with refused(DocumentError, "record-unclear"):
         detect_layout(write(TWO_KINDS), hints=hints)
-    assert "--record" in caught.value.hint
 
 
 def test_a_namespace_that_is_no_uri_is_refused(write):

@@ -114,7 +114,7 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(writer, "HELD", 0)
     monkeypatch.setattr(writer, "_write_all", full)
-    with pytest.raises(DocumentError, match="No space left on device") as error:
+    with refused(DocumentError, "cannot-write", reason="No space left on device") as error:
         masktron.mask(data, rules, tmp_path / "m.xml", k=3)
     assert error.value.exit_code == 4
     assert {*tmp_path.iterdir()} == before

@@ -233,9 +233,8 @@ def test_losses_by_hand() -> None:
     assert LOSSES["discernibility"](keys).at(at, left) == (2 * 2 + 4 + 4) / 16
     found = search_recodings(keys, KeyDemands(2, 2), LOSSES["entropy"](keys))
     assert (found.best.levels, found.best.left, found.nodes) == ((1, 0), 2, 3)
-    with refused(InfeasibleError, "recoding-out-of-reach", keys=("Sex",)) as caught:
+    with refused(InfeasibleError, "recoding-out-of-reach", keys=("Sex",)):
         search_recodings(keys, KeyDemands(2), LOSSES["entropy"](keys))
-    assert "--suppressed 1" in caught.value.hint
 
 
 def test_keys_get_the_levels_of_their_hierarchy() -> None:

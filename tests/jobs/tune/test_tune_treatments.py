@@ -298,7 +298,9 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
     out = tmp_path / "t"
     with refused(UsageError, "unknown-name", name=("AEG",)):
         tuned(files, out, recode={"AEG": ("width:5",)})
-    with pytest.raises(UsageError, match=r"recode\.A: the field has the role confidential"):
+    with refused(
+        UsageError, "treated-field-not-written", setting="recode.A", field="A", said="has the role confidential"
+    ):
         tuned(files, out, recode={"A": ("width:5",)}, config=CONFIG.updated(roles={"A": Role.CONFIDENTIAL}))
     with refused(UsageError, "cannot-read"):
         tuned(files, tmp_path / "new", recode={"REGION": ("none.csv:1",)})

@@ -319,7 +319,7 @@ def test_tables_without_records(end: str, tmp_path: Path) -> None:
     assert out.schema.equals(household().schema, check_metadata=True)
     rules = RULES / "household.sch"
     settings: Any = {"original": path, "documents": {"household.xml": path}}
-    with pytest.raises(DocumentError, match="has no record"):
+    with refused(DocumentError, "no-records"):
         masktron.validate(path, rules, **settings)
     assert masktron.validate(path, rules, **settings, allow_empty=True, allow_unfired=["*"]).records == 0
 

@@ -362,9 +362,8 @@ def test_an_output_is_named_like_its_original(data: str, out: str, tmp_path: Pat
 
 def test_numbers_with_a_comma_want_a_word(tmp_path: Path) -> None:
     path = write_file(tmp_path / "t.csv", b"A;B\n-1,5;x\n;y\n2;z\n")
-    with refused(DocumentError, "unclear-numbers", field="A") as caught:
+    with refused(DocumentError, "unclear-numbers", field="A"):
         CSV.read(path, {})
-    assert "decimal=comma" in caught.value.hint
     for said, cell in (("comma", "-1.5"), ("point", "-1,5")):
         assert both(path, {"decimal": said})[1][0] == [cell, "x"]
 
@@ -623,17 +622,15 @@ CODES_SAID = {"decimal": "comma", "texts": "NACE"}
 
 def test_codes_with_points_beside_decimal_commas_are_texts_where_that_is_said(tmp_path: Path) -> None:
     path = write_file(tmp_path / "a.csv", CODES)
-    with refused(DocumentError, "unclear-numbers", field="NACE") as caught:
+    with refused(DocumentError, "unclear-numbers", field="NACE"):
         CSV.read(path, {"decimal": "comma"})
-    assert "--format-option texts=NACE" in caught.value.hint
     table, cells = both(path, CODES_SAID)
     assert cells[0] == ["1", "01.1", "10.5"]
     assert [variable.typed.text for variable in table.variables] == [False, True, False]
     changed = written(path, table, {"NACE": {0: "01.2"}, "turnover": {0: "20.5"}})
     assert changed.decode().splitlines()[1] == "1;01.2;20,5"
-    with refused(UsageError, "unknown-name", name="NACF") as misspelt:
+    with refused(UsageError, "unknown-name", name="NACF"):
         CSV.read(path, {**CODES_SAID, "texts": "NACF"})
-    assert misspelt.value.hint == "did you mean NACE?"
 
 
 def test_codes_are_texts_in_a_file_that_is_read_block_by_block(tmp_path: Path) -> None:

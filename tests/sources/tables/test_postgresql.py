@@ -230,7 +230,7 @@ def test_errors_say_what_to_do_and_show_no_password(place: str, monkeypatch: pyt
         fetch(parse_address("postgresql://me:open%2same@/x?host=/nowhere&table=t"))
     assert "same" not in str(caught.value)
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
-    with pytest.raises(UsageError, match=r'pip install "masktron\[sql\]"'):
+    with refused(UsageError, "package-missing", extra="sql"):
         read(place, "household")
 
 

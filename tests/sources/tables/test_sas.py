@@ -210,9 +210,8 @@ def test_a_data_set_is_released_as_a_transport_file(data_set: Path, tmp_path: Pa
 
 
 def test_a_data_set_is_not_written(data_set: Path, tmp_path: Path) -> None:
-    with refused(UsageError, "output-name") as caught:
+    with refused(UsageError, "output-name", names=("out.xpt", "out.csv")):
         refuse_other_names(tmp_path / "out.sas7bdat", "sas7bdat", data_set)
-    assert "name it out.xpt or out.csv" in caught.value.hint
     with refused(UsageError, "output-name"):
         open_source(data_set).write(tmp_path / "out.sas7bdat", {})
     with refused(UsageError, "output-name"):

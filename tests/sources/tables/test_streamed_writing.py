@@ -207,10 +207,10 @@ def test_room_is_required_before_anything_is_written(
     source.layout  # noqa: B018 -- the survey
     target = tmp_path / "out"
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100))
-    with pytest.raises(DocumentError, match=r"writing a file like data.*needs .* of disk"):
+    with refused(DocumentError, "cannot-write"):
         source.write(target, {})
     assert not target.exists()
-    with pytest.raises(DocumentError, match=r"what engines read of data.* needs .* of disk"):
+    with refused(DocumentError, "cannot-write"):
         source.document_path  # noqa: B018
     del source
     assert list(small_blocks.glob("*/*")) == []

@@ -468,5 +468,5 @@ def test_a_byte_order_mark_among_the_cells_is_a_character(text: str, tmp_path: P
 )
 def test_a_pipe_is_refused_before_anybody_waits_for_it(suffix: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / f"p.{suffix}")
-    with pytest.raises(DocumentError, match="this is a pipe or a device"):
+    with refused(DocumentError, "not-a-plain-file"):
         masktron.validate(tmp_path / f"p.{suffix}", write_rules(tmp_path / "r.sch", "A = B"))

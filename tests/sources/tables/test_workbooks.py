@@ -224,9 +224,8 @@ def test_an_opendocument_spreadsheet_is_refused_as_output_before_a_run(tmp_path:
         lambda: masktron.mask(data.with_suffix(".ods"), rules, out),
         lambda: masktron.mask(frame, rules, out),
     ):
-        with refused(UsageError, "output-name") as caught:
+        with refused(UsageError, "output-name", names=("out.xlsx", "out.csv")):
             run()
-        assert "name it out.xlsx or out.csv" in caught.value.hint
         assert not out.exists()
 
 
@@ -459,9 +458,8 @@ def test_cells_that_are_repeated_are_no_way_to_fill_the_memory(tmp_path: Path) -
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = workbook(tmp_path / "a.xlsx", [["a"], [1]])
     monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
-    with pytest.raises(UsageError, match="an Excel workbook needs fastexcel") as caught:
+    with refused(UsageError, "package-missing", what="an Excel workbook", package=("fastexcel",), extra="excel"):
         read(path)
-    assert "masktron[excel]" in caught.value.hint
 
 
 @pytest.mark.full
