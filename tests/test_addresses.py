@@ -189,7 +189,7 @@ def test_other_formats_do_not_become_tables(run: Runner, tmp_path: Path) -> None
 
 def test_python_takes_addresses_as_texts_alone(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "A = 1")
-    with refused(UsageError, "address-as-path") as caught:
+    with refused(UsageError, "bad-value") as caught:
         masktron.validate(Path("postgresql://me:opensesame@h/db?table=t"), rules)
     assert "sesame" not in str(caught.value)
 

@@ -216,7 +216,7 @@ def test_labels_that_only_codes_have(tmp_path: Path) -> None:
 
 def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None:
     data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "A > 0")
-    with refused(UsageError, "unknown-name", fields=("naze", "sx", "Relat", "zzz")):
+    with refused(UsageError, "unknown-name", name=("naze", "sx", "Relat", "zzz")):
         masktron.mask(
             data,
             rules,

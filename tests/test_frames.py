@@ -170,7 +170,7 @@ def test_what_is_no_frame_is_refused(rules: Path) -> None:
     ):
         with refused(UsageError, "setting-not-usable"):
             call()
-    with refused(UsageError, "manifest-of-frame"):
+    with refused(UsageError, "setting-not-usable"):
         masktron.check(records, rules, manifest="m.json")
     for name in ("m", "m.dat", "m.json"):
         with refused(UsageError, "output-name"):

@@ -681,7 +681,7 @@ def test_an_unknown_limit_is_refused_with_the_nearest_name(survey: Survey, run: 
     for command in (("check", survey.out), ("mask", survey.data, "-o", survey.out.with_name("n.xml"))):
         outcome = run(*command, "-r", survey.rules, "--limit", "linkages=5")
         assert (outcome.code, "did you mean linkage" in outcome.err) == (2, True)
-    with refused(UsageError, "unknown-setting"):
+    with refused(UsageError, "unknown-name"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"blok_k": 1})
     with refused(UsageError, "bad-value", name="limits.linkage"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"linkage": -1})

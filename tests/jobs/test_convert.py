@@ -112,11 +112,11 @@ def test_a_frame_is_converted(tmp_path: Path) -> None:
     assert masktron.convert(frame.reset_index(drop=True), tmp_path / "e.parquet").losses == ()
     with refused(UsageError, "needs-setting", needed="a format"):
         masktron.convert(frame, "d.dat")
-    with refused(UsageError, "format-of-frame", setting="format", format="csv"):
+    with refused(UsageError, "setting-not-usable", name="format"):
         masktron.convert(frame, "d.csv", format="csv")
-    with refused(UsageError, "bad-setting", setting="to", expected="a name"):
+    with refused(UsageError, "bad-value", name="to", expected="a name"):
         masktron.convert(frame, "d.csv", to=5)
-    with refused(UsageError, "not-data", setting="data", given="int"):
+    with refused(UsageError, "bad-value", name="data", given="int"):
         masktron.convert(5, "d.csv")
 
 
@@ -209,7 +209,7 @@ def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["TO=c", "b=c"], "not c [bad-value]"),
         (["TO=c", "TO=d"], "[option-given-twice]"),
         (["annual income=c", "annual_x0020_income=d"], "not annual income, annual_x0020_income [bad-value]"),
-        (["TO"], "[bad-option-form]"),
+        (["TO"], "[bad-value]"),
     ):
         done = run(
             "convert", data, "--out", tmp_path / "no.csv", *(part for one in wrong for part in ("--rename", one))

@@ -71,7 +71,7 @@ def test_what_mask_would_ask_is_asked_of_levels(survey: Path, tmp_path: Path) ->
     assert {(one.field, one.line) for one in found.problems} == {("Role", 0), ("Wage", line)}
     same = masktron.describe(survey / "survey.xml", roles={"Person/Age": "record-id", "Household/@id": "identifier"})
     assert {one.name: one.role for one in same.fields}["Age"] == "record-id"
-    with refused(UsageError, "field-not-there", fields=("Hours",)):
+    with refused(UsageError, "unknown-name", name=("Hours",)):
         masktron.describe(data, roles={"Hours": "record-id"})
 
 

@@ -325,7 +325,7 @@ def test_a_file_without_records_is_not_valid(tmp_path: Path, run: Runner) -> Non
     assert "0 records for 24 of the original" in against.problems
     with refused(DocumentError, "no-records"):
         masktron.validate(data, rules)
-    with refused(UsageError, "bad-setting", expected="true or false", setting="allow_empty"):
+    with refused(UsageError, "bad-value", expected="true or false", name="allow_empty"):
         masktron.validate(data, rules, allow_empty=1)  # type: ignore[arg-type]
 
 

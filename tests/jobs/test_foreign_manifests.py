@@ -285,7 +285,7 @@ def test_no_table_is_read_where_a_foreign_manifest_says(households: Path, tmp_pa
         masktron.assess(masked, original, manifest=manifest)
     with pytest.raises(MasktronError):
         masktron.check(masked, own / "rules.sch", manifest=manifest)
-    with refused(UsageError, "needs-setting", what="levels.Person.data", setting="--table Person=FILE"):
+    with refused(UsageError, "needs-setting", name="levels.Person.data", setting="--table Person=FILE"):
         masktron.rerun(manifest, original, tmp_path / "b.csv")
     page = masktron.write_report(manifest, html=tmp_path / "p.html", masked=masked, original=original)
     assert "a table of the masked file" in page.notes[0]

@@ -81,7 +81,7 @@ def test_python_names_them_too(survey: Path) -> None:
     assert "5 unmasked fields cell by cell" in found.checked  # of both levels, whatever their position
     linked = masktron.assess(survey / "b.csv", survey / "households.csv", measures=["linkage"], **said)
     assert linked["linkage"] > 0
-    with refused(masktron.UsageError, "bad-setting", expected="a mapping from levels", setting="tables"):
+    with refused(masktron.UsageError, "bad-value", expected="a mapping from levels", name="tables"):
         masktron.check(survey / "b.csv", survey / "rules.sch", **{**said, "tables": "persons.csv"})
 
 

@@ -70,7 +70,7 @@ def test_what_is_said_of_the_order_is_tested(shuffled: tuple[Path, Path, Path, P
     assert "cannot be checked" not in run(
         "check", out, "-r", rules, "--original", data, "--limit", "linkage=100", "--same-order"
     ).out  # fmt: skip
-    with refused(UsageError, "bad-setting", expected="true or false", setting="same_order"):
+    with refused(UsageError, "bad-value", expected="true or false", name="same_order"):
         masktron.assess(out, data, same_order="yes")  # type: ignore[arg-type]
 
 

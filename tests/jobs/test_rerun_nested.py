@@ -222,7 +222,7 @@ def test_a_table_of_the_last_run_that_is_gone_is_named(survey: Survey, tmp_path:
     content = json.loads(survey.manifest("households.csv").read_text(encoding="utf-8"))
     content["repeat"]["settings"]["levels"]["Person"]["data"] = str(tmp_path / "gone.csv")
     (tmp_path / "m.json").write_text(json.dumps(content), encoding="utf-8")
-    with refused(UsageError, "needs-setting", what="levels.Person.data", setting="--table Person=FILE"):
+    with refused(UsageError, "needs-setting", name="levels.Person.data", setting="--table Person=FILE"):
         masktron.rerun(tmp_path / "m.json", survey.folder / "households.csv", tmp_path / "b.csv", dry_run=True)
 
 

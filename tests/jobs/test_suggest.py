@@ -360,7 +360,7 @@ def test_what_cannot_suggest_anything(tmp_path: Path) -> None:
     assert few.proposals == ()
     assert "nothing was found" in few.notes
     arguments: Any = {"accept": 5}
-    with refused(UsageError, "bad-setting", setting="accept"):
+    with refused(UsageError, "bad-value", name="accept"):
         masktron.suggest(pd.DataFrame({"A": [1]}), **arguments)
 
 

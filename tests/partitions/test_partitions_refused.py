@@ -39,8 +39,8 @@ REFUSED = [
         for shares in ([-1.0, 2.0], [np.nan], [0.0])
     ),
     Refusal(UsageError, "too-many-categories", lambda: crest(MANY[:, None] * 1.0, 2, MANY), categories=10_000),
-    Refusal(UsageError, "class-missing", lambda: CrestMethod().partition(NINE), method="crest"),
-    Refusal(UsageError, "class-missing", lambda: TClosenessMethod().partition(NINE), method="t_closeness"),
+    Refusal(UsageError, "needs-setting", lambda: CrestMethod().partition(NINE), name="crest"),
+    Refusal(UsageError, "needs-setting", lambda: TClosenessMethod().partition(NINE), name="t_closeness"),
     Refusal(UsageError, "y-missing", lambda: estimators.TCloseness().fit(NINE)),
     Refusal(UsageError, "bad-value", lambda: close_partition(NINE, 2, 0.5, np.arange(9) % 3, HALVES), name="shares"),
     Refusal(UsageError, "missing-values", lambda: encode_nominal(np.array(["a", None], object)), where="record 2"),
