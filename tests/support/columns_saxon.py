@@ -9,9 +9,10 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from columns_twin import batch_of
+from masktron.evaluation.columns.expressions import compile_test
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import ColumnScope
-from masktron.evaluation.columns.xpath2_expressions import XPATH2
+from masktron.evaluation.columns.state import ColumnScope
+from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
@@ -54,7 +55,7 @@ def saxon(tests: Sequence[str], of: Layout, rows: Sequence[Row], context: str = 
 
 
 def scope_of(of: Layout, focus: int | None = None) -> ColumnScope:
-    return ColumnScope((), of, "3.1").on(focus)
+    return ColumnScope((), of, XPATH2).on(focus)
 
 
 def columns(tests: Sequence[str], of: Layout, rows: Sequence[Row], focus: int | None = None) -> NDArray[np.int64]:
@@ -62,7 +63,7 @@ def columns(tests: Sequence[str], of: Layout, rows: Sequence[Row], focus: int | 
     batch = batch_of(of, rows)
     said = []
     for test in tests:
-        truth = XPATH2.compile_test(test, scope_of(of, focus)).truth(batch)
+        truth = compile_test(test, scope_of(of, focus)).truth(batch)
         said.append(np.where(truth.unsure, UNSURE, truth.holds))
     return np.array(said, dtype=np.int64).T
 
@@ -70,7 +71,7 @@ def columns(tests: Sequence[str], of: Layout, rows: Sequence[Row], focus: int | 
 def columnar(test: str, of: Layout) -> bool:
     """Tell whether a test has an evaluation over columns."""
     try:
-        XPATH2.compile_test(test, scope_of(of))
+        compile_test(test, scope_of(of))
     except NotColumnar:
         return False
     return True

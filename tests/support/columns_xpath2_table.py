@@ -1,6 +1,15 @@
 """Expressions over V1, V2, V3 (anything), N1, N2 (integers) and D1 (decimals), of every operator and function."""
 
 TESTS = (
+    "*:V1 = V2",
+    "N1 => number() = 5",
+    ".//V1 = V2",
+    "count(descendant::*[. = '5']) = 1",
+    "descendant::V2[1] = '5'",
+    "V1/parent::Record/V2 = '5'",
+    "exists(self::Record[V1 = '5'])",
+    "exists(V1/ancestor::Record/V2[. = '5'])",
+    "V1/node() = V2",
     "V1[N1]",
     "xs:decimal(V1) div 3 > 1",
     "xs:integer(N1) div xs:integer(N2) = 0.5",

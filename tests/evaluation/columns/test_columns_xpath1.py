@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from columns_twin import TwinBatch, batch_of
 from differential.xpath1 import Context, Node, compiled, document, to_boolean
 from examples import examples, spread
-from masktron.evaluation.columns.dialect import Dialect
+from masktron.evaluation.columns.expressions import compile_test
 from masktron.evaluation.columns.outcome import NotColumnar, Truth
-from masktron.evaluation.columns.scope import ColumnScope
+from masktron.evaluation.columns.state import ColumnScope, Dialect
 from masktron.evaluation.columns.xpath1 import XPATH1
-from masktron.evaluation.columns.xpath2_expressions import XPATH2
+from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.sources.columns import Cell
 from masktron.sources.records import Layout
 from rulebook_builder import layout
 from xpath1_strategies import ODD, PLAIN, booleans, lexemes
 
 LAYOUT = layout("@id", "V1", "V2", "V3", "name")
-SCOPE = ColumnScope((), LAYOUT, "1.0")
+SCOPE = ColumnScope((), LAYOUT, XPATH1)
 type Row = Mapping[str, str | None]
 
 
@@ -66,7 +66,7 @@ def odd_rows(batch: TwinBatch, fields: frozenset[int]) -> np.ndarray:
 
 def agrees(source: str, batch: TwinBatch, focus: int | None = None) -> Truth:
     """Compile a test, compare it with the Recommendation where it is sure, and return what it said."""
-    test = XPATH1.compile_test(source, ColumnScope((), batch.layout, "1.0").on(focus))
+    test = compile_test(source, ColumnScope((), batch.layout, XPATH1).on(focus))
     truth = test.truth(batch)
     assert truth.holds.shape == truth.unsure.shape == (len(batch),)
     unknown = truth.unsure | odd_rows(batch, test.fields | ({focus} if focus is not None else frozenset()))
@@ -143,7 +143,7 @@ def test_texts_are_compared_in_every_encoding(codec: str, longest: int) -> None:
         "V1 = 'ab' or V1 = 'abc'": [row["V1"] in ("ab", "abc") for row in rows],
         "V1 = concat('é', '')": [row["V1"] == "é" for row in rows],
     }.items():
-        truth = XPATH1.compile_test(test, SCOPE).truth(batch)
+        truth = compile_test(test, SCOPE).truth(batch)
         assert truth.holds.tolist() == expected, test
         assert not truth.unsure.any()
 
@@ -301,7 +301,7 @@ def test_fields_as_focus(source: str) -> None:
 )
 def test_positions_among_several_nodes_are_for_an_engine(source: str) -> None:
     with pytest.raises(NotColumnar, match="among several nodes"):
-        XPATH1.compile_test(source, SCOPE)
+        compile_test(source, SCOPE)
 
 
 @pytest.mark.parametrize(
@@ -309,21 +309,22 @@ def test_positions_among_several_nodes_are_for_an_engine(source: str) -> None:
 )
 def test_steps_that_leave_the_record(source: str) -> None:
     with pytest.raises(NotColumnar):
-        XPATH1.compile_test(source, SCOPE)
+        compile_test(source, SCOPE)
 
 
 def test_descendants_are_read_in_odd_cells_too() -> None:
-    assert XPATH1.compile_test(".//V1", SCOPE).fields == {1, 2, 3, 4}
-    assert XPATH1.compile_test("V1", SCOPE).fields == {1}
-    assert XPATH1.compile_test("V1/V2 = 5", SCOPE).fields == {1}
+    assert compile_test(".//V1", SCOPE).fields == {1, 2, 3, 4}
+    assert compile_test("V1", SCOPE).fields == {1}
+    assert compile_test("V1/V2 = 5", SCOPE).fields == {1}
 
 
 @pytest.mark.parametrize("dialect", [XPATH1, XPATH2])
 def test_a_node_that_no_record_can_select_is_not_read(dialect: Dialect) -> None:
     """Where the name decides, an odd cell of another field leaves nothing unsure."""
-    assert dialect.compile_test("*[local-name() = 'V2'] > 5", SCOPE).fields == {2}
-    assert dialect.compile_test("*[. > 5]", SCOPE).fields == {1, 2, 3, 4}
-    assert dialect.compile_test("*[local-name() = 'V2' and ../V3 = 5]", SCOPE).fields >= {2, 3}
+    scope = replace(SCOPE, dialect=dialect)
+    assert compile_test("*[local-name() = 'V2'] > 5", scope).fields == {2}
+    assert compile_test("*[. > 5]", scope).fields == {1, 2, 3, 4}
+    assert compile_test("*[local-name() = 'V2' and ../V3 = 5]", scope).fields >= {2, 3}
 
 
 def reversed_in_file(rows: Sequence[Row]) -> TwinBatch:

@@ -156,7 +156,8 @@ class DrySource:
 
     def also(self, fields: Iterable[int]) -> None:
         """Note that fields are read."""
-        self.read.update(fields)
+        for at in fields:
+            self._note(at)
 
     def order(self, at: int, other: int | str, *, alike: bool = False) -> NDArray[np.int8] | None:
         """Note that fields are read."""

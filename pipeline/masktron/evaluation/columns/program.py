@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from types import MappingProxyType
@@ -10,9 +10,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.dialect import Dialect
+from masktron.evaluation.columns.expressions import compile_let, compile_test
 from masktron.evaluation.columns.outcome import NotColumnar, Outcome, Test, Truth
-from masktron.evaluation.columns.scope import DOCUMENT, ColumnScope
+from masktron.evaluation.columns.state import DOCUMENT, ColumnScope, Dialect
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.columns import Batch, Cell
@@ -21,7 +21,6 @@ from masktron.xpath.context_match import ContextPath, Step, parse_context
 
 type Target = int | None
 """A node of a record: None for itself, else a field by its position in the layout."""
-type TestCompiler = Callable[[str, ColumnScope], Test]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +78,7 @@ def is_certain(test: Test) -> bool:
     return isinstance(test, _AnyOf) and any(not group for group in test.groups)
 
 
-def compile_context(context: str, scope: ColumnScope, compile_test: TestCompiler) -> Context:
+def compile_context(context: str, scope: ColumnScope) -> Context:
     """Compile a context.
 
     Parameters
@@ -87,8 +86,6 @@ def compile_context(context: str, scope: ColumnScope, compile_test: TestCompiler
     context : str
     scope : ColumnScope
         With the variables of the schema and of the pattern.
-    compile_test : callable
-        Of the XPath version.
     """
     paths = parse_context(context, scope.namespaces)
     if paths is None:
@@ -103,7 +100,7 @@ def compile_context(context: str, scope: ColumnScope, compile_test: TestCompiler
             unknown |= dict.fromkeys(_all_targets(scope), beyond)
         for target in _all_targets(scope) if path.kind in ("element", "attribute") else ():
             try:
-                found.setdefault(target, []).extend(_groups(path, target, scope, compile_test))
+                found.setdefault(target, []).extend(_groups(path, target, scope))
             except NotColumnar as why:
                 unknown.setdefault(target, str(why))
     targets = {target: _AnyOf(tuple(groups)) for target, groups in found.items() if groups and target not in unknown}
@@ -149,9 +146,7 @@ def _way(scope: ColumnScope) -> tuple[_Place, ...]:
     return (*(_Place(tag, above=True) for tag in path[:-1]), _Place(path[-1]))
 
 
-def _groups(
-    path: ContextPath, target: Target, scope: ColumnScope, compile_test: TestCompiler
-) -> Iterator[tuple[Test, ...]]:
+def _groups(path: ContextPath, target: Target, scope: ColumnScope) -> Iterator[tuple[Test, ...]]:
     """Yield for each way to lay a path against a target the predicates that have to hold."""
     way = _way(scope)
     if target is not None:
@@ -372,8 +367,8 @@ def compile_program(
     tuple of str
         For each check of the rulebook why it is not in the program; empty where it is.
     """
-    builder = _Builder(rulebook, _dialect(rulebook.version), layout, frozenset(checks))
-    scope = ColumnScope(rulebook.namespaces, layout, rulebook.version)
+    builder = _Builder(rulebook, layout, frozenset(checks))
+    scope = ColumnScope(rulebook.namespaces, layout, _dialect(rulebook.version))
     scope = builder.bound(rulebook.lets, scope.on(DOCUMENT))
     walks = [walk for pattern in rulebook.patterns for walk in builder.pattern(pattern, scope)]
     reasons = tuple(builder.reasons.get(check.index, _NOT_ASKED) for check in rulebook.checks)
@@ -391,7 +386,7 @@ def _dialect(version: XPathVersion) -> Dialect:
         from masktron.evaluation.columns.xpath1 import XPATH1  # noqa: PLC0415
 
         return XPATH1
-    from masktron.evaluation.columns.xpath2_expressions import XPATH2  # noqa: PLC0415
+    from masktron.evaluation.columns.xpath2 import XPATH2  # noqa: PLC0415
 
     return XPATH2
 
@@ -401,7 +396,6 @@ class _Builder:
     """What the compilation of the patterns of a rulebook shares."""
 
     rulebook: Rulebook
-    dialect: Dialect
     layout: Layout
     checks: frozenset[int]
     reasons: dict[int, str] = field(default_factory=dict)
@@ -410,7 +404,7 @@ class _Builder:
         """Return the scope with variables that are evaluated in it, each with those before it."""
         for let in lets:
             try:
-                scope = scope.bind(let.name, self.dialect.compile_let(let.value, scope))
+                scope = scope.bind(let.name, compile_let(let.value, scope))
             except NotColumnar as why:
                 scope = scope.bind(let.name, why)
         return scope
@@ -427,7 +421,7 @@ class _Builder:
         stages: dict[Target, list[Stage]] = {}
         closed: dict[Target, str] = {}
         for rule in pattern.rules:
-            context = compile_context(rule.context, scope, self.dialect.compile_test)
+            context = compile_context(rule.context, scope)
             jobs = self.rule(rule, context, closed, scope)
             for target, condition in context.targets.items():
                 made = Stage(None if is_certain(condition) else condition, tuple(jobs.get(target, ())))
@@ -462,7 +456,7 @@ class _Builder:
     def check(self, check: Check, scopes: Mapping[Target, ColumnScope]) -> list[tuple[Target, NodeCheck]]:
         wanted = check.kind == "assert"
         return [
-            (target, NodeCheck(check.index, wanted, self.dialect.compile_test(check.test, scope)))
+            (target, NodeCheck(check.index, wanted, compile_test(check.test, scope)))
             for target, scope in scopes.items()
         ]
 

@@ -1,23 +1,119 @@
-"""What an expression over a batch is evaluated in: where its fields are read, its context node, its variables."""
+"""What an expression over a batch is evaluated in: the file and its fields, the context node, variables, the dialect.
+
+A record of a flat file has each field once at most, so that a node is known by its position in the layout and every
+value, that of a variable too, is one value for each record, wherever it is used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from types import MappingProxyType
-from typing import Any
 
 from masktron.evaluation.columns.field_source import FieldSource
-from masktron.evaluation.columns.items import RECORD, YES, Items, Node, one
+from masktron.evaluation.columns.items import NOWHERE, RECORD, YES, Item, Items, Node
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import DOCUMENT, ColumnScope
+from masktron.rulebook.expressions.tree import Call, Expression
+from masktron.sources.records import Layout
+
+DOCUMENT = -1
+"""The focus of variables of the schema or of a pattern: nothing in a batch answers what reads nodes there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """In what XPath 1.0 and later versions differ.
+
+    Attributes
+    ----------
+    typed : bool
+        Whether a node that no record has is an item all the same, since what is made of it has a type.
+    constant : callable
+        From a literal to its value.
+    operand : callable
+        What arithmetic makes of an operand first.
+    compare : callable
+        From the sign of a comparison and its sides to its value.
+    call : callable
+        The value of a function.
+    chosen : callable
+        The items of a sequence that a predicate keeps.
+    other : callable
+        The value of an expression that the other dialect does not have.
+    """
+
+    typed: bool
+    constant: Callable[[str | int | Decimal | float], Item]
+    operand: Callable[[Items, FieldSource], Items]
+    compare: Callable[[str, Items, Items, FieldSource], Items]
+    call: Callable[[Call, State], Items]
+    chosen: Callable[[Items, Expression, State], Items]
+    other: Callable[[Expression, State], Items]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnScope:
+    """The static context of an expression, and the node that it is evaluated on, seen from the record.
+
+    Attributes
+    ----------
+    namespaces : tuple of (prefix, uri)
+        As the rulebook declares them; the standard prefixes of XPath 2 and later are not among them.
+    layout : Layout
+    dialect : Dialect
+    focus : int or None
+        None for the record, else the position of a field in the layout, or `DOCUMENT`.
+    current : int or None
+        The node that the rule fired on (or that its context is tested on): what ``current()`` is, in a predicate too.
+    variables : mapping of str to ScopedLet or NotColumnar
+        Compiled values by name, without ``$``; a `NotColumnar` where the value could not be compiled.
+    """
+
+    namespaces: tuple[tuple[str, str], ...]
+    layout: Layout
+    dialect: Dialect
+    focus: int | None = None
+    current: int | None = None
+    variables: Mapping[str, ScopedLet | NotColumnar] = field(default_factory=lambda: MappingProxyType({}))
+
+    def bind(self, name: str, value: ScopedLet | NotColumnar) -> ColumnScope:
+        """Return the scope in which a variable has a value, too; a `NotColumnar` is raised where it is used."""
+        return replace(self, variables=MappingProxyType({**self.variables, name: value}))
+
+    def at(self, focus: int | None) -> ColumnScope:
+        """Return the scope of a predicate: another focus, the same current node."""
+        return replace(self, focus=focus)
+
+    def on(self, node: int | None) -> ColumnScope:
+        """Return the scope of a rule that fires on a node."""
+        return replace(self, focus=node, current=node)
+
+    def variable(self, name: str) -> ScopedLet:
+        """Return the compiled value of a variable.
+
+        Raises
+        ------
+        NotColumnar
+            It is not known, or its value could not be compiled.
+        """
+        value = self.variables.get(name)
+        if isinstance(value, NotColumnar):
+            raise NotColumnar(f"${name}: {value}")
+        if value is None:
+            raise NotColumnar(f"${name} is not known")
+        return value
+
+    def uri(self, prefix: str) -> str | None:
+        """Return the namespace of a prefix; None where it is not declared in the rulebook."""
+        return dict(self.namespaces).get(prefix)
 
 
 @dataclass(frozen=True, slots=True)
 class ScopedLet:
     """A variable of the rulebook: an expression in its own scope."""
 
-    token: Any
+    value: Expression
     scope: ColumnScope
 
 
@@ -27,8 +123,8 @@ class State:
 
     Attributes
     ----------
-    focus : Items or None
-        The context item; None where there is none that columns know.
+    focus : Item or None
+        The context item; None where there is none that columns know. A node is there in all records.
     local : mapping of str to Items
         Variables that the expression itself binds.
     lets : dict
@@ -43,42 +139,42 @@ class State:
 
     source: FieldSource
     scope: ColumnScope
-    focus: Items | None
+    focus: Item | None
     local: Mapping[str, Items]
     lets: dict[int, Items]
     never: set[tuple[int, int]]
     depth: int = 0
     alone: bool = False
 
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the rulebook."""
+        return self.scope.dialect
+
     def bound(self, name: str, value: Items) -> State:
         """Return the state with one more variable."""
         return replace(self, local=MappingProxyType({**self.local, name: value}))
 
+    def at(self, item: Item, *, alone: bool = False) -> State:
+        """Return the state of what is evaluated on an item only, where that is there."""
+        if isinstance(item, Node) and item.at != NOWHERE:
+            item = replace(item, there=YES)
+        return replace(self, focus=item, alone=alone)
 
-type Evaluate = Callable[[Any, State], Items]
+    def outside(self, scope: ColumnScope) -> State:
+        """Return the state in which a variable of the rulebook is evaluated."""
+        tried = start(self.source, scope, self.never)
+        return replace(tried, lets=self.lets, depth=self.depth)
 
 
-def node_at(position: int | None) -> Items | None:
+def node_at(position: int | None) -> Node | None:
     """Return the node of a focus: nothing is evaluated where it is not there."""
     if position == DOCUMENT:
         return None
-    return one(Node(YES, RECORD if position is None else position))
+    return Node(YES, RECORD if position is None else position)
 
 
 def start(source: FieldSource, scope: ColumnScope, never: set[tuple[int, int]] | None = None) -> State:
     """Return the state in which an expression of the rulebook is evaluated."""
     known = set[tuple[int, int]]() if never is None else never
     return State(source, scope, node_at(scope.focus), MappingProxyType({}), {}, known)
-
-
-def variable(name: str, state: State, evaluate: Evaluate) -> Items:
-    """Return the value of a variable that the expression or the rulebook binds."""
-    if name in state.local:
-        return state.local[name]
-    let = state.scope.variable(name)
-    if not isinstance(let, ScopedLet):
-        raise NotColumnar(f"${name}")
-    if id(let) not in state.lets:
-        outside = replace(start(state.source, let.scope, state.never), lets=state.lets, depth=state.depth)
-        state.lets[id(let)] = evaluate(let.token, outside)
-    return state.lets[id(let)]

@@ -1,4 +1,4 @@
-"""Expressions of XPath 1.0 over a batch, as the Recommendation has them: a walk over the token tree.
+"""XPath 1.0 over a batch, as the Recommendation has it: conversions, functions, comparisons, predicates.
 
 Where the answer is not known for sure, the records are left unsure or the expression is refused.
 """
@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import reduce
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from masktron.errors import RulebookError
-from masktron.evaluation.columns.comparisons import RELATIONS, conjunction, disjunction, effective, holding, some_pair
-from masktron.evaluation.columns.dialect import Dialect
+from masktron.evaluation.columns.comparisons import RELATIONS, effective, holding, some_pair
+from masktron.evaluation.columns.expressions import evaluate, refused
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.function_table import FUNCTIONS
 from masktron.evaluation.columns.items import (
@@ -28,32 +25,26 @@ from masktron.evaluation.columns.items import (
     Doubt,
     Exact,
     Integers,
+    Item,
     Items,
     Node,
-    NodePart,
     String,
     TruthValue,
     Untyped,
     boolean,
-    in_document_order,
-    joined,
     literal,
     one,
-    restricted,
     same_text,
     some,
     where,
 )
-from masktron.evaluation.columns.node_names import NAMINGS, name_of_node
-from masktron.evaluation.columns.operators import arithmetic, negated
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.scope import ColumnScope
-from masktron.evaluation.columns.state import State, node_at, variable
+from masktron.evaluation.columns.state import Dialect, State
+from masktron.evaluation.columns.steps import NAMINGS, context_item, current_node, name_of_node
 from masktron.evaluation.columns.string_functions import predicate
 from masktron.evaluation.columns.string_items import as_text, code_table, merged, one_text
-from masktron.evaluation.columns.xpath1_steps import context_node, deeper, is_child, is_step, step
+from masktron.rulebook.expressions.tree import Call, Expression
 from masktron.sources.lexical import xpath1_number, xpath1_text
-from masktron.xpath.tokens import parse
 
 
 def is_set(items: Items) -> bool:
@@ -171,24 +162,26 @@ class _Signature:
     apply: Callable[[tuple[Items, ...], FieldSource], Items] | None = None
 
 
-def call(name: str, arguments: tuple[Items, ...], context: Callable[[], Items], state: State) -> Items:
-    """Return a function call.
-
-    Parameters
-    ----------
-    name : str
-    arguments : tuple of Items
-    context : callable
-        The context node, where the function takes it for a missing argument.
-    state : State
+def _call(asked: Call, state: State) -> Items:
+    """Return the value of a function.
 
     Raises
     ------
     NotColumnar
         The function, or its number or types of arguments, have no evaluation over columns.
     """
+    name = asked.standard
+    if not name or asked.prefix:
+        return refused(asked, state)
+    if name in ("position", "last") and not asked.arguments:
+        if not state.alone:
+            raise NotColumnar(f"{name}() among several nodes")
+        return one(literal(1.0))
+    if name == "current" and not asked.arguments:
+        return current_node(state)
+    arguments = tuple(evaluate(argument, state) for argument in asked.arguments)
     if name in _ON_CONTEXT and not arguments:
-        arguments = (context(),)
+        arguments = (one(context_item(state)),)
     if name in _OF_SETS and len(arguments) == 1 and not is_set(arguments[0]):
         raise NotColumnar(f"{name}() of what is no node-set")
     if name in NAMINGS and len(arguments) == 1:
@@ -263,6 +256,8 @@ def compare(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
     For equality both are booleans if one is a boolean, else numbers if one is a number, else texts; for order they
     are numbers.
     """
+    if sign not in RELATIONS:
+        raise NotColumnar(f"'{sign}' has no evaluation over columns")
     if is_set(left) and is_set(right) and not (left.items and right.items):
         return boolean(NO, Doubt(left.unsure, right.unsure).mask)
     equality = sign in ("=", "!=")
@@ -291,162 +286,25 @@ def _numbers(items: Items, source: FieldSource) -> Items:
     return to_number(items, source)
 
 
-_DEEPEST = 80
-"""Nesting of an expression that is evaluated; chains of one operator count once."""
-_FUNCTION_LABELS = ("function", "external function", "constructor function")
-_CHAINS = frozenset({"or", "and", "+", "|"})
-_ARITHMETIC = frozenset({"-", "*", "div", "mod"})
-
-
-def _parsed(source: str, scope: ColumnScope) -> Any:
-    try:
-        token = parse(source, dict(scope.namespaces))
-    except RulebookError:
-        raise NotColumnar("the expression is not understood") from None
-    if _depth(token) > _DEEPEST:
-        raise NotColumnar("the expression is nested too deeply")
-    return token
-
-
-def _depth(token: Any) -> int:
-    """Return how deep a tree is; what stands to the left of an operator in a chain of it is not deeper."""
-    deepest = 0
-    left = [(token, 1)]
-    while left:
-        node, depth = left.pop()
-        deepest = max(deepest, depth)
-        for k, part in enumerate(node):
-            chained = k == 0 and node.symbol in _CHAINS and part.symbol == node.symbol
-            left.append((part, depth if chained else depth + 1))
-    return deepest
-
-
-def _chain(token: Any) -> list[Any]:
-    """Return the operands of a chain of one operator that is evaluated from the left."""
-    parts = []
-    while token.symbol in _CHAINS and len(token) == 2:
-        parts.append(token[1])
-        if token[0].symbol != token.symbol or len(token[0]) != 2:
-            parts.append(token[0])
-            break
-        token = token[0]
-    return parts[::-1]
-
-
-def evaluate(token: Any, state: State) -> Items:  # noqa: PLR0911
-    """Return the value of an expression in all records.
-
-    Raises
-    ------
-    NotColumnar
-        An engine has to evaluate it.
-    """
-    symbol, parts = token.symbol, len(token)
-    if symbol in ("(string)", "(integer)", "(decimal)"):
-        return _literal(token.value)
-    if symbol == "(" and parts == 1:
-        return evaluate(token[0], state)
-    if symbol == "$":
-        return variable(str(token[0].value), state, evaluate)
-    if symbol in ("/", "//", "["):
-        return _path(token, state)
-    if is_step(token):
-        return step(token, state)
-    if token.label in _FUNCTION_LABELS:
-        return _function(token, state)
-    if parts == 2:
-        return _binary(token, state)
-    # XPath 1.0 has no unary plus, and the reader refuses it; to be safe, so does this
-    if symbol == "-" and parts == 1:
-        return negated(to_number(evaluate(token[0], state), state.source), state.source)
-    raise _refused(token)
-
-
-def _refused(token: Any) -> NotColumnar:
-    return NotColumnar(f"'{token.symbol}' has no evaluation over columns")
-
-
-def _literal(value: object) -> Items:
+def _constant(value: str | int | Decimal | float) -> Item:
     if isinstance(value, str):
-        return one(literal(value))
-    return one(literal(xpath1_number(f"{value:f}" if isinstance(value, Decimal) else str(value))))
+        return literal(value)
+    if isinstance(value, float):
+        raise NotColumnar("a number with an exponent, which XPath 1.0 does not have")
+    return literal(xpath1_number(f"{value:f}" if isinstance(value, Decimal) else str(value)))
 
 
-def _binary(token: Any, state: State) -> Items:
-    symbol, source = token.symbol, state.source
-    if symbol in _CHAINS:
-        return _chained(symbol, [evaluate(part, state) for part in _chain(token)], state)
-    left, right = evaluate(token[0], state), evaluate(token[1], state)
-    if symbol in RELATIONS:
-        return compare(symbol, left, right, source)
-    if symbol in _ARITHMETIC:
-        return arithmetic(symbol, to_number(left, source), to_number(right, source), source)
-    raise _refused(token)
-
-
-def _chained(symbol: str, values: list[Items], state: State) -> Items:
-    source = state.source
-    if symbol == "+":
-        return reduce(lambda a, b: arithmetic("+", a, b, source), [to_number(value, source) for value in values])
-    if symbol != "|":
-        connected = conjunction if symbol == "and" else disjunction
-        return reduce(lambda a, b: connected(a, b, source), values)
-    if not all(map(is_set, values)):
-        raise NotColumnar("a union of what are no node-sets")
-    return in_document_order(joined(values))
-
-
-def _function(token: Any, state: State) -> Items:
-    name = token.symbol
-    if name in ("position", "last") and not len(token):
-        if not state.alone:
-            raise NotColumnar(f"{name}() among several nodes")
-        return one(literal(1.0))
-    if name == "current" and not len(token):
-        return one(context_node(replace(state, focus=node_at(state.scope.current))))
-    return call(name, tuple(evaluate(part, state) for part in token), lambda: one(context_node(state)), state)
-
-
-def _path(token: Any, state: State) -> Items:
-    if len(token) != 2:
-        raise NotColumnar("an absolute path")
-    start = evaluate(token[0], state)
-    if not is_set(start):
+def _chosen(nodes: Items, condition: Expression, state: State) -> Items:
+    if not is_set(nodes):
         raise NotColumnar("a step or a predicate on what are no nodes")
-    if token.symbol == "[":
-        return _filtered(start, token[1], state)
-    if token.symbol == "//" and not is_child(token[1]):
-        raise NotColumnar("'//' before what is no name")
-    return in_document_order(joined([Items((), start.unsure), *(_onward(n, token, state) for n in nodes_of(start))]))
-
-
-def _onward(node: Node, token: Any, state: State) -> Items:
-    """Return what the rest of a path reaches from a node."""
-    if node.kind is NodePart.TEXT:
-        raise NotColumnar("a step from a text")
-    at_node = _at(node, state)
-    reached = evaluate(token[1], at_node)
-    if not is_set(reached):
-        raise NotColumnar("a path that ends in what is no node")
-    return restricted(deeper(reached, at_node) if token.symbol == "//" else reached, node.present)
-
-
-def _at(node: Node, state: State, *, alone: bool = False) -> State:
-    """Return the state of what is evaluated on a node only, where that is there."""
-    return replace(state, focus=one(replace(node, there=YES)), alone=alone)
-
-
-def _filtered(nodes: Items, predicate: Any, state: State) -> Items:
     doubt = Doubt(nodes.unsure)
     kept = []
     for node in nodes_of(nodes):
-        if node.kind is NodePart.TEXT:
-            raise NotColumnar("a predicate on a text")
-        if (id(predicate), node.at) in state.never:
+        if (id(condition), node.at) in state.never:
             continue
-        holds, unsure = _holding(predicate, _at(node, state, alone=len(nodes.items) == 1))
+        holds, unsure = _holding(condition, state.at(node, alone=len(nodes.items) == 1))
         if state.source.dry and holds.size and not holds.any():
-            state.never.add((id(predicate), node.at))
+            state.never.add((id(condition), node.at))
             continue
         if unsure is not NO:
             doubt.add(some(unsure & node.present))
@@ -454,9 +312,9 @@ def _filtered(nodes: Items, predicate: Any, state: State) -> Items:
     return Items(tuple(kept), doubt.mask, single=False)
 
 
-def _holding(predicate: Any, state: State) -> tuple[Bools, Bools]:
+def _holding(condition: Expression, state: State) -> tuple[Bools, Bools]:
     """Return where a predicate is true of the context node, and where this is unsure; a number is a position."""
-    value = evaluate(predicate, state)
+    value = evaluate(condition, state)
     if any(isinstance(item, Double) for item in value.items):
         if not state.alone:
             raise NotColumnar("a position among several nodes")
@@ -464,4 +322,12 @@ def _holding(predicate: Any, state: State) -> tuple[Bools, Bools]:
     return holding(value, state.source)
 
 
-XPATH1 = Dialect(_parsed, evaluate)
+XPATH1 = Dialect(
+    typed=False,
+    constant=_constant,
+    operand=to_number,
+    compare=compare,
+    call=_call,
+    chosen=_chosen,
+    other=refused,
+)
