@@ -50,6 +50,7 @@ ORDER = [
     {"sources", "engines"},
     {"xpath"},
     {"rulebook"},
+    {"reading"},
     {"unrolling"},
     {"classify"},
     {"translation"},

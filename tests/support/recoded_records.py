@@ -10,10 +10,10 @@ from typing import cast
 from lxml import etree
 
 from masktron.classify import classify
+from masktron.reading.plain_text import decimal_text
 from masktron.recodings import Recoding, Rounded
 from masktron.rulebook.schema import Rulebook
 from masktron.translation import Translation, translated
-from masktron.xpath.plain_text import decimal_text
 from record_oracles import element, saxon_says
 
 type Cells = Mapping[str, str | None]

@@ -10,11 +10,11 @@ from itertools import product
 
 import pytest
 
+from masktron.reading.nodes import FieldRef
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded
 from masktron.rulebook.schema import Rulebook
 from masktron.translation.joined_rules import follows
 from masktron.translation.truth_trees import both, either, tree_of
-from masktron.xpath.ir import FieldRef
 from recoded_records import Cells, recoded_record, says, translation_of
 from rulebook_builder import rulebook
 

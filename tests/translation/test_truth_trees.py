@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
+from masktron.reading.nodes import FieldRef, Not
 from masktron.translation.truth_trees import (
     ALWAYS,
     NEVER,
@@ -19,7 +20,6 @@ from masktron.translation.truth_trees import (
     either,
     tree_of,
 )
-from masktron.xpath.ir import FieldRef, Not
 
 CODE = FieldRef("code")
 type Record = Mapping[str, str | bool]

@@ -16,12 +16,11 @@ from masktron.classify.effort import Effort
 from masktron.classify.reading import CLASSES, Reading
 from masktron.classify.situation import situations
 from masktron.errors import RulebookError
+from masktron.reading.contexts import matched_names
+from masktron.reading.nodes import ContextRecord, Expression, OtherNodes, Unknown, fields_of, walk
+from masktron.reading.reader import ROOT, Scope, read
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
-from masktron.xpath.focus import ROOT, Scope
-from masktron.xpath.ir import ContextRecord, Expression, OtherNodes, Unknown, fields_of, walk
-from masktron.xpath.rule_context import matched_names
-from masktron.xpath.translate import translate
 
 __all__ = ["CLASSES", "Edit", "classify", "reading_removed", "record_names"]
 
@@ -41,7 +40,7 @@ def classify(rulebook: Rulebook, layout: Layout | None = None) -> tuple[Edit, ..
         One per check, by index; what is not understood is an `OpaqueEdit` with its reason.
     """
     records = record_names(rulebook, layout)
-    scope = Scope(ROOT, namespaces=dict(rulebook.namespaces), record_names=records, base=ROOT)
+    scope = Scope(ROOT, namespaces=rulebook.namespaces, record_names=records, base=ROOT)
     effort = Effort.shared(len(rulebook.checks))
     readings = [Reading(*where) for where in situations(rulebook, layout, scope, effort)]
     known = frozenset(name for reading in readings for name in reading.named())
@@ -59,13 +58,13 @@ def record_names(rulebook: Rulebook, layout: Layout | None) -> frozenset[str]:
     """Return the local names of record elements: the file's, or the element on which most checks read children."""
     if layout is not None:
         return frozenset({layout.record_tag.rpartition("}")[2]})
-    bare = Scope(namespaces=dict(rulebook.namespaces))
+    bare = Scope(namespaces=rulebook.namespaces)
     votes: Counter[str] = Counter()
     asked: set[str] = set()
     for pattern in rulebook.patterns:
         for rule in pattern.rules:
             try:
-                tests = [translate(check.test, bare) for check in rule.checks]
+                tests = [read(check.test, bare) for check in rule.checks]
                 names = matched_names(rule.context, bare)
             except RulebookError:
                 continue

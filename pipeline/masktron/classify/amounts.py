@@ -30,8 +30,8 @@ from masktron.classify.quantities import (
 )
 from masktron.classify.truth import number_of
 from masktron.classify.values import present
-from masktron.xpath import ir
-from masktron.xpath.ir import (
+from masktron.reading import nodes as said
+from masktron.reading.nodes import (
     And,
     Arithmetic,
     Boolean,
@@ -108,9 +108,9 @@ class Amounts:
                 return self._cast(target, operand)
             case Call(name=name, arguments=arguments):
                 return self._call(name, arguments)
-            case ir.Sequence(items=(only,)):
+            case said.Sequence(items=(only,)):
                 return self.of(only)
-            case ir.Sequence(items=()) if self.modern:
+            case said.Sequence(items=()) if self.modern:
                 return Nothing()
             case Boolean() | Comparison() | And() | Or() | Not() | Quantified() | Castable() if not self.modern:
                 return Cases(self.truth(expression), constant(1), constant(0))
@@ -150,7 +150,7 @@ class Amounts:
             case "abs", (operand,):
                 return absolute(self.of(operand))
             case (("sum" | "count" | "avg" | "min" | "max"), (operand,)):
-                items = operand.items if isinstance(operand, ir.Sequence) else (operand,)
+                items = operand.items if isinstance(operand, said.Sequence) else (operand,)
                 return self._aggregate(name, items)
             case (("string" | "data"), (FieldRef() as operand,)) if not self.modern:
                 return self._number(operand)

@@ -29,8 +29,8 @@ from masktron.classify.quantities import (
 )
 from masktron.classify.relations import relation_of
 from masktron.constraints import Atom, Form, Lexical, Missing, Present, Range, Relation, Whole
-from masktron.xpath.ir import ComparisonOperator
-from masktron.xpath.plain_text import decimal_text
+from masktron.reading.nodes import ComparisonOperator
+from masktron.reading.plain_text import decimal_text
 
 REVERSED: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
     {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

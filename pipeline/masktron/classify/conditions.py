@@ -40,8 +40,7 @@ from masktron.classify.values import (
     spread,
 )
 from masktron.constraints import Form, Lexical, Missing, Present, Untranslated, Whole
-from masktron.rulebook.schema import XPathVersion
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     And,
     Boolean,
     Call,
@@ -66,7 +65,8 @@ from masktron.xpath.ir import (
     reads_everything,
     walk,
 )
-from masktron.xpath.plain_text import source_of
+from masktron.reading.plain_text import source_of
+from masktron.rulebook.schema import XPathVersion
 
 
 @dataclass(slots=True)

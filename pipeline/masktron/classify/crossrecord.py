@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from masktron.constraints import CrossRecordEdit, CrossRecordKind, TallyBound
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     And,
     Call,
     Cast,
@@ -21,7 +21,7 @@ from masktron.xpath.ir import (
     Unknown,
     walk,
 )
-from masktron.xpath.plain_text import source_of
+from masktron.reading.plain_text import source_of
 
 _REASONS: dict[CrossRecordKind, str] = {
     "unique": "it asks that a value occurs once in the file",

@@ -15,9 +15,9 @@ from masktron.constraints import (
     ProductEdit,
     ValueEdit,
 )
+from masktron.reading.nodes import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 from masktron.rulebook.context_paths import ANY, SoughtName, names_in
 from masktron.rulebook.schema import Check
-from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 
 
 @dataclass(frozen=True, slots=True)

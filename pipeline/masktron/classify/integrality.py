@@ -9,8 +9,7 @@ from masktron.classify.conjunctions import Conjunction
 from masktron.classify.formula import Formula, Leaf
 from masktron.classify.kinds import kind_of
 from masktron.constraints import Form, Lexical, Missing, Present, Range, Whole
-from masktron.sources.lexical import INTEGER_TYPES
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     Arithmetic,
     Call,
     Cast,
@@ -22,6 +21,7 @@ from masktron.xpath.ir import (
     Negative,
     Number,
 )
+from masktron.sources.lexical import INTEGER_TYPES
 
 # Which comparisons of V - f(V) with zero mean "V is whole", and which that it is not. floor(V) is never above V and
 # ceiling(V) never below; the others may be either.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     And,
     Arithmetic,
     Boolean,

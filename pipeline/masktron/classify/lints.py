@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import ALWAYS, NEVER, variables_of_atom
 from masktron.constraints import Form, Linear, Monomial, Polynomial, Product
+from masktron.reading.nodes import Expression, FieldRef, Text, fields_of, walk
 from masktron.sources.records import Layout
-from masktron.xpath.ir import Expression, FieldRef, Text, fields_of, walk
 
 _CENTS = 2
 """Fraction digits that amounts have as a rule."""

@@ -30,10 +30,10 @@ from masktron.constraints import (
     Untranslated,
 )
 from masktron.errors import RulebookError
+from masktron.reading.contexts import Place
+from masktron.reading.nodes import Expression, Unknown, VariableReference, fields_of, walk
+from masktron.reading.plain_text import source_of
 from masktron.rulebook.schema import Check, Rule, XPathVersion
-from masktron.xpath.ir import Expression, Unknown, VariableReference, fields_of, walk
-from masktron.xpath.plain_text import source_of
-from masktron.xpath.rule_context import Place
 
 
 def opaque_edit(reasons: Sequence[str], variables: tuple[str, ...]) -> OpaqueEdit:

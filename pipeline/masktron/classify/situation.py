@@ -17,9 +17,8 @@ from masktron.classify.forms import Disjunction
 from masktron.classify.formula import All, Formula, dnf
 from masktron.classify.values import present
 from masktron.errors import RulebookError
-from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
-from masktron.sources.records import Layout
-from masktron.xpath.ir import (
+from masktron.reading.contexts import Place, places
+from masktron.reading.nodes import (
     Expression,
     FieldRef,
     OtherField,
@@ -30,8 +29,9 @@ from masktron.xpath.ir import (
     reads_everything,
     walk,
 )
-from masktron.xpath.rule_context import Place, places
-from masktron.xpath.translate import Scope, translate
+from masktron.reading.reader import Scope, read
+from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
+from masktron.sources.records import Layout
 
 type _NodeSort = tuple[str, str]
 """What sort of node a place is, and the name of the field if it is one: nodes of two kinds are never the same."""
@@ -141,11 +141,10 @@ class Situation:
         key = (position, place.focus)
         if key not in self._inner:
             self._inner[key] = _tried(lambda: self._within(self.pattern.rules[position], place.focus))
-        return translate(check.test, _result(self._inner[key]))
+        return read(check.test, _result(self._inner[key]))
 
     def _within(self, rule: Rule, focus: Expression) -> Scope:
-        outer = self.outer()
-        return bound(Scope(focus, outer.variables, outer.namespaces, outer.record_names, focus), rule.lets)
+        return bound(self.outer().starting_at(focus), rule.lets)
 
     def before(self, position: int, place: Place) -> Before:
         """Say what the rules before one take of the nodes of a place.
@@ -263,7 +262,7 @@ def bound(scope: Scope, lets: Iterable[Let]) -> Scope:
     RulebookError
     """
     for let in lets:
-        value = translate(let.value, scope)
+        value = read(let.value, scope)
         scope = scope.bind(let.name, _abridged(let.value, value) if "$" in let.value else value)
     return scope
 

@@ -20,8 +20,7 @@ from masktron.classify.effort import Effort, TooManyDisjunctsError
 from masktron.classify.forms import ALWAYS, conjoin
 from masktron.classify.formula import dnf
 from masktron.constraints import Form, Relation, Tally, TallyBound
-from masktron.rulebook.schema import XPathVersion
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     And,
     Arithmetic,
     Call,
@@ -40,6 +39,7 @@ from masktron.xpath.ir import (
     Unknown,
     walk,
 )
+from masktron.rulebook.schema import XPathVersion
 
 _NUMERIC = frozenset({"number", "data", "string"})
 

@@ -29,7 +29,7 @@ from masktron.constraints import (
     ValueEdit,
     Whole,
 )
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     Arithmetic,
     Call,
     Comparison,

@@ -1,8 +1,8 @@
 """Findings that are rounding artefacts: the rule fails in doubles, and holds in exact decimals.
 
-The test is read as the tree of `masktron.xpath.ir` and evaluated twice on the fields that the finding shows: in
-doubles, as the engines do, and in fractions. Truth has three values, as the tree does not say everything; what is not
-known to hold exactly is no artefact. The verdict stays the engine's: this only says what lies behind it.
+The test is read as what `masktron.reading` says of a record, and evaluated twice on the fields of the finding: in
+doubles, as the engines do, and in fractions. Truth has three values, as not all is said; what is not known to hold
+exactly is no artefact. The verdict stays the engine's: this only says what lies behind it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from fractions import Fraction
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.tree import NEAR, TreeEvaluation, TreeItems, UntypedText
+from masktron.reading.contexts import places
+from masktron.reading.nodes import Call, Comparison, Expression, FieldRef
+from masktron.reading.reader import ROOT, Scope, read
 from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook
 from masktron.sources.records import Layout
-from masktron.xpath.focus import ROOT
-from masktron.xpath.ir import Call, Comparison, Expression, FieldRef
-from masktron.xpath.rule_context import places
-from masktron.xpath.translate import Scope, translate
 
 type _Values = tuple[tuple[str, str | None], ...]
 
@@ -76,7 +75,7 @@ class Artefacts:
         self._names = frozenset(field.name for field in layout.fields)
         self._start = Scope(
             ROOT,
-            namespaces=dict(rulebook.namespaces),
+            namespaces=rulebook.namespaces,
             record_names=frozenset({layout.record_tag.rpartition("}")[2]}),
             base=ROOT,
         )
@@ -129,12 +128,10 @@ class Artefacts:
         found = places(rule.context, outer, self._names or None)
         if len(found) != 1 or found[0].kind not in ("record", "field"):
             return None
-        focus = found[0].focus
-        inner = Scope(focus, outer.variables, outer.namespaces, outer.record_names, focus)
-        return translate(source, _bound(inner, rule.lets))
+        return read(source, _bound(outer.starting_at(found[0].focus), rule.lets))
 
 
 def _bound(scope: Scope, lets: Iterable[Let]) -> Scope:
     for let in lets:
-        scope = scope.bind(let.name, translate(let.value, scope))
+        scope = scope.bind(let.name, read(let.value, scope))
     return scope

@@ -9,8 +9,7 @@ from fractions import Fraction
 
 from masktron.evaluation.arithmetic import FUNCTIONS, RealNumber, Unclear, computed, size
 from masktron.evaluation.xpath1_conversions import RELATIONS
-from masktron.sources.lexical import XML_SPACE
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     And,
     Arithmetic,
     Boolean,
@@ -27,7 +26,8 @@ from masktron.xpath.ir import (
     Sequence,
     Text,
 )
-from masktron.xpath.ir import Number as Literal
+from masktron.reading.nodes import Number as Literal
+from masktron.sources.lexical import XML_SPACE
 
 type TreeItem = UntypedText | str | RealNumber
 type TreeItems = tuple[TreeItem, ...]

@@ -19,6 +19,8 @@ from masktron.preflight.antecedent import escapes
 from masktron.preflight.coverage import coverage
 from masktron.problems.problem import Field, Known, Note, Problem, Rule, fields
 from masktron.progress import no_progress
+from masktron.reading.contexts import places
+from masktron.reading.reader import ROOT, Scope
 from masktron.results import RuleResult, Untested
 from masktron.rulebook import schema
 from masktron.rulebook.context_paths import ANY, NamedPath, SoughtName, context_paths
@@ -26,9 +28,7 @@ from masktron.rulebook.schema import Check, Pattern
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.source import Source
-from masktron.xpath.focus import ROOT, Scope
 from masktron.xpath.lexer import tokenize
-from masktron.xpath.rule_context import places
 
 EVERY = "*"
 """Among the rules that need not be tested: all."""
@@ -539,7 +539,7 @@ def _probed(
 def _of_records(job: Job) -> frozenset[str]:
     """Return the ids of the checks that fire on records or on their fields."""
     names = frozenset({job.source.layout.record_tag.rpartition("}")[2]})
-    scope = Scope(ROOT, namespaces=dict(job.rulebook.namespaces), record_names=names, base=ROOT)
+    scope = Scope(ROOT, namespaces=job.rulebook.namespaces, record_names=names, base=ROOT)
     known = frozenset(field.name for field in job.source.layout.fields)
     return frozenset(
         check.id

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from masktron.classify import Edit, classify
 from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.errors import RulebookError
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Call, Comparison, Connective, Expression, If
 from masktron.rulebook.schema import Check, Pattern, Rulebook
 from masktron.sources.records import Layout
-from masktron.xpath.ir import And, Boolean, Comparison, Expression, If, Not, Or
-from masktron.xpath.plain_text import source_of
-from masktron.xpath.translate import Scope, translate
 
 
 def escapes(rulebook: Rulebook, layout: Layout, checks: Collection[int] | None = None) -> Mapping[int, Form]:
@@ -54,28 +53,32 @@ def _is_known(edit: Edit) -> bool:
 def _escape(check: Check, rulebook: Rulebook) -> str | None:
     """Write the negated antecedent of a check as XPath; None where it has none."""
     try:
-        test = translate(check.test, Scope(namespaces=dict(rulebook.namespaces)))
+        test = parsed(check.test, rulebook.namespaces)
     except RulebookError:
         return None
-    spared = _spared(test if check.kind == "assert" else Not(test))
-    return None if spared is None else source_of(spared)
-
-
-def _spared(test: Expression) -> Expression | None:
+    if check.kind == "report":
+        return _broken(test)
     match test:
-        case Or(parts=parts) if all(map(_is_negative, parts[:-1])):
-            return _joined(parts[:-1])
-        case Not(operand=And(parts=parts)):
-            return _joined([Not(part) for part in parts[:-1]])
-        case If(condition=condition, otherwise=Boolean(value=True)):
-            return Not(condition)
+        case Connective(sign="or", operands=(*spared, _)) if all(map(_is_negative, spared)):
+            return " or ".join(map(str, spared))
+        case Call(standard="not", arguments=(inner,)):
+            return _broken(inner)
+        case If(condition=condition, otherwise=Call(standard="true")):
+            return f"not({condition})"
         case _:
             return None
 
 
+def _broken(test: Expression) -> str | None:
+    """Write that one of the parts of a conjunction does not hold, the last one left out."""
+    if isinstance(test, Connective) and test.sign == "and":
+        return " or ".join(f"not({part})" for part in test.operands[:-1])
+    return None
+
+
 def _is_negative(part: Expression) -> bool:
-    return isinstance(part, Not) or (isinstance(part, Comparison) and part.operator == "!=")
-
-
-def _joined(parts: Sequence[Expression]) -> Expression:
-    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+    match part:
+        case Call(standard="not") | Comparison(sign="!=" | "ne"):
+            return True
+        case _:
+            return False

@@ -19,7 +19,7 @@ from masktron.preflight.conclusions import AllowedValues, Contradiction, Redunda
 from masktron.preflight.conjunction import Sourced, Split, Witness, examine, rows_in
 from masktron.preflight.feasibility import Conflict, least
 from masktron.preflight.literals import CellKind, Clause, Universe, negation, universe_of
-from masktron.xpath.plain_text import decimal_text
+from masktron.reading.plain_text import decimal_text
 
 BRANCHES = 200
 """Conjunctions examined for one question."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from masktron.proposals.profiles import FieldProfile
+from masktron.reading.plain_text import decimal_text
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Layout
-from masktron.xpath.plain_text import decimal_text
 
 
 class FieldPaths:

@@ -12,8 +12,8 @@ from masktron.classify.effort import TooManyDisjunctsError
 from masktron.classify.formula import dnf
 from masktron.classify.truth import in_range, number_of
 from masktron.constraints import Atom, Member, Missing, Present, Range
+from masktron.reading.nodes import Expression
 from masktron.rulebook.schema import XPathVersion
-from masktron.xpath.ir import Expression
 
 
 @dataclass(frozen=True, slots=True)

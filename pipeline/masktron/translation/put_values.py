@@ -7,10 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from masktron.classify.kinds import kind_of
-from masktron.rulebook.schema import XPathVersion
-from masktron.translation.recoded_spelling import LostError, changed
-from masktron.translation.truth_trees import Claim
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     Arithmetic,
     Call,
     Cast,
@@ -32,7 +29,10 @@ from masktron.xpath.ir import (
     reads_everything,
     walk,
 )
-from masktron.xpath.plain_text import decimal_text, source_of
+from masktron.reading.plain_text import decimal_text, source_of
+from masktron.rulebook.schema import XPathVersion
+from masktron.translation.recoded_spelling import LostError, changed
+from masktron.translation.truth_trees import Claim
 
 type Growth = Literal["rising", "falling", "either"]
 """Whether a number grows with a field, falls, or does one of the two in each record."""

@@ -24,6 +24,18 @@ from masktron.classify.evaluate import decide, undecidable
 from masktron.classify.kinds import kind_of
 from masktron.classify.truth import in_range
 from masktron.constraints import Range
+from masktron.reading.nodes import (
+    Arithmetic,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    FieldRef,
+    Number,
+    Text,
+    walk,
+)
+from masktron.reading.plain_text import decimal_text, source_of
 from masktron.recodings import Recoding, Rounded, Tails, ValueClass
 from masktron.rulebook.schema import XPathVersion
 from masktron.translation.number_cells import Changes, cells, changes_of, one_of
@@ -43,18 +55,6 @@ from masktron.translation.truth_trees import (
     leaves,
     replaced,
 )
-from masktron.xpath.ir import (
-    Arithmetic,
-    Call,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    FieldRef,
-    Number,
-    Text,
-    walk,
-)
-from masktron.xpath.plain_text import decimal_text, source_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,7 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from typing import assert_never
 
-from masktron.rulebook.schema import XPathVersion
-from masktron.translation.truth_trees import Both, Branch, Claim, Either, OneOf, TruthTree
-from masktron.xpath.ir import (
+from masktron.reading.nodes import (
     Boolean,
     Call,
     Comparison,
@@ -24,8 +22,10 @@ from masktron.xpath.ir import (
     VariableReference,
     walk,
 )
+from masktron.reading.plain_text import quoted, source_of
+from masktron.rulebook.schema import XPathVersion
+from masktron.translation.truth_trees import Both, Branch, Claim, Either, OneOf, TruthTree
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
-from masktron.xpath.plain_text import quoted, source_of
 
 _STANDARD = frozenset({"http://www.w3.org/2001/XMLSchema", FUNCTIONS_NAMESPACE})
 _PLAIN = (Comparison, FieldRef, Call, Not, Boolean)

@@ -8,7 +8,6 @@ asked anything of them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,22 @@ from masktron.classify.forms import form_of
 from masktron.classify.situation import Situation, situations
 from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
 from masktron.errors import RulebookError
+from masktron.reading.contexts import alternatives
+from masktron.reading.nodes import (
+    Expression,
+    FieldRef,
+    OtherField,
+    OtherNodes,
+    Unknown,
+    fields_of,
+    reads_everything,
+    walk,
+)
+from masktron.reading.plain_text import without_predicates
+from masktron.reading.reader import ROOT, Scope
 from masktron.recodings import Recoding
+from masktron.rulebook.expressions import tree as written_tree
+from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.records import Layout
 from masktron.translation.joined_rules import ClassedRule, joined_rules
@@ -28,10 +42,6 @@ from masktron.translation.recoded_conditions import RecodedTree, recoded
 from masktron.translation.recoded_spelling import LostError, Spelling
 from masktron.translation.translated_rules import Fate, TranslatedRule, Translation
 from masktron.translation.truth_trees import ALWAYS, TruthTree, both, either, leaves, tree_of
-from masktron.xpath.focus import ROOT, Scope, spine
-from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, fields_of, reads_everything, walk
-from masktron.xpath.rule_context import without_predicates
-from masktron.xpath.tokens import parse
 
 
 def asks_nothing_any_more(
@@ -69,9 +79,6 @@ def asks_nothing_any_more(
         return False  # what is asked of one class alone cannot be written, so that it is something
 
 
-_LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
-_VARIABLE = re.compile(r"\$\s*([\w.-]+)")
-_NAME = re.compile(r"(?<![\w.$@-])(@?[^\W\d][\w.-]*)(?![\w.-]|\s*\(|:)")
 MOST_WRITTEN = 200
 """A rule whose translation has more comparisons is lost; a list of labels is one."""
 _NOTHING_ASKED = "it asks nothing any more of any class of {}"
@@ -112,7 +119,7 @@ def translated(
     -------
     Translation
     """
-    scope = Scope(ROOT, namespaces=dict(rulebook.namespaces), record_names=record_names(rulebook, layout), base=ROOT)
+    scope = Scope(ROOT, namespaces=rulebook.namespaces, record_names=record_names(rulebook, layout), base=ROOT)
     situated = list(situations(rulebook, layout, scope, Effort()))
     records = _record_paths(situated)
     rules = [
@@ -177,7 +184,7 @@ def _spelled(rulebook: Rulebook, tree: TruthTree) -> str | None:
     """Write a tree as a test; None where it has no spelling."""
     try:
         test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(tree)
-        parse(test, dict(rulebook.namespaces))
+        parsed(test, rulebook.namespaces)
     except (LostError, RulebookError, RecursionError):
         return None
     return test
@@ -253,7 +260,7 @@ def _rule(
             fate: Fate = "vacuous" if told.vacuous else "implied"
             return TranslatedRule(check.id, check.index, fate, old, "", "", "", reason, fields)
         test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(told.tree)
-        parse(test, dict(rulebook.namespaces))
+        parsed(test, rulebook.namespaces)
     except (LostError, RulebookError, RecursionError) as error:
         return TranslatedRule(check.id, check.index, "lost", old, "", "", "", _why(error), fields)
     fate = "exact" if told.exact else "vacuous" if told.vacuous else "weakened"
@@ -272,9 +279,20 @@ def _named(situation: Situation, position: int, check: Check) -> frozenset[str]:
     values = {let.name: let.value for let in (*situation.rulebook.lets, *situation.pattern.lets, *rule.lets)}
     ahead, names = [check.test, rule.context], set[str]()
     while ahead:
-        text = _LITERAL.sub("''", ahead.pop())
-        ahead += [values.pop(name) for name in set(_VARIABLE.findall(text)) & values.keys()]
-        names.update(_NAME.findall(text))
+        try:
+            nodes = written_tree.walk(parsed(ahead.pop(), situation.rulebook.namespaces))
+        except RulebookError:
+            continue  # what cannot be parsed has no translation at all
+        for node in nodes:
+            match node:
+                case written_tree.Variable(name=name) if name in values:
+                    ahead.append(values.pop(name))
+                case written_tree.Step(axis=axis, test=written_tree.NameTest(local=name)):
+                    names.add(f"@{name}" if axis == "attribute" else name)
+                case written_tree.Step(test=written_tree.KindTest(asked=name)):
+                    names.add(name)
+                case _:
+                    pass
     return frozenset(names)
 
 
@@ -366,12 +384,8 @@ def _record_paths(situated: Sequence[tuple[Situation, int, Check]]) -> Counter[s
 
 def _paths(situation: Situation, position: int) -> list[str]:
     """The alternatives of a context without their predicates."""
-    namespaces = dict(situation.rulebook.namespaces)
-    token = parse(situation.pattern.rules[position].context, namespaces)
-    while token.symbol == "(" and len(token) == 1:
-        token = token[0]
-    alternatives = spine(token, token.symbol) if token.symbol in ("|", "union") else [token]
-    return [without_predicates(one) for one in alternatives]
+    context = parsed(situation.pattern.rules[position].context, situation.rulebook.namespaces)
+    return [without_predicates(one) for one in alternatives(context)]
 
 
 def _context(situation: Situation, position: int, records: Mapping[str, int]) -> tuple[str, str]:

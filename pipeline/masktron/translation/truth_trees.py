@@ -12,7 +12,7 @@ from functools import cache
 from typing import assert_never
 
 from masktron.classify.kinds import kind_of
-from masktron.xpath.ir import And, Boolean, Call, Comparison, Expression, FieldRef, If, Not, Or
+from masktron.reading.nodes import And, Boolean, Call, Comparison, Expression, FieldRef, If, Not, Or
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""XPath text to trees: `lexer` finds calls and variables, `tokens` asks elementpath, `translate` makes trees of `ir`.
+"""XPath text to tokens: `lexer` finds calls and variables, `tokens` asks elementpath.
 
-Begin with `ir`, which says what an expression can be; no module here knows Schematron or a file.
+No module here knows Schematron or a file.
 
 elementpath loads xmlschema for two functions that validate what `analyze-string()` and `json-to-xml()` return. That
 is a tenth of the time in which a small file is validated, and parsing calls neither: so xmlschema is loaded when one

@@ -13,9 +13,9 @@ from examples import FULL
 from masktron.evaluation.columns.expressions import compile_let, compile_test
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_regex import translated
+from masktron.reading.nodes import Comparison, Unknown
+from masktron.reading.reader import Scope, read
 from masktron.rulebook.locality import why_not_local
-from masktron.xpath.ir import Comparison, Unknown
-from masktron.xpath.translate import Scope, translate
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ ARRAYS = ("[V1, 'x'] = 'x'", "[V1, 'x']?1 = 'x'", "['x', 1] = 'x'", "[] = 'x'", 
 def test_an_array_is_no_predicate(test: str) -> None:
     """elementpath has one symbol for both: columns read ``V1['x'] = 'x'``, and forms ended in errors."""
     assert not columnar(test, LAYOUT)
-    found = translate(test, Scope())
+    found = read(test, Scope())
     assert isinstance(found, Comparison)
     assert isinstance(found.left, Unknown)
     assert why_not_local(test)

@@ -1,7 +1,10 @@
-"""What an XPath expression says about a record: a small tree, independent of the parser.
+"""What an expression says of one record.
 
-The tree keeps what the classification of rules needs. Whatever it cannot say is an `Unknown` with its source, so that
-nothing is lost: the original expression stays the judge of every record.
+The tree of `masktron.rulebook.expressions` has what is written; this is what it comes to, read at one node: names are
+fields of the record, of other records or neither; variables are replaced by their values, quantifiers by their cases;
+numbers are rational, chains of operators are pairs, and spellings of the same thing are one node. So nothing here has
+a place in a text, and what is not said is an `Unknown` with its source, so that nothing is lost: the original
+expression stays the judge of every record.
 """
 
 from __future__ import annotations
