@@ -19,7 +19,7 @@ from masktron.errors import UsageError
 from masktron.files import refuse_outputs, same_file
 from masktron.sources.known_formats import format_of_name
 from masktron.sources.output_names import manifest_beside
-from refusals import code_of, refused
+from refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -176,15 +176,13 @@ def test_a_format_and_an_address_are_not_given_together(run: Runner, tmp_path: P
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
     for more in (("--format", "csv"), ("--format-option", "table=t")):
         outcome = run("validate", "sqlite:a.sqlite?table=t", "-r", rules, *more)
-        assert outcome.code == 2
-        assert code_of(outcome.err) == "setting-not-usable"
+        outcome.refuses(2, "setting-not-usable")
 
 
 def test_other_formats_do_not_become_tables(run: Runner, tmp_path: Path) -> None:
     data, rules = write_data(tmp_path / "d.xml", [{"A": 1}]), write_rules(tmp_path / "r.sch", "A = 1")
     outcome = run("mask", data, "-r", rules, "--out", "postgresql://h/db?table=t")
-    assert outcome.code == 2
-    assert code_of(outcome.err) == "output-name"
+    outcome.refuses(2, "output-name")
 
 
 def test_python_takes_addresses_as_texts_alone(tmp_path: Path) -> None:

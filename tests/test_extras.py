@@ -76,9 +76,12 @@ def test_doctor_names_a_package_without_which_nothing_works(run: Runner, monkeyp
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "numba", None)
     done = run("doctor")
-    assert done.code == 1
-    assert "masktron does not work here: numba is not installed; scikit-learn is not installed" in done.err
-    assert "pip install --force-reinstall numba scikit-learn" in done.err
+    done.refuses(
+        1,
+        "does-not-work",
+        reason="numba is not installed; scikit-learn is not installed",
+        hint="pip install --force-reinstall numba scikit-learn",
+    )
 
 
 def test_warnings_of_packages_are_not_those_of_masktron(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from masktron.jobs import randomness
 from masktron.release_secret import former_units, read_secret, secret_from, secret_of_seed
 from masktron.settings_file import load_config
 from masktron.streams import Streams
-from refusals import code_of, refused
+from refusals import refused
 
 C = 0.15
 """Share of the noise, as `noise` has it by default."""
@@ -202,8 +202,7 @@ def test_short_seeds_are_refused_where_they_protect(
 ) -> None:
     data, rules = survey(tmp_path)
     said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--seed", seed, *options)
-    assert said.code == 2
-    assert code_of(said.err) == "weak-seed"
+    said.refuses(2, "weak-seed")
     assert not (tmp_path / "m.xml").exists()
 
 
@@ -211,7 +210,7 @@ def test_short_seeds_are_refused_where_they_protect(
 def test_a_key_that_stands_in_the_place_of_its_file_is_not_repeated(tmp_path: Path, run: Runner, given: str) -> None:
     data, rules = survey(tmp_path)
     said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--secret", given)
-    assert (said.code, code_of(said.err)) == (2, "bad-secret")
+    said.refuses(2, "bad-secret")
     assert given not in said.err
 
 

@@ -513,7 +513,7 @@ def test_chosen_measures(survey: Survey, run: Runner) -> None:
     shown = run(*arguments, "--measures", "linkage, total_change", "--json", "-")
     assert [figure["figure"] for figure in json.loads(shown.out)["figures"]] == ["linkage", "total_change"]
     wrong = run(*arguments, "--measures", "lnkage")
-    assert (wrong.code, "did you mean linkage" in wrong.err) == (2, True)
+    wrong.refuses(2, "unknown-name")
     lacking = run(*arguments, "--measures", "block_k")
     assert (lacking.code, "[needs-setting]" in lacking.err) == (2, True)
 
@@ -576,7 +576,7 @@ def test_other_names_of_records_are_refused(tmp_path: Path, run: Runner) -> None
     masked = write_data(tmp_path / "m.xml", numbers(5), record="Person")
     original = write_data(tmp_path / "o.xml", numbers(5))
     outcome = run("assess", masked, "--original", original)
-    assert (outcome.code, "Person" in outcome.err) == (2, True)
+    outcome.refuses(2, "unknown-name", name="Person")
 
 
 def test_wrong_arguments(survey: Survey, tmp_path: Path, run: Runner) -> None:
@@ -680,7 +680,7 @@ def test_mask_computes_what_costs_much_only_for_a_limit(tmp_path: Path, monkeypa
 def test_an_unknown_limit_is_refused_with_the_nearest_name(survey: Survey, run: Runner) -> None:
     for command in (("check", survey.out), ("mask", survey.data, "-o", survey.out.with_name("n.xml"))):
         outcome = run(*command, "-r", survey.rules, "--limit", "linkages=5")
-        assert (outcome.code, "did you mean linkage" in outcome.err) == (2, True)
+        outcome.refuses(2, "unknown-name")
     with refused(UsageError, "unknown-name"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"blok_k": 1})
     with refused(UsageError, "bad-value", name="limits.linkage"):

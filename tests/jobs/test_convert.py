@@ -116,7 +116,7 @@ def test_a_frame_is_converted(tmp_path: Path) -> None:
         masktron.convert(frame, "d.csv", format="csv")
     with refused(UsageError, "bad-value", name="to", expected="a name"):
         masktron.convert(frame, "d.csv", to=5)
-    with refused(UsageError, "bad-value", name="data", given="int"):
+    with refused(UsageError, "bad-value", name="data", given="of type int"):
         masktron.convert(5, "d.csv")
 
 
@@ -207,7 +207,7 @@ def test_columns_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["x=y"], "[unknown-name]"),
         (["TO=b"], "not b [bad-value]"),
         (["TO=c", "b=c"], "not c [bad-value]"),
-        (["TO=c", "TO=d"], "[option-given-twice]"),
+        (["TO=c", "TO=d"], "[given-twice]"),
         (["annual income=c", "annual_x0020_income=d"], "not annual income, annual_x0020_income [bad-value]"),
         (["TO"], "[bad-value]"),
     ):

@@ -208,7 +208,7 @@ def test_documents_are_given_once_and_used(tmp_path: Path, codes: Path, run: Run
         assert "nace.xml" in outcome.err or "nase.xml" in outcome.err
     assert run("validate", data, "-r", rules, "--document", f"nace.xml={codes}").code == 0
     said = run("mask", data, "-r", rules, "-o", codes, "--document", f"nace.xml={codes}")
-    assert (said.code, "would overwrite the document 'nace.xml'" in said.err) == (2, True)
+    said.refuses(2, "would-overwrite", taken="the document 'nace.xml'")
     with refused(UsageError, "would-overwrite"):
         masktron.mask(data, rules, codes, documents={"nace.xml": codes})
     assert "no rule reads the original" in " ".join(masktron.validate(data, plain, original=data).notes)
@@ -267,7 +267,7 @@ def test_the_original_that_nobody_gave_is_asked_for_by_its_option(tmp_path: Path
     rules = tmp_path / "phases.sch"
     rules.write_text(TWO_PHASES)
     outcome = run("validate", data, "-r", rules, "--phase", "two")
-    assert (outcome.code, code_of(outcome.err)) == (2, "needs-setting")
+    outcome.refuses(2, "needs-setting")
     assert "--original FILE" in outcome.err and "--document" not in outcome.err
     outcome = run("check", data, "-r", rules, "--phase", "two")
     assert "without the original, 'original.xml'; give it: --original FILE" in " ".join(outcome.out.split())

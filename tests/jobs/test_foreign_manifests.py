@@ -179,7 +179,7 @@ def test_no_output_replaces_the_register_of_the_last_run(
     run, overwriting = Runner(capsys), ("--accept", "register", "--json", office.folder / link)
     for register in ((), ("--register", tmp_path / "other.jsonl")):
         refused = run(*words, *overwriting, *register)
-        assert (refused.code, "--json would overwrite the register of releases" in refused.err) == (2, True)
+        refused.refuses(2, "would-overwrite", output="--json", taken="the register of releases of the last run")
     assert (office.folder / "releases.jsonl").read_bytes() == before
 
 
@@ -203,7 +203,7 @@ def test_files_that_have_moved_are_named(office: Office, tmp_path: Path, run: Ru
     }
     for _ in named:
         done = run(*words)
-        assert (done.code, code_of(done.err)) == (2, "needs-setting")
+        done.refuses(2, "needs-setting")
         [setting] = [one for one in named if f": {one} needs" in done.err]
         option, file = named[setting]
         assert f"-> give {option} " in done.err

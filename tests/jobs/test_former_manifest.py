@@ -13,7 +13,6 @@ import masktron
 from attacks import KEY
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.jobs import mask as mask_job
-from refusals import code_of
 
 
 @pytest.fixture
@@ -135,13 +134,13 @@ def test_no_report_takes_the_name_of_a_copy_or_the_place_of_a_manifest(
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
     again = ("mask", data, "-r", rules, "-o", out, "-k", 4)
     refused = run(*again, "--json", tmp_path / named)
-    assert (refused.code, code_of(refused.err)) == (2, "would-overwrite")
+    refused.refuses(2, "would-overwrite")
     for words in (
         ("check", out, "-r", rules, "--json", tmp_path / "m.manifest.json"),
         ("validate", data, "-r", rules, "--html", tmp_path / "m.manifest.json"),
         ("mask", data, "-r", rules, "-o", tmp_path / "m.manifest.json"),
     ):
         refused = run(*words)
-        assert (refused.code, code_of(refused.err)) == (2, "would-overwrite")
+        refused.refuses(2, "would-overwrite")
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
     assert run(*again, "--json", tmp_path / "m.manifest.json.1").code == 0

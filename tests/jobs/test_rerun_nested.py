@@ -18,7 +18,7 @@ from masktron.level_settings import levels_from, with_tables
 from masktron.problems.wording import sentence
 from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, levels, tables_of
-from refusals import code_of, refused
+from refusals import refused
 from schema_files import conforms
 
 SETTINGS: dict[str, Any] = {
@@ -368,7 +368,7 @@ def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, run: Runn
     assert found.code == 0
     assert "b.Person.csv" in "".join(found.out.split())
     wrong = run(*command, "--dry-run", "--table", f"Pers={persons}")
-    assert (wrong.code, code_of(wrong.err)) == (2, "unknown-name")
+    wrong.refuses(2, "unknown-name")
 
 
 @pytest.mark.few(1)

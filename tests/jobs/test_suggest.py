@@ -27,7 +27,7 @@ from masktron.proposals.candidate import UNIQUE
 from masktron.proposals.suggesting import suggested_rules
 from masktron.results import Proposal, SuggestResult
 from paths import ROOT, SHARED_DATA
-from refusals import code_of, refused
+from refusals import refused
 from schema_files import conforms
 
 CENSUS = SHARED_DATA / "census.csv"
@@ -243,7 +243,7 @@ def test_nothing_is_written_that_was_not_accepted(tmp_path: Path, run: Runner) -
     written = masktron.explain(tmp_path / "r.sch")
     assert {rule.id for rule in written.rules} == {*ids[:3], ids[6]}
     wrong = run("suggest", tmp_path / "d.csv", "--accept", "999", "-o", tmp_path / "no.sch")
-    assert (wrong.code, code_of(wrong.err)) == (2, "bad-value")
+    wrong.refuses(2, "bad-value")
     assert not (tmp_path / "no.sch").exists()
     assert run("suggest", tmp_path / "d.csv", "--accept", "all").code == 2
     assert run("suggest", tmp_path / "d.csv", "--accept", "1", "-o", tmp_path / "d.csv").code == 2

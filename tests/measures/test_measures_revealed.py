@@ -23,7 +23,6 @@ from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells
 from masktron.report.rendering import render, tables_of
 from masktron.sources.records import Column, Field, Status
-from refusals import code_of
 
 
 def linear(relation: Literal["=", "<="], **terms: int) -> Linear:
@@ -333,4 +332,4 @@ def test_a_manifest_whose_relations_are_none_is_refused(masked: tuple[Path, Path
         told["plan"]["relations"] = [one | wrong]
         manifest.with_name("wrong.json").write_text(json.dumps(told), encoding="utf-8")
         said = run("assess", out, "--original", data, "--manifest", manifest.with_name("wrong.json"))
-        assert (said.code, code_of(said.err)) == (2, "not-a-manifest"), wrong
+        said.refuses(2, "not-a-manifest")

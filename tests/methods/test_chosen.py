@@ -21,7 +21,7 @@ from masktron.methods.contracts import MethodContract, ModelDrawn, PartitionedSy
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.parameters import parameter
 from masktron.settings_file import load_config
-from refusals import code_of, refused
+from refusals import refused
 
 
 class Drawing(GroupedMethod):
@@ -203,9 +203,9 @@ def test_mask_refuses_before_it_reads_anything(tmp_path: Path, capsys: pytest.Ca
     run = Runner(capsys)
     files = (tmp_path / "none.xml", "--rules", tmp_path / "none.sch", "--out", tmp_path / "o.xml")
     outcome = run("mask", *files, "--method", "mdva")
-    assert (outcome.code, code_of(outcome.err)) == (2, "unknown-name")
+    outcome.refuses(2, "unknown-name")
     outcome = run("mask", *files, "--method", "drawing", "--param", "share=2", "--param", "class=A")
-    assert (outcome.code, code_of(outcome.err)) == (2, "bad-value")
+    outcome.refuses(2, "bad-value")
     assert run("mask", *files, "--param", "share").code == 2
     with refused(UsageError, "parameter-elsewhere", setting=("-k",)):
         masktron.mask(tmp_path / "none.xml", tmp_path / "none.sch", tmp_path / "o.xml", params={"k": 3})

@@ -6,11 +6,15 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
+from masktron.commands import help_pages
 from masktron.commands.line import main
+from masktron.errors import MasktronError
+from refusals import code_of, require_problem
 
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
 
@@ -20,6 +24,14 @@ class Outcome:
     code: int
     out: str
     err: str
+    error: MasktronError | None = None
+
+    def refuses(self, code: int, problem: str, /, **references: Any) -> None:
+        """Check the exit code, and the code and references of the error that was shown."""
+        assert self.code == code, self
+        assert self.error is not None, self
+        require_problem(self.error, problem, **references)
+        assert code_of(self.err) == problem
 
 
 SUMMARISED = {"mask", "check", "assess", "keys", "validate"}
@@ -40,7 +52,8 @@ class Runner:
         argv = ["masktron", *(str(argument) for argument in arguments)]
         if self.whole and argv[1:2] and argv[1] in SUMMARISED and "--help" not in argv:
             argv.insert(2, "--verbose")
-        with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": self.width}):
+        shown = patch.object(help_pages, "page_of_error", wraps=help_pages.page_of_error)
+        with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": self.width}), shown as page:
             try:
                 main()
             except SystemExit as stop:
@@ -49,7 +62,8 @@ class Runner:
                 code = 0
         captured = self.capsys.readouterr()
         assert "Traceback" not in captured.err
-        return Outcome(int(code or 0), captured.out, captured.err)
+        error = page.call_args.args[0].with_traceback(None) if page.called else None
+        return Outcome(int(code or 0), captured.out, captured.err, error)
 
 
 def write_file(path: Path, content: str | bytes) -> Path:

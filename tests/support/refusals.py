@@ -24,10 +24,15 @@ def refused[E: MasktronError](kind: type[E], code: str, /, **references: Any) ->
     """
     with pytest.raises(kind) as caught:
         yield caught
-    assert code_of(caught.value) == code
+    require_problem(caught.value, code, **references)
+
+
+def require_problem(error: MasktronError, code: str, /, **references: Any) -> None:
+    """Check the code of an error and what it names."""
+    assert code_of(error) == code
     where = references.pop("where", None)
-    assert where is None or caught.value.where == str(where)
-    named = problem_of(caught.value).references
+    assert where is None or error.where == str(where)
+    named = problem_of(error).references
     assert {name: plain(named.get(name)) for name in references} == references
 
 

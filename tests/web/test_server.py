@@ -196,7 +196,7 @@ def test_ctrl_c_ends_it_with_a_word_even_while_an_upload_is_under_way(tmp_path: 
 
 def test_two_servers_do_not_share_a_port(server: Served, tmp_path: Path, run: Runner) -> None:
     outcome = run("web", "--no-browser", "--projects", tmp_path / "x", "--port", server.port)
-    assert (outcome.code, code_of(outcome.err)) == (2, "address-taken")
+    outcome.refuses(2, "address-taken")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_second_command_opens_the_server_that_runs(tmp_path: Path, run: Runner
         assert run("web", "--no-browser", "--projects", projects).out != again.out  # each opens one browser
         page.chmod(0o644)
         refused = run("web", "--no-browser", "--projects", projects)
-        assert (refused.code, code_of(refused.err)) == (2, "projects-folder-unusable")
+        refused.refuses(2, "projects-folder-unusable")
     assert not page.exists()
 
 
@@ -251,4 +251,4 @@ def test_a_page_of_a_server_that_was_killed_leads_nowhere(tmp_path: Path, run: R
     proxy = ("--behind-proxy", "--proxy-header", "X-User: ann", "--proxy-account", os.geteuid())
     with served(projects, *proxy):
         refused = run("web", "--no-browser", "--projects", projects)
-        assert (refused.code, code_of(refused.err)) == (2, "projects-folder-unusable")
+        refused.refuses(2, "projects-folder-unusable")

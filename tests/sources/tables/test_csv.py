@@ -355,8 +355,7 @@ def test_an_output_is_named_like_its_original(data: str, out: str, tmp_path: Pat
     path.write_bytes(b"A\tB\n1\t2\n")
     before = set(tmp_path.iterdir())
     outcome = run("mask", path, "-r", rules, "-o", tmp_path / out)
-    assert outcome.code == 2
-    assert code_of(outcome.err) == "output-name"
+    outcome.refuses(2, "output-name")
     assert set(tmp_path.iterdir()) == before
 
 

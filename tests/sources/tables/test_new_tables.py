@@ -28,7 +28,7 @@ from masktron.sources.tables.table_records import record_digest
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 from masktron.write.atomic import publishing
-from refusals import code_of, refused
+from refusals import refused
 
 BOTH = pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
 
@@ -80,8 +80,7 @@ def test_a_table_is_added_to_a_database(tmp_path: Path, data: Path, scheme: str,
     assert cells(file, "one") == {"a": ["1"]}
     assert cells(file, 'it\'s "two"') == first
     outcome = run("convert", f"{scheme}:{file}?table=on", "--out", data.with_name("b.csv"))
-    assert outcome.code == 2
-    assert code_of(outcome.err) == "unknown-name"
+    outcome.refuses(2, "unknown-name")
 
 
 @pytest.mark.few(1)
@@ -191,7 +190,7 @@ def test_a_table_is_masked_into_the_database_that_it_is_in(
     assert run("convert", "a.csv", "--out", original).code == 0
     for out, more in ((original, ["--replace"]), (f"a.{scheme}", [])):
         outcome = run("mask", original, "-r", rules, "--out", out, *more)
-        assert (outcome.code, "would overwrite the" in outcome.err) == (2, True)
+        outcome.refuses(2, "would-overwrite")
     outcome = run("mask", original, "-r", rules, "--out", released, "-k", 3)
     assert outcome.code == 0, outcome.err
     assert tables(Path(f"a.{scheme}")) == ["released", "survey"]
