@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from cli_runner import Runner
 from examples import FULL
 from lent_engines import Lending, lending_engines
+from masktron.problems.readers import Reader, reading
 from paths import SHARED_DATA
 
 _STATE = tempfile.TemporaryDirectory(prefix="masktron-tests-")  # removed when this process ends
@@ -45,6 +46,13 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the public reference data (../shared/data) are not here")
     return SHARED_DATA
+
+
+@pytest.fixture
+def at_terminal() -> Iterator[None]:
+    """Let sentences name options of the command line, also where a test calls functions of Python."""
+    with reading(Reader.TERMINAL):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -36,6 +36,8 @@ from masktron.sources.xml.plain import detect_layout
 from refusals import refused
 from rulebook_builder import layout, rulebook
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 NAMES = "ABCDEFGH"
 
 

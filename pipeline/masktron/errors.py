@@ -9,7 +9,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
-from masktron.problems.problem import FormatOption, Note, Place, Problem, SettingName
+from masktron.problems.problem import Note, Place, Problem, Setting, SettingName
 
 ERROR_FILE = "MASKTRON_ERROR"
 """Variable of the environment: the file to which a command also writes the error that ends it, as JSON."""
@@ -102,8 +102,6 @@ class MasktronError(Exception):
     Attributes
     ----------
     problem : Problem
-    reader : str
-        Who reads it: ``terminal`` or ``python``.
     refusal : RefusalResult or None
         What could help, and what it costs: where `mask` was asked to suggest it.
     """
@@ -111,10 +109,8 @@ class MasktronError(Exception):
     exit_code: ClassVar[Exit] = Exit.VIOLATION
 
     def __init__(self, what: Problem | str, *, where: Where = "", facts: Sequence[RefusalFacts] = ()) -> None:
-        super().__init__(what)
         problem = what if isinstance(what, Problem) else Note("{what}", what=what)
-        self.problem = problem.at(where) if where else problem
-        self.reader = "terminal"
+        super().__init__(problem.at(where) if where else problem)
         self.facts = tuple(facts)
         self.refusal: Any = None
 
@@ -133,9 +129,19 @@ class MasktronError(Exception):
         return self
 
     @property
+    def problem(self) -> Problem:
+        """What is wrong."""
+        problem: Problem = self.args[0]
+        return problem
+
+    @problem.setter
+    def problem(self, problem: Problem) -> None:
+        self.args = (problem,)
+
+    @property
     def what(self) -> str:
         """What is wrong, in one sentence."""
-        return str(self._worded().what)
+        return str(self._wording("worded").what)
 
     @property
     def where(self) -> str:
@@ -145,12 +151,12 @@ class MasktronError(Exception):
     @property
     def hint(self) -> str:
         """What the user can do next."""
-        return str(self._worded().hint)
+        return str(self._wording("worded").hint)
 
     @property
-    def helps(self) -> tuple[FormatOption, ...]:
-        """Options any one of which may do away with it."""
-        return tuple(one for one in self.problem.parts() if isinstance(one, FormatOption))
+    def helps(self) -> tuple[Setting, ...]:
+        """Settings any one of which may do away with it."""
+        return tuple(one for one in self.problem.parts() if isinstance(one, Setting) and one.offered)
 
     def rename_files(self, names: Mapping[str, str]) -> None:
         """Name files as others know them.
@@ -166,15 +172,11 @@ class MasktronError(Exception):
                 place = place.replace(name, instead)
             return place
 
-        self.problem = self.problem.renamed(lambda one: one, other)
-
-    def _worded(self) -> Any:
-        return self._wording("worded")
+        self.problem = self.problem.renamed(source=other)
 
     def _wording(self, how: str) -> Any:
         # sentences are loaded where an error is read
-        wording: Any = import_module("masktron.problems.wording")
-        return getattr(wording, how)(self.problem, wording.Reader(self.reader))
+        return getattr(import_module("masktron.problems.wording"), how)(self.problem)
 
     def __str__(self) -> str:
         return str(self._wording("complaint"))

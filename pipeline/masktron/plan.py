@@ -242,8 +242,8 @@ class Plan:
             entry["aggregator"] = block.aggregator
             entry["solved"] = [asdict(solved) for solved in block.solved]
             entry["refusals"] = [sentence(one) for one in block.refusals]
-            for candidate in entry["candidates"]:
-                candidate["reason"] = sentence(candidate["reason"])
+            for candidate, told in zip(block.candidates, entry["candidates"], strict=True):
+                told["reason"] = sentence(candidate.reason)
         for relation in plain["relations"]:  # exact, so as texts
             relation["terms"] = [(name, str(coefficient)) for name, coefficient in relation["terms"]]
             relation["bound"] = str(relation["bound"])

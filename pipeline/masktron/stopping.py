@@ -143,6 +143,7 @@ class Killed:
         self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool, reading: str = ""
     ) -> str:
         """Say what ended the run, which outputs are in their place, and where parts are that can be gone on from."""
+        from masktron.problems import readers  # noqa: PLC0415
         from masktron.problems.wording import spelled  # noqa: PLC0415
         from masktron.report.text import printable  # noqa: PLC0415
 
@@ -153,7 +154,8 @@ class Killed:
         )
         if kept:
             folders = ", ".join(printable(name.replace("\n", " ")) for name in kept)
-            what += spelled("; finished parts of the run stay in {folders} for [[--resume]]", folders=folders)
+            with readers.reading(readers.Reader.TERMINAL):
+                what += spelled("; finished parts of the run stay in {folders} for [[--resume]]", folders=folders)
         name = signal.Signals(number).name
         if asked:
             return f"{_SAID[name]}; {what}\n"

@@ -112,14 +112,18 @@ def test_the_option_that_an_error_is_about_decides() -> None:
     assert page_of_usage([], ["tune"]) == said("tuning")
     for command, page in (("rerun", "repeating"), ("suggest", "suggesting")):
         assert page_of_usage(["--accept"], [command]) == said(page)
-    missing = UsageError.of("package-missing", package="matplotlib", extra="report")
+    missing = UsageError.of("package-missing", what="a page", package="matplotlib", extra="report")
     assert page_of_error(missing, ["mask"]) == said("installing")
-    level = UsageError.of("bad-value", name=SettingName("levels", ("Household", "fields")))
+    level = UsageError.of(
+        "bad-value", name=SettingName("levels", ("Household", "fields")), expected="a list", given="5"
+    )
     assert page_of_error(level, ["validate"]) == said("nested-files")
 
 
 def test_the_place_of_an_error_decides_where_it_is_an_option_and_not_where_it_is_a_file() -> None:
-    unknown = UsageError.of("unknown-name", "levels.csv", name=SettingName("foo"), known=Known("foo", ()))
+    unknown = UsageError.of(
+        "unknown-name", "levels.csv", kind="setting", name=SettingName("foo"), known=Known("foo", ())
+    )
     assert page_of_error(unknown, ["describe"]) == said("formats")
     no_level = UsageError.of("setting-not-usable", "--table P", name=SettingName("P"), reason="mask")
     assert page_of_error(no_level, ["mask"]) == said("nested-files")
@@ -127,7 +131,7 @@ def test_the_place_of_an_error_decides_where_it_is_an_option_and_not_where_it_is
 
 def test_an_error_that_names_a_page_gets_no_other_one() -> None:
     for page in ("keys", "formats/databases"):
-        assert page_of_error(UsageError(Note(f"no such table: see docs/{page}.md")), ["mask"]) is None
+        assert page_of_error(UsageError(Note(f"no such table: see [[docs/{page}.md]]")), ["mask"]) is None
     assert page_of_error(UsageError(Note("no such table")), ["mask"]) == said("methods")
 
 

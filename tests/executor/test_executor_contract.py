@@ -26,7 +26,7 @@ from masktron.executor import dask_cluster
 from masktron.executor.contract import AHEAD, Executor, SliceFailedError
 from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.which import Serial, executor_of
-from masktron.problems.problem import FormatOption
+from masktron.problems.problem import format_option
 from masktron.processes import rules_within
 from paths import ROOT
 from refusals import refused
@@ -99,7 +99,7 @@ def test_an_error_comes_at_its_turn_with_all_fields(executor: Executor) -> None:
         for value in executor.map(tasks.failing, range(12), stage="failing"):
             found.append(value)  # noqa: PERF402
     assert found == [0, 1, 2]
-    assert caught.value.helps == (FormatOption("a", "b"),)
+    assert caught.value.helps == (format_option("a", "b"),)
     assert list(executor.map(tasks.square, range(3), stage="after an error")) == [0, 1, 4]
 
 

@@ -27,6 +27,8 @@ from masktron.sources.tables.table_source import TableSource
 from paths import ROOT
 from refusals import refused
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 XML = '<S><R a="1"><N>007</N><X>1.5</X><I>3</I><D>2020-02-29</D></R><R><N/><X>2</X><I>-4</I></R></S>'
 
 

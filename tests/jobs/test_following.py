@@ -10,7 +10,7 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.errors import DocumentError, MasktronError, RulebookError, UsageError
 from masktron.jobs.following import without_values
-from masktron.problems.problem import Field, Place, Value
+from masktron.problems.problem import Field, Place
 from refusals import refused
 
 
@@ -50,7 +50,7 @@ def test_findings_for_missing_values_and_for_rounding_say_what_to_write(tmp_path
 @pytest.mark.parametrize("kind", [DocumentError, RulebookError, UsageError])
 def test_a_place_in_a_file_of_data_is_no_record(kind: type[MasktronError]) -> None:
     def reading() -> None:
-        raise kind.of("no-records", Place("d.csv", 38, record=37, field=Field("NAME")), paths=Value("x"))
+        raise kind.of("no-records", Place("d.csv", 38, record=37, field=Field("NAME")), paths="x")
 
     with pytest.raises(kind) as caught:
         without_values(reading, wanted=True, rulebook_read=True)

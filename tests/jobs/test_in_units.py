@@ -32,6 +32,8 @@ from masktron.progress import Told, untold
 from refusals import refused
 from unit_runs import KEY, Files, KilledError, killed_after, mask, sums, unit_config
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 mapped = mmap.mmap
 RULES = ("A + B = T", "A >= 0")
 

@@ -14,6 +14,8 @@ from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from refusals import refused
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Person">
 <assert id="wage" test="Wage &gt;= 0">Wages are not negative.</assert></rule></pattern></schema>"""
 

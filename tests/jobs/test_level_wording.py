@@ -44,6 +44,7 @@ def wording(tmp_path: Path, **how: bool) -> LevelWording:
     return LevelWording.of(job.source, nested.unrolled)
 
 
+@pytest.mark.usefixtures("at_terminal")
 def test_one_field_at_several_positions_is_named_once_and_one_alone_with_its_position(tmp_path: Path) -> None:
     said = wording(tmp_path, spells=True)
 

@@ -25,6 +25,8 @@ from masktron.treatments.suppression_check import SharedKeys
 from masktron.write.treatments import Postrandomised, Suppressed
 from schema_files import conforms
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 KEYS = ("REGION", "SEX", "AGE")
 
 

@@ -28,7 +28,7 @@ from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.remedy_cost import cost_of
 from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
-from masktron.problems.wording import Reader, sentence
+from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from masktron.roles import FieldFacts
 from masktron.sources.opening import open_source
@@ -148,6 +148,7 @@ def _mask(run: Runner, data: Path, rules: Path, out: Path, *options: str) -> Out
     return run("mask", data, "--rules", rules, "--out", out, *options)
 
 
+@pytest.mark.usefixtures("at_terminal")
 @pytest.mark.parametrize("name", CASES)
 def test_a_refusal_has_facts_and_says_what_helps(
     tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch, name: str
@@ -415,7 +416,7 @@ def test_rules_that_are_let_go_already_stay_let_go() -> None:
     ],
 )
 def test_remedies_name_keywords_in_python(fact: RefusalFacts, config: Config, change: str) -> None:
-    assert change in [sentence(one.change, Reader.PYTHON) for one in remedies_for([fact], RefusedRun(config))]
+    assert change in [sentence(one.change) for one in remedies_for([fact], RefusedRun(config))]
 
 
 def test_a_refusal_names_keywords_in_python(tmp_path: Path) -> None:

@@ -279,6 +279,7 @@ PERSONS: dict[str, tuple[Callable[[list[str]], list[str]], dict[tuple[str, str],
 
 
 @pytest.mark.few(2)
+@pytest.mark.usefixtures("at_terminal")
 @pytest.mark.parametrize("change", PERSONS)
 def test_each_change_of_a_persons_table_has_its_name(survey: Survey, tmp_path: Path, change: str) -> None:
     made_so, expected = PERSONS[change]

@@ -264,7 +264,7 @@ def test_the_order_that_a_rule_reads(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "A + B = T", "not(preceding-sibling::Record[1]/U > U)")
     result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"U": "untouched"})
     assert (
-        f"{ORDERED}, such as the last release, links every record; --shuffle writes a random order"
+        f'{ORDERED}, such as the last release, links every record; order="random" writes a random order'
         in result.verdict.details
     )
 

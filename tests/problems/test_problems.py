@@ -17,7 +17,6 @@ from masktron.commands.offered import offered
 from masktron.errors import DocumentError, MasktronError, UsageError
 from masktron.problems.problem import (
     Field,
-    FormatOption,
     Known,
     Note,
     Place,
@@ -25,10 +24,11 @@ from masktron.problems.problem import (
     Rule,
     Setting,
     SettingName,
-    Value,
     fields,
+    format_option,
 )
-from masktron.problems.wording import Reader, Wording, names_in, needed_in, options_in, rooms, texts, worded
+from masktron.problems.readers import Reader, reading
+from masktron.problems.wording import Wording, names_in, needed_in, options_in, rooms, texts, worded
 from package_trees import PACKAGE, tree_of
 from paths import ROOT
 
@@ -166,22 +166,15 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, str]]:
 @pytest.mark.usefixtures("made")
 def test_readers() -> None:
     one = Problem("a-b", field=Field("AGE"), records=1, text="x")
-    assert worded(one) == Wording("AGE of 1 record is 'x'", "use --role AGE=identifier or -k 3")
-    assert worded(one, Reader.PYTHON).hint == 'use roles={"AGE": "identifier"} or k=3'
+    assert worded(one).hint == 'use roles={"AGE": "identifier"} or k=3'
+    with reading(Reader.TERMINAL):
+        assert worded(one) == Wording("AGE of 1 record is 'x'", ("use --role AGE=identifier or -k 3",))
     both = Problem("a-b", field=fields(["AGE", "SEX"]), records=2, text="x")
-    assert worded(both) == Wording(
-        "AGE, SEX of 2 records are 'x'", "use --role AGE=identifier --role SEX=identifier or -k 3"
-    )
-    assert worded(both, Reader.PYTHON).hint == 'use roles={"AGE": "identifier", "SEX": "identifier"} or k=3'
-
-
-@pytest.mark.usefixtures("made")
-def test_values_are_hidden_where_the_output_is_released() -> None:
-    one = Problem("a-b", field=Field("AGE"), records=1, text=Value(17))
-    assert "17" in worded(one).what
-    assert "17" not in str(worded(one, release_safe=True))
-    assert "17" in str(one.as_dict())
-    assert "17" not in str(one.as_dict(release_safe=True))
+    assert worded(both).hint == 'use roles={"AGE": "identifier", "SEX": "identifier"} or k=3'
+    with reading(Reader.TERMINAL):
+        assert worded(both) == Wording(
+            "AGE, SEX of 2 records are 'x'", ("use --role AGE=identifier --role SEX=identifier or -k 3",)
+        )
 
 
 @pytest.mark.usefixtures("made")
@@ -196,31 +189,59 @@ def test_fields_are_renamed() -> None:
     one = Problem("a-b", Place("x.csv", field=Field("P.1.AGE")), field=Field("P.1.AGE"), records=1, text="P.1.AGE")
     shown = worded(one.renamed(names))
     assert shown.what == "AGE of the first P of 1 record is 'P.1.AGE'"
-    assert "--role P/AGE=identifier" in shown.hint
+    assert '"P/AGE": "identifier"' in shown.hint
     assert str(one.renamed(names).place) == "x.csv, field AGE of the first P"
     other = Problem("a-b", "/t/x.half", text="/t/x.half is locked").renamed(
-        lambda own: own, lambda name: name.replace(".half", "")
+        source=lambda name: name.replace(".half", "")
     )
     assert (str(other.place), other.references["text"]) == ("/t/x", "/t/x is locked")
+    more = Problem(
+        "a-b",
+        option=Setting("--role", ("P.1.AGE=key", "P.2.AGE=key")),
+        setting=SettingName("recode", ("P.1.AGE",)),
+        known=Known("P.1.AGE", ("P.1.AGE", "P.2.AGE", "X")),
+    ).renamed(names)
+    assert more.references == {
+        "option": Setting("--role", ("P/AGE=key",)),
+        "setting": SettingName("recode", ("P/AGE",)),
+        "known": Known("P/AGE", ("P/AGE", "X")),
+    }
     both = Problem("a-b", field=fields(level), records=1, text="").renamed(names)
     assert worded(both).what.startswith("P/AGE of")
-    assert "--role P/AGE=identifier or" in worded(both).hint
+    assert 'roles={"P/AGE": "identifier"} or' in worded(both).hint
 
 
 @pytest.mark.usefixtures("made")
 def test_errors_carry_problems() -> None:
     error = UsageError.of("a-b", Place("x.csv", 3), field=Field("AGE"), records=2, text="")
-    assert str(error) == "x.csv:3: AGE of 2 records are '' [a-b]\n  -> use --role AGE=identifier or -k 3"
+    assert str(error) == """x.csv:3: AGE of 2 records are '' [a-b]\n  -> use roles={"AGE": "identifier"} or k=3"""
     other = pickle.loads(pickle.dumps(error))  # noqa: S301 -- its own
     assert (str(other), other.problem) == (str(error), error.problem)
-    error.reader = "python"
-    assert error.hint.startswith("use roles=")
+    with reading(Reader.TERMINAL):
+        assert error.hint == "use --role AGE=identifier or -k 3"
 
 
 @pytest.mark.usefixtures("made")
 def test_further_hints_follow() -> None:
     one = Problem("a-b", field=Field("AGE"), records=1, text="")
-    assert worded(one.then(one)).hint.count("; use --role AGE=identifier") == 1
+    assert worded(one.then(one.naming(field=Field("SEX")))).hint.count("; use roles=") == 1
+
+
+@pytest.mark.usefixtures("made")
+def test_hints_of_what_a_sentence_names_follow_once() -> None:
+    inner = Problem("a-b", field=Field("AGE"), records=1, text="")
+    both = Note("{several:and} and {one}", several=(inner, inner.naming(text="x")), one=inner)
+    assert worded(both).hints == worded(inner).hints
+    assert worded(Note("{one:alone}", one=inner)) == Wording(worded(inner).what, ())
+
+
+@pytest.mark.usefixtures("made")
+def test_an_error_has_the_problem_that_it_was_given_last() -> None:
+    error = UsageError.of("a-b", field=Field("AGE"), records=1, text="")
+    error.at("x.csv")
+    error.then(Problem("a-b", field=Field("SEX"), records=1, text=""))
+    assert error.args == (error.problem,)
+    assert "x.csv" in repr(error)
 
 
 def test_what_a_problem_is_about() -> None:
@@ -233,10 +254,10 @@ def test_problems_are_read_from_plain_data() -> None:
     named = {"field": fields("AB"), "value": 5, "setting": SettingName("recode", ("AGE",)), "rule": Rule("r")}
     more = {
         "option": Setting("--role", ("AGE=key",)),
-        "helps": (FormatOption("decimal", "comma"),),
+        "helps": (format_option("decimal", "comma"),),
         "nothing": None,
     }
-    inner = Problem("c-d", known=Known("X", ("x", "y")), value=Value("17"))
+    inner = Problem("c-d", known=Known("X", ("x", "y")), value="17")
     more = {**more, "note": Note("about {field}", field=Field("B"))}
     one = Problem("a-b", place, **named, **more, inner=inner).then(inner)
     assert Problem.from_dict(json.loads(json.dumps(one.as_dict()))) == one
@@ -245,12 +266,16 @@ def test_problems_are_read_from_plain_data() -> None:
 @pytest.mark.usefixtures("made")
 def test_what_a_hint_gives_is_data() -> None:
     one = Problem("a-b", field=Field("AGE"), records=1, text="")
-    assert worded(one).given == (Setting("--role", ("AGE=identifier",)), Setting("-k", ("3",)))
-    said = worded(one, Reader.BROWSER).hint
+    assert worded(one).given == (
+        Setting("--role", ("AGE=identifier",), offered=True),
+        Setting("-k", ("3",), offered=True),
+    )
+    with reading(Reader.BROWSER):
+        said = worded(one).hint
     assert said == "use “names somebody” for AGE on the page Roles or “Smallest group (k): 3” on the page Mask"
 
 
 def test_helps_are_references() -> None:
-    option = FormatOption("encoding", "cp1252")
+    option = format_option("encoding", "cp1252")
     assert DocumentError.of("a-b", helps=[option]).helps == (option,)
     assert MasktronError("text").helps == ()

@@ -13,7 +13,7 @@ import masktron
 from cli_runner import Runner, write_data, write_file, write_rules
 from masktron.errors import MasktronError, UsageError
 from masktron.problems.spelling import keyword_argument, keywords
-from masktron.problems.wording import Reader, options_in, sentence, texts
+from masktron.problems.wording import options_in, sentence, texts
 from refusals import refused
 
 NOT_IN_PYTHON = {"json", "max-upload", "port", "projects"}
@@ -97,7 +97,7 @@ def test_each_caller_reads_his_own_language(tmp_path: Path, run: Runner) -> None
     assert caught.value.args == (caught.value.problem,)
     assert "--numeric B" in run("mask", data, "-r", rules, "--out", tmp_path / "out.csv", "-k", "2").err
     text = write_file(tmp_path / "text.csv", "A,B\n1,5\n2,NA\n3,7\n")
-    notes = [sentence(note, Reader.PYTHON) for note in masktron.validate(text, rules).notes]
+    notes = [sentence(note) for note in masktron.validate(text, rules).notes]
     assert any('format_options={"null": "NA"}' in note for note in notes)
     assert not any("--" in note for note in notes)
     assert "--format-option null=NA" in run("validate", text, "-r", rules).out
@@ -117,3 +117,12 @@ def test_what_python_prints_names_keyword_arguments(tmp_path: Path) -> None:
         masktron.check(result, rules)  # type: ignore[arg-type]
     print(caught.value)
     assert "result.output" in caught.value.hint
+
+
+def test_rules_that_are_not_tested_name_keyword_arguments(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", [{"A": at} for at in range(9)])
+    rules = write_rules(tmp_path / "r.sch", "Ax > 0", "A >= 0")
+    untested = masktron.validate(data, rules).rules[0].untested
+    assert untested is not None
+    assert 'allow_unfired=["R1"]' in untested.hint
+    assert "--" not in str(untested.as_dict())

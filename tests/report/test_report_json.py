@@ -11,6 +11,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
+from masktron.problems.readers import Reader, reading
 from paths import SCHEMAS
 from report_files import write_pair
 
@@ -52,7 +53,9 @@ def test_the_file_has_what_the_result_has(tmp_path: Path, run: Runner) -> None:
     run("validate", data, "-r", rules, "--json", tmp_path / "o.json")
     content = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
     conforms(content)
-    told = masktron.validate(data, rules).as_dict()
+    result = masktron.validate(data, rules)
+    with reading(Reader.TERMINAL):
+        told = result.as_dict()
     assert len(content["notes"]) == len(told["notes"])
     assert {**content, "notes": told["notes"]} == told  # which are in the language of the caller
     assert content["confidential"].startswith("CONFIDENTIAL")

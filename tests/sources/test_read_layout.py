@@ -13,6 +13,8 @@ from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.plain import detect_layout, survey
 from refusals import refused
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 
 @pytest.fixture
 def write(tmp_path):

@@ -12,7 +12,7 @@ from typing import IO
 from masktron.errors import DocumentError
 from masktron.executor.run_parts import RunPart, write_part
 from masktron.executor.travelling import ALONE
-from masktron.problems.problem import FormatOption, Place, Rule
+from masktron.problems.problem import Place, Rule, format_option
 from masktron.processes import is_member, rule_seconds
 
 
@@ -40,7 +40,7 @@ def square_soon(number: int) -> int:
 
 def failing(number: int) -> int:
     if number == 3:
-        helps = (FormatOption("a", "b"),)
+        helps = (format_option("a", "b"),)
         raise DocumentError.of("csv-quote", Place("data.csv", record=4), detail="an end", helps=helps)
     if number > 3:
         raise OwnError(f"slice {number}")

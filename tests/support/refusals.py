@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from masktron.errors import MasktronError
-from masktron.problems.problem import Field, Known, Problem, Rule, Setting, SettingName, Value
+from masktron.problems.problem import Field, Known, Problem, Rule, Setting, SettingName
 
 _CODE = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]$", re.MULTILINE)
 
@@ -19,7 +19,7 @@ _CODE = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]$", re.MULTILINE)
 def refused[E: MasktronError](kind: type[E], code: str, /, **references: Any) -> Iterator[pytest.ExceptionInfo[E]]:
     """Expect an error of a kind with a code, that names at least these references.
 
-    Plain names and values stand for `Field`, `Rule` and `Value`, and tuples of names for tuples of these;
+    Plain names and values stand for `Field` and `Rule`, and tuples of names for tuples of these;
     ``where`` is the place as text.
     """
     with pytest.raises(kind) as caught:
@@ -73,8 +73,6 @@ def plain(value: Any) -> Any:
     match value:
         case Field() | Rule():
             shown: Any = value.name
-        case Value():
-            shown = value.value
         case Setting():
             shown = " ".join([value.option, *value.values])
         case SettingName():

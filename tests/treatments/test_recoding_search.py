@@ -20,6 +20,8 @@ from masktron.treatments.recoding_search import Levels, RecodingSearch, search_r
 from masktron.treatments.roll_up import KeyGroups, key_groups
 from refusals import refused
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 CASES = 240
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import UsageError
-from masktron.problems.problem import Field, FormatOption, Known, Problem, Setting, SettingName
+from masktron.problems.problem import Field, Known, Problem, Setting, SettingName, format_option
 from masktron.settings_file import load_config
 from masktron.toml_text import toml_text
 from masktron.web.runs import run_queue
@@ -177,7 +177,7 @@ def test_what_is_written_as_toml_is_read_as_it_was(table: dict[str, Any]) -> Non
         (Field("A.B"), ("roles.B", "roles.A.B"), "roles.A.B"),
         (Setting("--max-block-records", ("9",)), ("max_block_records",), "max_block_records"),
         (Setting("--limit", ("linkage=x",)), ("k", "limits.linkage"), "limits.linkage"),
-        (FormatOption("k", "x"), ("k", "method"), None),
+        (format_option("k", "x"), ("k", "method"), None),
         ("k", ("k",), None),
     ],
 )

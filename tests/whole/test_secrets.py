@@ -24,9 +24,11 @@ from elementpath.xpath31 import XPath31Parser
 import masktron
 from cli_runner import SCHEMATRON, Runner, write_rules
 from examples import FULL
-from masktron.errors import MasktronError
-from masktron.problems.problem import Problem, Value
-from masktron.problems.wording import Reader, names_in, texts, worded
+from masktron.errors import DocumentError, InfeasibleError, MasktronError, RulebookError, UsageError
+from masktron.jobs.following import without_values
+from masktron.problems.problem import Field, Place, Problem
+from masktron.problems.readers import Reader, reading
+from masktron.problems.wording import names_in, texts
 from masktron.rulebook.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
@@ -307,15 +309,37 @@ def test_an_exception_carries_nothing_either(
 
 
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("reader", Reader)
-def test_no_code_shows_what_is_marked_as_a_value(reader: Reader, several: bool) -> None:
+@pytest.mark.parametrize("kind", [DocumentError, RulebookError, UsageError, InfeasibleError])
+def test_no_code_shows_what_it_names(kind: type[MasktronError], several: bool) -> None:
     """As if all that a code names were values of the data: none is in its sentences, nor in what programs read."""
-    value: object = (Value(SECRET), Value(SECRET)) if several else Value(SECRET)
+    value: object = (SECRET, SECRET) if several else SECRET
     shown = 0
     for code, templates in texts().items():
         names = sorted(set().union(*(names_in(one.replace("[[", "").replace("]]", "")) for one in templates)))
-        one = Problem("any", inner=Problem(code).naming(**dict.fromkeys(names, value)))
-        told = worded(one.references["inner"], reader, release_safe=True)
-        assert SECRET not in f"{told} {one.as_dict(release_safe=True)}", code
-        shown += SECRET in json.dumps(one.as_dict())
+        place = Place("d.csv", 7, record=6, field=Field(SECRET))
+        error = kind(Problem(code, place).naming(**dict.fromkeys(names, value)))
+
+        def stopped(error: MasktronError = error) -> None:
+            raise error
+
+        with pytest.raises(Exception) as caught:
+            without_values(stopped, wanted=True, rulebook_read=True)
+        told = [repr(caught.value)]
+        for one in Reader:
+            with reading(one):
+                told.append(str(caught.value))
+        if isinstance(caught.value, MasktronError):
+            told.append(json.dumps(caught.value.problem.as_dict()))
+        assert SECRET not in " ".join(told), code
+        assert SECRET in str(error)
+        shown += SECRET in error.what
     assert shown > 200
+
+
+@pytest.mark.parametrize("name", sorted(WRONG_DATA))
+def test_describe_does_not_tell_what_was_read_either(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.xml"
+    path.write_text(WRONG_DATA[name])
+    with pytest.raises(MasktronError) as caught:
+        masktron.describe(path, release_safe=True)
+    assert_nothing(str(caught.value).encode(), name)

@@ -13,7 +13,7 @@ from masktron.arrays import cell_place, require_fitting
 from masktron.classify.forms import variables_of_atom
 from masktron.constraints import Atom
 from masktron.errors import UsageError
-from masktron.problems.problem import Place, Value
+from masktron.problems.problem import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _check_weights(groups: Groups) -> None:
     wrong = ~(np.isfinite(groups.weights) & (groups.weights >= 0))
     if wrong.any():
         record = int(np.flatnonzero(wrong)[0])
-        given = Value(groups.weights[record])
+        given = groups.weights[record]
         raise UsageError.of("bad-value", Place(record=record + 1), name="a weight", expected="0 or more", given=given)
     if not len(groups.sizes):
         return

@@ -84,11 +84,11 @@ def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
     Errors of usage (exit code 2), and refusals to mask (exit code 5).
     """
     from masktron.errors import InfeasibleError, ReleasedBeforeError, UsageError
-    from masktron.problems.wording import templates
+    from masktron.problems.wording import worded
 
     if isinstance(error, ReleasedBeforeError):
         return named_page("repeating")
-    if any("docs/" in one for one in templates(error.problem)):
+    if worded(error.problem).pages:
         return None
     if isinstance(error, InfeasibleError):
         return named_page("refusals")

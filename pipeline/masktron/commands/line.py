@@ -20,6 +20,7 @@ from masktron.commands.help_text import print_help
 from masktron.commands.told_errors import tell
 from masktron.errors import Exit, MasktronError
 from masktron.memory import lacks_memory
+from masktron.problems.readers import Reader, reading
 from masktron.standard_streams import output_error
 from masktron.stopping import stoppable
 
@@ -153,7 +154,7 @@ def main(begun: float | None = None) -> None:
     """
     # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
     gc.set_threshold(_COLLECTED)
-    with stoppable():
+    with stoppable(), reading(Reader.TERMINAL):
         _run(begun)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, replace
 from functools import wraps
 from typing import Any, Protocol
 
@@ -16,14 +16,13 @@ from masktron.config import Config, config_from
 from masktron.declared import declared_in, signature_of, usual
 from masktron.errors import MasktronError, UsageError
 from masktron.problems.problem import Known, Problem, SettingName
-from masktron.problems.wording import Reader, sentence
+from masktron.problems.readers import Reader, reading
+from masktron.problems.wording import sentence
 from masktron.processes import rules_within
+from masktron.serialised import Serialised
 
-_SENTENCES = (
-    "notes", "losses", "problems", "not_checked", "obstacle", "concerns", "candidates", "why", "features", "remedies",
-    "rules", "blocks", "changes",
-)  # fmt: skip
-"""Attributes of results that are sentences, or one, or have some."""
+_DATA = frozenset({"problem", "findings"})
+"""Attributes of results that stay as they are: a problem that has its sentences beside it, and values of the data."""
 
 
 class _Runs[R](Protocol):
@@ -44,14 +43,14 @@ def function[**P, R](command: Callable[P, _Runs[R]]) -> Callable[P, R]:
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             made = _made(kind, args, kwargs, settings)
-            with rules_within(getattr(made, "rule_timeout", None)):
-                result: R = _worded(made.run())
+            # files that it writes name options of the command line, whoever has them written
+            with rules_within(getattr(made, "rule_timeout", None)), reading(Reader.TERMINAL):
+                result: R = made.run()
         except MasktronError as error:
-            error.reader = Reader.PYTHON.value
             if error.refusal is not None:
-                error.refusal = replace(_worded(error.refusal), reader=error.reader)
+                error.refusal = _worded(error.refusal)
             raise
-        return result
+        return _worded(result)
 
     listed = COMMANDS[kind.name]
     shown: Any = called
@@ -138,25 +137,16 @@ def _help_of(one: Field[Any]) -> str:
     return said.help if said is not None else "Settings that those given by name override."
 
 
-def _worded[R](result: R) -> R:
-    """Return a result whose sentences are worded for somebody in Python."""
-    if not is_dataclass(result) or isinstance(result, type):
-        return result
-    there = {one.name: getattr(result, one.name) for one in fields(result) if one.name in _SENTENCES}
-    worded: Any = replace(result, **{name: _in_python(said) for name, said in there.items()})
-    return worded  # type: ignore[no-any-return]
-
-
-def _in_python(said: Any) -> Any:
-    if isinstance(said, Problem):
-        return sentence(said, Reader.PYTHON)
-    if isinstance(said, tuple):
-        return tuple(map(_in_python, said))
-    if is_dataclass(said) and not isinstance(said, type):
-        changed = {
-            one.name: _in_python(getattr(said, one.name))
-            for one in fields(said)
-            if one.init and one.name != "problem"
-        }
-        return replace(said, **changed)
-    return said
+def _worded[T](said: T) -> T:
+    """Return a result, or a part of one, whose sentences are worded for somebody in Python."""
+    shown: Any = said
+    match said:
+        case Problem():
+            shown = sentence(said)
+        case tuple():
+            shown = tuple(map(_worded, said))
+        case Serialised():
+            own: Any = said
+            parts = {one.name: getattr(said, one.name) for one in fields(own) if one.init and one.name not in _DATA}
+            shown = replace(own, **{name: _worded(one) for name, one in parts.items()})
+    return shown  # type: ignore[no-any-return]

@@ -91,7 +91,7 @@ class Releases(Replaces, Verbose, Paged):
             error.problem = Problem(
                 "pages-missing",
                 error.problem.place,
-                problem=(error.problem,),
+                problem=error.problem,
                 manifest=self.written_manifest,
                 masked=masked,
                 original=original,

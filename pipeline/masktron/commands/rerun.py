@@ -138,6 +138,6 @@ class Rerun(Releases):
             return run_rerun(self.manifest, self.data, self.out, how, progress=progress)
         except MasktronError as error:
             takes = {spelling for one in offered(Rerun) for spelling in one.spellings}
-            if not takes.issuperset(filter(None, options_of(error.problem))):
+            if not takes.issuperset(options_of(error.problem)):
                 error.then(Note("rerun takes such settings from the manifest; for others, run `masktron mask`"))
             raise

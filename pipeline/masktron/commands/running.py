@@ -104,7 +104,7 @@ def report(
             mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
             show([f"{written}{mark}: {plain(html.as_posix())}"], json)
     except DocumentError as error:
-        raise DocumentError.of("report-missing", error.problem.place, problem=(error.problem,)) from error
+        raise DocumentError.of("report-missing", error.problem.place, problem=error.problem) from error
 
 
 def with_note[Result: JobResult](result: Result, note: Sentence) -> Result:

@@ -25,7 +25,8 @@ def tell(kind: str, what: str, code: int, *, hint: str = "", error: MasktronErro
     if not (name := os.environ.get(ERROR_FILE)):
         return
     where, helps = ("", ()) if error is None else (error.where, error.helps)
-    options = [{"name": one.name, "value": one.value} for one in helps]
+    given = (value.partition("=") for one in helps for value in one.values)
+    options = [{"name": name, "value": value} for name, _, value in given]
     told: dict[str, object] = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
     if error is not None:
         told |= {"about": error.problem.about(), **error.problem.as_dict()}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.fields_by_level import completed_by_level, fields_by_level, variables_by_level
+from masktron.jobs.following import without_values
 from masktron.likely_roles import (
     LikelyRole,
     NumberTraits,
@@ -43,7 +45,7 @@ from masktron.roles import refuse_unknown_fields
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
-from masktron.sources.level_tree import TOP
+from masktron.sources.level_tree import TOP, Tree
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number, xpath1_text
 from masktron.sources.missing_codes import MissingCodes, codes_of_field
 from masktron.sources.opening import format_of, open_source
@@ -254,7 +256,7 @@ def run_describe(
     rows : RowRange, optional
         Which records are shown.
     release_safe : bool
-        Leave every value of a record out.
+        Leave every value of a record out, of the errors, too.
     progress : callable
 
     Raises
@@ -265,9 +267,14 @@ def run_describe(
     config = config or Config()
     wanted = RowRange(0) if release_safe else rows or RowRange()
     progress(f"surveying {data.name}", 0)
-    source = open_source(data, reading=config.reading, progress=progress)
-    stated = config.missing
-    tree, layout, shape = source.tree, source.layout, source.shape
+    options = config.reading
+
+    def opened() -> tuple[Source, Tree | None]:
+        source = open_source(data, reading=options, progress=progress)
+        return source, source.tree
+
+    source, tree = without_values(opened, wanted=release_safe)
+    layout, shape, stated = source.layout, source.shape, config.missing
     config, declared = completed(config, source) if tree is None else completed_by_level(config, source, tree)
     names = [one.name for one in layout.fields] if tree is None else [*tree.names]
     refuse_unknown_fields(config, names, str(data))
@@ -285,7 +292,9 @@ def run_describe(
         )  # fmt: skip
     said = source.variables if tree is None else variables_by_level(source, tree)
     summaries = _summaries(names, said, config)
-    read = _read(source, summaries, wanted, progress) if tree is None else _read_levels(source, summaries, progress)
+    reading = partial(_read, source, summaries, wanted, progress)
+    levels = partial(_read_levels, source, summaries, progress)
+    read = without_values(reading if tree is None else levels, wanted=release_safe)
     if not read.count:
         raise DocumentError.of("no-records", data, path=shown_path(layout))
     variables = {variable.name: variable for variable in said}

@@ -40,7 +40,7 @@ from masktron.preflight.conclusions import Coverage, Preflight, Tie
 from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
-from masktron.problems.problem import Note, Obstacle, Sentence
+from masktron.problems.problem import Note, Problem, Sentence
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     ExplainResult,
@@ -108,7 +108,7 @@ def run_explain(
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
     loose = may_be_untested(job, config.allow_unfired) | allowed
     rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=beside)
-    facts, plan, told, obstacle = _planned(job, records, config, allowed | soft, method, rules_found)
+    facts, plan, told, problem = _planned(job, records, config, allowed | soft, method, rules_found)
     notes = [
         *file_notes(job.source),
         *notes_of(job, evaluation, rules_found),
@@ -132,7 +132,7 @@ def run_explain(
     ties_found = _ties(job.edits, config, facts)
     misnamed = frozenset(rule.id for rule in rules_found if rule.untested and rule.untested.misnamed)
     found = _Facts(evaluation, tiers, plan, soft, ties_found, covered, tested, fields, idle, levels, misnamed)
-    return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
+    return _result(job.rulebook, job.edits, tuple(notes), found, problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,7 +189,7 @@ def _planned(
     released: frozenset[int],
     method: Method,
     rules: Sequence[RuleResult],
-) -> tuple[tuple[FieldFacts, ...], Plan | None, tuple[Sentence, ...], Sentence | None]:
+) -> tuple[tuple[FieldFacts, ...], Plan | None, tuple[Sentence, ...], Problem | None]:
     """Plan as `mask` would, and say what the fields are and what the method does; where it would stop, say why."""
     facts: tuple[FieldFacts, ...] = ()
     plan: Plan | None = None
@@ -215,7 +215,7 @@ def _planned(
         told = (*codes, *likely.notes(), *method_notes(plan, method))
         refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
     except MasktronError as error:
-        return facts, plan, codes, Obstacle(problem=error.problem)
+        return facts, plan, codes, error.problem
     return facts, plan, told, None
 
 
@@ -237,7 +237,7 @@ def _result(
     edits: tuple[Edit, ...],
     notes: tuple[Sentence, ...],
     facts: _Facts,
-    obstacle: Sentence | None = None,
+    problem: Problem | None = None,
 ) -> ExplainResult:
     contexts = [rule.shown for pattern in rulebook.patterns for rule in pattern.rules for _ in rule.checks]
     return ExplainResult(
@@ -245,7 +245,7 @@ def _result(
         version=rulebook.version,
         rules=tuple(_explanation(edit, contexts[edit.check.index], facts) for edit in edits),
         notes=notes,
-        obstacle=obstacle,
+        problem=problem,
         preflight=_without_misnamed(preflight(edits), facts.misnamed),
         ties=facts.ties,
         coverage=facts.coverage,

@@ -28,7 +28,7 @@ from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
-from masktron.problems.problem import Note, Obstacle, Sentence, Setting
+from masktron.problems.problem import Note, Problem, Sentence, Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
@@ -83,7 +83,7 @@ def _keys_told(opened: Opened, data: Path, rules: Path, config: Config, progress
         treatments=() if tried.done is None else told_of(tried.done),
         fates=() if tried.done is None else fates_of(tried.done),
         fields=tuple(_values(name, opened.kept.columns[name], tried) for name in names.names if name != names.weight),
-        obstacle=tried.obstacle,
+        problem=tried.problem,
         notes=(
             *opened.notes,
             *_left_out(opened, config),
@@ -106,7 +106,7 @@ class _Tried:
         As they would be written.
     columns : mapping of str to Column
         The fields, likewise.
-    obstacle : Obstacle or None
+    problem : Problem or None
     given_away : tuple of str
         Which fields tell where others were changed.
     """
@@ -114,7 +114,7 @@ class _Tried:
     done: Treated | None = None
     keys: KeyFile | None = None
     columns: Mapping[str, Column] | None = None
-    obstacle: Sentence | None = None
+    problem: Problem | None = None
     given_away: tuple[str, ...] = ()
 
     @property
@@ -134,17 +134,17 @@ class _Tried:
 
 def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
     """Treat the fields as settings say, or as far as that can be done, and say what stands in the way of the rest."""
-    obstacle = None
+    problem = None
     for changes in _less_and_less(opened.given):
         own = replace(opened, given=replace(opened.given, **changes), config=replace(opened.config, **changes))
         path = opened.job.source.path
         try:
             with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
                 keys = read_off_before_masking(_file(opened, names, found), found)
-                return _Tried(found.treated, keys, found.kept.columns, obstacle, _given_away(found))
+                return _Tried(found.treated, keys, found.kept.columns, problem, _given_away(found))
         except InfeasibleError as error:
-            obstacle = obstacle or Obstacle(problem=error.problem)
-    return _Tried(obstacle=obstacle)
+            problem = problem or error.problem
+    return _Tried(problem=problem)
 
 
 def _given_away(found: Opened) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from masktron.errors import UsageError
 from masktron.hierarchies import Hierarchy
-from masktron.problems.problem import Field, Value
+from masktron.problems.problem import Field
 from masktron.sources.variables import Variable
 
 
@@ -48,7 +48,7 @@ def hierarchy_of_values(
         for value in _meant(text, known, named, hierarchy.field, path):
             other = found.setdefault(value, text)
             if any(labels_at[other] != labels_at[text] for labels_at in hierarchy.levels[1:]):
-                both = Value(other), Value(text)
+                both = other, text
                 raise UsageError.of("hierarchy-ambiguous", path, field=Field(hierarchy.field), values=both)
     return Hierarchy(hierarchy.field, tuple(_levels(hierarchy, found)))
 
@@ -59,7 +59,7 @@ def _meant(
     """Return the values that a text of a hierarchy stands for."""
     others = [value for value in named.get(text, ()) if value != text]
     if text in known and others:
-        both = Value(text), Value(others[0])
+        both = text, others[0]
         raise UsageError.of("hierarchy-ambiguous", path, field=Field(field), values=both)
     return (text,) if text in known or not others else tuple(others)
 

@@ -20,7 +20,7 @@ from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageE
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.labelled_hierarchies import hierarchy_of_values
 from masktron.jobs.reweighted import reweighted_column
-from masktron.problems.problem import Field, Place, Value
+from masktron.problems.problem import Field, Place
 from masktron.recoding_settings import (
     Breaks,
     CodedTails,
@@ -300,7 +300,7 @@ def checked_recoding(
             Place(str(records.source), field=Field(recoding.field)),
             name="a label of a class",
             expected="a text that does not mean 'missing'",
-            given=Value(repr(taken[0])),
+            given=repr(taken[0]),
         )
     return recoded_column(column, recoding)
 

@@ -41,7 +41,7 @@ from masktron.jobs.treating import Treating
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
-from masktron.problems.problem import Field, Rule, Setting, fields, rules
+from masktron.problems.problem import Rule, Setting, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.rulebook.document_calls import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
@@ -398,12 +398,8 @@ def _named(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except MasktronError as error:
-        error.problem = error.problem.renamed(_as_it_is, own)
+        error.problem = error.problem.renamed(source=own)
         raise
-
-
-def _as_it_is[T: (Field, Rule)](one: T) -> T:
-    return one
 
 
 def of_file(origin: str, temporary: str, own: str) -> str:

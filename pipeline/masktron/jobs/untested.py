@@ -242,8 +242,7 @@ def refuse(job: Job, reasons: Mapping[int, Untested]) -> None:
     problems = tuple(one.problem for one in reasons.values())
     if len(problems) == 1:
         raise kind(problems[0].at(str(places[0])))
-    hints = (further for one in problems for further in one.further)
-    raise kind(Problem("rules-untested", str(places[0]), rules=problems).then(*dict.fromkeys(hints)))
+    raise kind(Problem("rules-untested", str(places[0]), rules=problems))
 
 
 def told(results: Iterable[RuleResult]) -> Iterator[Note]:
@@ -252,8 +251,8 @@ def told(results: Iterable[RuleResult]) -> Iterator[Note]:
         if rule.untested is not None:
             problem, allowed = rule.untested.problem, rule.untested.allowed
             mark = " (soft)" if rule.soft else " (allowed)" if allowed and rule.untested.hint else ""
-            why = (problem,) if allowed else problem  # of which the hint is not said
-            yield Note("{origin}: {why}{mark}", origin=rule.origin, why=why, mark=mark)
+            why = "{why:alone}" if allowed else "{why}"
+            yield Note(f"{{origin}}: {why}{{mark}}", origin=rule.origin, why=problem, mark=mark)
 
 
 def _doubtful(edit: Edit, job: Job, known: Collection[str]) -> bool:
@@ -311,8 +310,8 @@ def _unknown_fields(
             step = missing.get((name.local, name.attribute))
             if step is not None and tree is not None and _lacks(tree, step, known):
                 level = tree.level(step.path).name
-                reasons.append(Problem("reads-unknown", names=(Field(shown),), level=level))
-                hints += _elsewhere(step, tree)
+                reason = Problem("reads-unknown", names=(Field(shown),), level=level)
+                reasons.append(reason.then(*_elsewhere(step, tree)))
             continue
         if shown in known or any(shown == one.rpartition("/")[2] for one in known):
             continue
@@ -320,7 +319,6 @@ def _unknown_fields(
             continue  # an earlier rule of the pattern asks for it
         if differs := _differing(name, words):
             reasons.append(differs)
-            hints.append(differs)
             continue
         unknown.append(shown)
         hints.append(_meant(name, words, shown))
@@ -330,14 +328,14 @@ def _unknown_fields(
         unknown.append(f"{outer}/{inner}")
         hints.append(_instead(unknown[-1], f"{outer} div {inner} to divide, since / is a path"))
     if unknown:
-        reasons.insert(0, Problem("reads-unknown", names=fields(unknown), level="record"))
-    return _untested(edit.check, reasons, hints, misnamed=True) if reasons else None
+        reasons.insert(0, Problem("reads-unknown", names=fields(unknown), level="record").then(*hints))
+    return _untested(edit.check, reasons, misnamed=True) if reasons else None
 
 
-def _untested(check: Check, reasons: Sequence[Problem], hints: Iterable[Problem], *, misnamed: bool) -> Untested:
+def _untested(check: Check, reasons: Sequence[Problem], *, misnamed: bool) -> Untested:
     rule = Rule(check.id)
     problem = Problem("rule-untested", rule=rule, reasons=tuple(reasons))
-    return Untested(problem.then(*hints, Problem("may-be-untested", rule=rule)), misnamed)
+    return Untested(problem.then(Problem("may-be-untested", rule=rule)), misnamed)
 
 
 def _instead(construct: str, instead: str) -> Problem:
@@ -374,9 +372,7 @@ def _shown(step: MissingStep) -> str:
 
 def _together(reasons: Sequence[Untested], check: Check) -> Untested:
     """Return one reason out of those for which a check is not tested."""
-    problems = [one.problem for one in reasons]
-    hints = dict.fromkeys(hint for one in problems for hint in one.further[:-1])
-    return _untested(check, [each for one in problems for each in one.references["reasons"]], hints, misnamed=True)
+    return _untested(check, [each for one in reasons for each in one.problem.references["reasons"]], misnamed=True)
 
 
 def _differing(name: SoughtName, words: Vocabulary) -> Problem | None:
@@ -429,7 +425,7 @@ def _silent(
 
 def _idle(check: Check, rule: schema.Rule, reasons: Sequence[Problem], *, misnamed: bool) -> Untested:
     nothing = Problem("fires-on-nothing", reasons=tuple(reasons), context=_context(rule))
-    return _untested(check, [nothing], reasons, misnamed=misnamed)
+    return _untested(check, [nothing], misnamed=misnamed)
 
 
 def _records(job: Job) -> str:

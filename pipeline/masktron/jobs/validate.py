@@ -191,7 +191,7 @@ def run_validate(
     job, shows = without_values(opened, wanted=release_safe)
     # a file may say them in terms of its records
     meanings = () if release_safe else tuple(_meanings(job))
-    beside = job.beside(original, reading)
+    beside = without_values(partial(job.beside, original, reading), wanted=release_safe)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
     small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from dataclasses import fields as fields_of
 from importlib import import_module
 from os import PathLike
-from typing import Any, Protocol
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value of the data, which nobody is shown where the output may be released."""
-
-    value: object
+from typing import Any, Protocol, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +45,13 @@ class Setting:
         Its long option: ``--role``.
     values : tuple of str
         What it is given, each as the command line takes it: ``AGE=identifier``.
+    offered : bool
+        Whether it may help against the problem just as it stands, so that pages have a button for it.
     """
 
     option: str
     values: tuple[str, ...] = ()
+    offered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +84,6 @@ class Known:
 
     name: str
     names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FormatOption:
-    """An option of a format that may help against an error: hints name it, and pages offer it as a button.
-
-    Attributes
-    ----------
-    name, value : str
-        As in ``--format-option NAME=VALUE``, or in the table ``format_options`` of settings.
-    """
-
-    name: str
-    value: str = ""
-
-    def __str__(self) -> str:
-        return f"--format-option {self.name}={self.value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,67 +121,58 @@ class Names(Protocol):
         """Return it with other names."""
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class Problem:
     """What went wrong, or is worth knowing.
 
-    Parameters
+    Attributes
     ----------
     code : str
         Names its sentences in `masktron.problems.texts`, and its entry in the list of codes.
-    place : Place, str or path, optional
-    **references
-        What the sentences name: `Field`, `Rule`, `Value`, `Setting`, `FormatOption`, `Problem`, numbers, plain names,
-        and sequences of these.
-
-    Attributes
-    ----------
+    place : Place
+        Whoever makes a problem may give a path.
+    references : mapping of str to object
+        What the sentences name: `Field`, `Rule`, `Setting`, `Problem`, numbers, plain names, and sequences of these.
+        Whoever makes a problem gives them as keywords.
     further : tuple of Problem
         What else can be done: their hints follow its own.
     """
 
-    __slots__ = ("code", "further", "place", "references")
+    code: str
+    place: Place
+    references: Mapping[str, Any] = field(hash=False)
+    further: tuple[Problem, ...] = ()
 
     def __init__(self, code: str, /, place: Place | str | PathLike[str] = "", **references: object) -> None:
-        self.code = code
-        self.place = place if isinstance(place, Place) else Place(str(place))
-        self.references: Mapping[str, Any] = references
-        self.further: tuple[Problem, ...] = ()
+        self._set(code=code, place=_place(place), references=references, further=())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (type(self), self.code, self.place, dict(self.references), self.further)
+    def _set(self, **attributes: object) -> None:
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Problem) and self.__reduce__() == other.__reduce__()
-
-    def __hash__(self) -> int:
-        return hash((self.code, self.place))
+    def _with(self, **attributes: object) -> Self:
+        changed = copy(self)
+        changed._set(**attributes)
+        return changed
 
     def __str__(self) -> str:
         # whoever puts it into another text loses what it names, but never shows how it is made
         return str(import_module("masktron.problems.wording").sentence(self))
 
-    def __repr__(self) -> str:
-        shown = [repr(self.code), *(f"{name}={value!r}" for name, value in self.references.items())]
-        return f"Problem({', '.join(shown)})"
-
     def naming(self, **references: object) -> Problem:
         """Return it with more references, or others."""
-        return _remade(type(self), self.code, self.place, {**self.references, **references}, self.further)
+        return self._with(references={**self.references, **references})
 
     def parts(self) -> Iterator[object]:
         """All that it names, one by one, those of problems within it too."""
         for value in self.references.values():
             yield from _parts(value)
 
-    def adding(self) -> tuple[Problem, ...]:
-        """Return the problems whose hints follow its own: those that its sentences name, and the further ones."""
-        return (*(one for one in self.references.values() if isinstance(one, Problem)), *self.further)
-
     def about(self) -> tuple[str, ...]:
         """Names of settings and fields that it speaks of, for a form that has an input for each."""
         found: dict[str, None] = {}
         for one in (*self.parts(), self.place.field):
-            if isinstance(one, Setting):
+            if isinstance(one, Setting) and not one.offered:
                 keys = (value.partition("=")[0] for value in one.values if "=" in value)
                 found |= dict.fromkeys((*keys, one.option.lstrip("-").replace("-", "_")))
             elif isinstance(one, SettingName):
@@ -210,14 +181,14 @@ class Problem:
                 found[one.name] = None
         return tuple(found)
 
-    def as_dict(self, *, release_safe: bool = False) -> dict[str, Any]:
-        """Return it as plain data, values of the data only where it is not released; `from_dict` reads it."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data; `from_dict` reads it."""
         name = "note" if isinstance(self, Note) else "code"
-        told = {name: self.code, "references": _plain(self.references, release_safe)}
+        told = {name: self.code, "references": _plain(self.references)}
         place = {one.name: getattr(self.place, one.name) for one in fields_of(self.place)}
         known = {name: part for name, part in place.items() if part}
         more = {"place": known, "further": self.further}
-        return told | {name: _plain(part, release_safe) for name, part in more.items() if part}
+        return told | {name: _plain(part) for name, part in more.items() if part}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Problem:
@@ -225,29 +196,25 @@ class Problem:
         place, references = (
             {name: _read(one) for name, one in told.get(part, {}).items()} for part in ("place", "references")
         )
-        kind, code = (Note, told["note"]) if "note" in told else (Problem, told["code"])
-        return _remade(kind, code, Place(**place), references, _read(told.get("further", [])))
+        made = Note(told["note"]) if "note" in told else Problem(told["code"])
+        return made._with(place=Place(**place), references=references, further=_read(told.get("further", [])))
 
     def at(self, place: Place | str | PathLike[str]) -> Problem:
         """Return it at another place."""
-        return _remade(type(self), self.code, place, dict(self.references), self.further)
+        return self._with(place=_place(place))
 
     def then(self, *further: Problem) -> Problem:
         """Return it with more that can be done."""
-        return _remade(type(self), self.code, self.place, dict(self.references), (*self.further, *further))
+        return self._with(further=(*self.further, *further))
 
-    def renamed(self, names: Names, source: Callable[[str], str] = str) -> Problem:
+    def renamed(self, names: Names | None = None, source: Callable[[str], str] = str) -> Problem:
         """Return it with other names of fields and rules, and of files where `source` has others."""
-        place = replace(
-            self.place,
-            source=source(self.place.source),
-            field=self.place.field and names(self.place.field),
-            rule=self.place.rule and names(self.place.rule),
+        names = names or _unchanged
+        place, references = (
+            {name: _renamed(one, names, source) for name, one in part.items()}
+            for part in ({one.name: getattr(self.place, one.name) for one in fields_of(Place)}, self.references)
         )
-        references = {name: _renamed(value, names, source) for name, value in self.references.items()}
-        return _remade(
-            type(self), self.code, place, references, tuple(one.renamed(names, source) for one in self.further)
-        )
+        return self._with(place=Place(**place), references=references, further=_renamed(self.further, names, source))
 
 
 class Note(Problem):
@@ -265,16 +232,12 @@ class Note(Problem):
 
     def __init__(self, template: str, /, **references: object) -> None:
         super().__init__(template)
-        self.references = references
+        self._set(references=references)
 
 
-class Obstacle(Note):
-    """What would end a job, as its error shows it: with the place and the code of its only reference."""
-
-    __slots__ = ()
-
-    def __init__(self, template: str = "{problem}", /, **references: object) -> None:
-        super().__init__(template, **references)
+def format_option(name: str, value: str) -> Setting:
+    """Return an option of a format that may help: in the table ``format_options`` of settings, too."""
+    return Setting("--format-option", (f"{name}={value}",), offered=True)
 
 
 type Sentence = Problem | str
@@ -291,13 +254,12 @@ def rules(ids: Iterable[str]) -> tuple[Rule, ...]:
     return tuple(map(Rule, ids))
 
 
-def _remade(
-    kind: type[Problem], code: str, place: Any, references: dict[str, Any], further: tuple[Problem, ...]
-) -> Problem:
-    problem = kind(code)
-    problem.place = place if isinstance(place, Place) else Place(str(place))
-    problem.references, problem.further = references, further
-    return problem
+def _unchanged[T: (Field, Rule)](one: T, /) -> T:
+    return one
+
+
+def _place(place: Place | str | PathLike[str]) -> Place:
+    return place if isinstance(place, Place) else Place(str(place))
 
 
 def _parts(value: object) -> Iterator[object]:
@@ -315,28 +277,24 @@ _KINDS: Mapping[str, type[Any]] = {
     "rule": Rule,
     "option": Setting,
     "setting": SettingName,
-    "format_option": FormatOption,
     "known": Known,
-    "value": Value,
 }
 """References by the key that plain data have for their first attribute; others have their own names."""
 _KEYS = {kind: key for key, kind in _KINDS.items()}
 
 
-def _plain(value: Any, release_safe: bool) -> Any:
+def _plain(value: Any) -> Any:
     match value:
         case Problem():
-            shown: Any = value.as_dict(release_safe=release_safe)
-        case Value():
-            shown = {"value": None if release_safe else str(value.value)}
+            shown: Any = value.as_dict()
         case Mapping():
-            shown = {name: _plain(one, release_safe) for name, one in value.items()}
+            shown = {name: _plain(one) for name, one in value.items()}
         case tuple() | list():
-            shown = [_plain(one, release_safe) for one in value]
+            shown = [_plain(one) for one in value]
         case _ if key := _KEYS.get(type(value)):
             first, *rest = (one.name for one in fields_of(value))
             named = {key: getattr(value, first), **{name: getattr(value, name) for name in rest}}
-            shown = {name: _plain(one, release_safe) for name, one in named.items() if one or name == key}
+            shown = {name: _plain(one) for name, one in named.items() if one or name == key}
         case _:
             shown = value if value is None or isinstance(value, bool | int | float) else str(value)
     return shown
@@ -354,19 +312,28 @@ def _read(value: Any) -> Any:
     return _KINDS[key](value[key], **{name: _read(one) for name, one in value.items() if name != key})
 
 
-def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:  # noqa: PLR0911 -- one for each kind
+def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:
+    def key(name: str) -> str:
+        return names(Field(name)).name
+
     match value:
         case Problem():
-            return value.renamed(names, source)
+            renamed: Any = value.renamed(names, source)
         case Field():
-            return names(value)
+            renamed = names(value)
         case Rule():
-            return names(value)
+            renamed = names(value)
+        case Setting():
+            given = (one.partition("=") for one in value.values)
+            renamed = replace(value, values=tuple(dict.fromkeys(key(name) + "".join(rest) for name, *rest in given)))
+        case SettingName():
+            renamed = replace(value, keys=tuple(map(key, value.keys)))
+        case Known():
+            renamed = Known(key(value.name), tuple(dict.fromkeys(map(key, value.names))))
         case tuple() | list():
-            return tuple(_renamed(one, names, source) for one in value)
-        case Place():
-            return Problem("", value).renamed(names, source).place
+            renamed = tuple(_renamed(one, names, source) for one in value)
         case str():
-            return source(value)  # what a system says of a file has its name, too
+            renamed = source(value)  # what a system says of a file has its name, too
         case _:
-            return value
+            renamed = value
+    return renamed

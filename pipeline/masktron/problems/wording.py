@@ -4,9 +4,11 @@ A template names references in braces: ``{field}``; ``{records:record}`` counts 
 ``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line, with what
 follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{records:is|are}`` chooses by number,
 ``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes, and
-``{hint?}`` may lack. In double brackets stands what
+``{hint?}`` may lack. The hints of problems that it names follow its own, but of ``{problem:alone}``. In double
+brackets stands what
 a user gives: ``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python,
-``roles={"AGE": "identifier"}``; where its reference lists several, it is given for each.
+``roles={"AGE": "identifier"}``; where its reference lists several, it is given for each. Or there stands a page of
+the documentation: ``[[docs/workers.md]]``.
 """
 
 from __future__ import annotations
@@ -14,11 +16,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cache
 from importlib import import_module
 from numbers import Integral, Real
@@ -28,21 +27,14 @@ from types import ModuleType
 from typing import Any
 
 from masktron.counts import counted
-from masktron.problems.problem import Field, FormatOption, Known, Note, Obstacle, Problem, Rule, Setting, Value
+from masktron.problems.problem import Field, Known, Note, Problem, Rule, Setting
+from masktron.problems.readers import Reader, reader
 from masktron.problems.spelling import keyword_argument
 from masktron.shell_words import shell_word
 
 _STANDS_FOR = re.compile(r"[A-Z]{2}")
 """In a value of a template: a word that stands for what a user knows."""
-_GIVEN = re.compile(r"\[\[(-[^ \]]+)(?: (.+?))?\]\]")
-
-
-class Reader(Enum):
-    """Who reads it."""
-
-    TERMINAL = "terminal"
-    PYTHON = "python"
-    BROWSER = "browser"
+_NAMED = re.compile(r"\[\[((?:-|docs/)[^ \]]+)(?: (.+?))?\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,68 +43,61 @@ class Wording:
 
     Attributes
     ----------
-    what, hint : str
-    given : tuple of Setting
-        What the hint gives, with values that can be taken as they stand there.
+    what : str
+    hints : tuple of str
+        Its own, those of the problems that it names, and of what else can be done; each once.
+    settings : tuple of Setting
+        All that its sentences name, in their order.
+    pages : tuple of str
+        Pages of the documentation that they name.
     """
 
     what: str
-    hint: str
-    given: tuple[Setting, ...] = field(default=(), compare=False)
+    hints: tuple[str, ...]
+    settings: tuple[Setting, ...] = field(default=(), compare=False)
+    pages: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def hint(self) -> str:
+        """What can be done, in one sentence."""
+        return "; ".join(self.hints)
+
+    @property
+    def given(self) -> tuple[Setting, ...]:
+        """What the hint gives, with values that can be taken as they stand there."""
+        return tuple(one for one in self.settings if one.offered)
 
 
-_READER: ContextVar[Reader] = ContextVar("reader", default=Reader.TERMINAL)
-
-
-@contextmanager
-def reading(reader: Reader) -> Generator[None]:
-    """Let sentences be worded for somebody, where nobody says for whom."""
-    former = _READER.set(reader)
-    try:
-        yield
-    finally:
-        _READER.reset(former)
-
-
-def worded(problem: Problem, reader: Reader | None = None, *, release_safe: bool = False) -> Wording:
-    """Return the sentences of a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-    reader : Reader, optional
-        Else whoever reads now: see `reading`.
-    release_safe : bool
-        Hide values of the data.
+def worded(problem: Problem) -> Wording:
+    """Return the sentences of a problem, for whoever reads now: see `masktron.problems.readers`.
 
     Raises
     ------
     KeyError
         No text has its code, or the text names what the problem does not have.
     """
-    reader = reader or _READER.get()
-    words = _Words(problem.references, reader, release_safe)
-    what, hint = (problem.code, "") if isinstance(problem, Note) else texts()[problem.code]
-    others = [worded(one, reader, release_safe=release_safe) for one in problem.adding()]
-    named = len(others) - len(problem.further)
-    hints = [words.of(hint), *(one.hint for one in others[:named]), *(one.hint or one.what for one in others[named:])]
-    given = dict.fromkeys([*words.given, *(each for one in others for each in one.given)])
-    return Wording(words.of(what), "; ".join(filter(None, hints)), tuple(given))
+    words = _Words(problem.references)
+    what, hint = map(words.of, (problem.code, "") if isinstance(problem, Note) else texts()[problem.code])
+    further = [*map(worded, problem.further)]
+    others = [*words.others, *further]
+    hints = [hint, *(each for one in words.others for each in one.hints)]
+    hints += [each for one in further for each in one.hints or (one.what,)]
+    settings = dict.fromkeys([*words.settings, *(each for one in others for each in one.settings)])
+    pages = [*words.pages, *(each for one in others for each in one.pages)]
+    return Wording(what, tuple(dict.fromkeys(filter(None, hints))), tuple(settings), tuple(pages))
 
 
-def sentence(problem: Problem | str, reader: Reader | None = None) -> str:
+def sentence(problem: Problem | str) -> str:
     """Return what a note says, in one sentence."""
     if isinstance(problem, str):
         return problem
-    if isinstance(problem, Obstacle):
-        return complaint(problem.references["problem"], reader)
-    said = worded(problem, reader)
+    said = worded(problem)
     return "; ".join(filter(None, (said.what, said.hint)))
 
 
-def complaint(problem: Problem, reader: Reader | None = None) -> str:
+def complaint(problem: Problem) -> str:
     """Return what an error shows: its place, what is wrong, its code, and on a second line what can be done."""
-    said = worded(problem, reader)
+    said = worded(problem)
     place, code = str(problem.place), "" if isinstance(problem, Note) else f" [{problem.code}]"
     hint = f"\n  -> {said.hint}" if said.hint else ""
     return f"{place}: {said.what}{code}{hint}" if place else f"{said.what}{code}{hint}"
@@ -120,7 +105,7 @@ def complaint(problem: Problem, reader: Reader | None = None) -> str:
 
 def spelled(template: str, **references: object) -> str:
     """Return a part of a table, with what a user gives in double brackets as templates of problems have it."""
-    return _Words(references, _READER.get(), release_safe=False).of(template)
+    return _Words(references).of(template)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -145,18 +130,11 @@ def rooms() -> list[ModuleType]:
     return [import_module(one.name) for one in iter_modules(package.__path__, f"{package.__name__}.")]
 
 
-def templates(problem: Problem) -> tuple[str, ...]:
-    """Return the templates of a problem, and of those within it."""
-    own = (problem.code,) if isinstance(problem, Note) else texts()[problem.code]
-    return (*own, *(each for one in problem.adding() for each in templates(one)))
-
-
 def options_of(problem: Problem) -> list[str]:
-    """Return the options that a problem is about or that its hint gives, the place first, if that is one."""
+    """Return the options that a problem is about, the place first, if that is one."""
     source = problem.place.source
-    place = source.partition(" ")[0] if source.startswith("-") else ""
-    named = [one.option for one in problem.parts() if isinstance(one, Setting)]
-    return [place, *named, *(option for one in templates(problem) for option in sorted(options_in(one)))]
+    place = [source.partition(" ")[0]] if source.startswith("-") else []
+    return [*place, *(one.option for one in worded(problem).settings)]
 
 
 def names_in(template: str) -> set[str]:
@@ -171,33 +149,38 @@ def needed_in(template: str) -> set[str]:
 
 def options_in(template: str) -> set[str]:
     """Return the options that a template has."""
-    return {option for option, _ in _GIVEN.findall(template)}
+    return {name for name, _ in _NAMED.findall(template) if name.startswith("-")}
 
 
 class _Words:
-    def __init__(self, references: Mapping[str, Any], reader: Reader, release_safe: bool) -> None:
-        self.references, self.reader, self.release_safe = references, reader, release_safe
-        self.given: list[Setting] = []
+    def __init__(self, references: Mapping[str, Any]) -> None:
+        self.references, self.reader = references, reader()
+        self.settings: list[Setting] = []
+        self.pages: list[str] = []
+        self.others: list[Wording] = []
 
     def of(self, template: str) -> str:
         pieces, at = [], 0
-        for found in _GIVEN.finditer(template):
+        for found in _NAMED.finditer(template):
             pieces += [self._formatted(template[at : found.start()]), self._given(found[1], found[2])]
             at = found.end()
         return "".join([*pieces, self._formatted(template[at:])])
 
     def _given(self, option: str, value: str | None) -> str:
+        if option.startswith("docs/"):
+            self.pages.append(option)
+            return option
         if value is None:
             return self._spelled(Setting(option))
         known = {name: _plain(one) for name, one in self.references.items()}
         several = [name for name in sorted(names_in(value)) if isinstance(known[name], list)]
         each = [{several[0]: one} for one in known[several[0]]] if several else [{}]
-        words = (_Words({**known, **one}, self.reader, self.release_safe) for one in each)
-        setting = Setting(option, tuple(dict.fromkeys(one.of(value) for one in words)))
-        self.given += [] if _STANDS_FOR.search(re.sub(r"\{.*?\}", "", value)) else [setting]
-        return self._spelled(setting)
+        words = (_Words({**known, **one}) for one in each)
+        ready = not _STANDS_FOR.search(re.sub(r"\{.*?\}", "", value))
+        return self._spelled(Setting(option, tuple(dict.fromkeys(one.of(value) for one in words)), ready))
 
     def _spelled(self, setting: Setting) -> str:
+        self.settings.append(setting)
         if self.reader is Reader.BROWSER:
             # pages stand above whoever words a problem, and say what their forms call it
             return str(import_module("masktron.web.given_words").in_form(setting))
@@ -211,13 +194,13 @@ class _Words:
             pieces.append(text)
             if name:
                 value = self.references.get(name[:-1]) if name.endswith("?") else self.references[name]
-                pieces.append(self._reference(value, spec or "", conversion or ""))
+                if spec == "alone" and isinstance(value, Problem):
+                    pieces.append(worded(value).what)
+                else:
+                    pieces.append(self._reference(value, spec or "", conversion or ""))
         return "".join(pieces)
 
     def _reference(self, value: Any, spec: str, conversion: str) -> str:
-        if isinstance(value, Value):
-            value = "(hidden)" if self.release_safe else value.value
-            spec = "" if self.release_safe else spec
         several = self._listed(value) if isinstance(value, tuple | list) else [self._shown(value)]
         several = [*map(repr, several)] if conversion == "r" else several
         number = len(several) if isinstance(value, tuple | list) else value
@@ -246,16 +229,12 @@ class _Words:
     def _shown(self, value: Any) -> str:
         match value:
             case Problem():
-                shown = worded(value, self.reader, release_safe=self.release_safe).what
+                self.others.append(worded(value))
+                shown = self.others[-1].what
             case Field() | Rule():
                 shown = value.single or value.name
-            case Value():
-                shown = "(hidden)" if self.release_safe else str(value.value)
             case Setting():
                 shown = self._spelled(value)
-            case FormatOption():
-                self.given.append(Setting("--format-option", (f"{value.name}={value.value}",)))
-                shown = self._spelled(self.given[-1])
             case Known():
                 shown = did_you_mean(value.name, value.names)
             case _:

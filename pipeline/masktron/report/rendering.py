@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from rich.console import Console, RenderableType
 
-from masktron.problems.wording import Reader, reading
 from masktron.results import (
     AssessResult,
     CheckResult,
@@ -83,9 +82,8 @@ def summary_of(result: JobResult) -> list[RenderableType]:
 
 
 def text_of(result: JobResult) -> str:
-    """Draw a result as plain text, for somebody in Python: options are keyword arguments."""
-    with reading(Reader.PYTHON):
-        return render(tables_of(result))
+    """Draw a result as plain text."""
+    return render(tables_of(result))
 
 
 def render(parts: Iterable[RenderableType], *, width: int = WIDTH) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Problem, Sentence
+from masktron.problems.wording import complaint
 from masktron.results.levels import LevelDescription
 from masktron.results.result import JobResult, PlottedResult
 from masktron.results.rules import Tested
@@ -107,7 +108,7 @@ class ExplainResult(JobResult, PlottedResult):
 
     Attributes
     ----------
-    obstacle : str or None
+    problem : Problem or None
         Why `mask` would stop, where it would.
     preflight : Preflight
         What the rules say about each other.
@@ -130,10 +131,15 @@ class ExplainResult(JobResult, PlottedResult):
     version: str
     rules: tuple[RuleExplanation, ...]
     notes: tuple[Sentence, ...]
-    obstacle: Sentence | None
+    problem: Problem | None
     preflight: Preflight
     ties: tuple[Tie, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     tested: Tested | None = None
     fields: tuple[FieldExplanation, ...] = ()
     levels: tuple[LevelDescription, ...] = ()
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why `mask` would stop, as its error says it."""
+        return None if self.problem is None else complaint(self.problem)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Problem, Sentence
+from masktron.problems.wording import complaint
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.result import CONFIDENTIAL, JobResult
@@ -53,7 +54,7 @@ class KeysResult(JobResult):
         What becomes of the rules that read recoded fields.
     fields : tuple of KeyValues
         The quasi-identifiers but for the weight.
-    obstacle : str or None
+    problem : Problem or None
         Why `mask` would stop at the treatments.
     notes : tuple of str
     """
@@ -73,8 +74,13 @@ class KeysResult(JobResult):
     treatments: tuple[TreatmentResult, ...]
     fates: tuple[RuleFate, ...]
     fields: tuple[KeyValues, ...]
-    obstacle: Sentence | None
+    problem: Problem | None
     notes: tuple[Sentence, ...]
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why `mask` would stop at the treatments, as its error says it."""
+        return None if self.problem is None else complaint(self.problem)
 
     @property
     def notice(self) -> str:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from masktron.errors import RefusalFacts
 from masktron.problems.problem import Note, Problem, Sentence, Setting
-from masktron.problems.wording import Reader, sentence, worded
+from masktron.problems.readers import Reader, reading
+from masktron.problems.wording import sentence, worded
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 from masktron.shell_words import shell_word
@@ -88,7 +89,8 @@ class RemedyResult(Serialised):
     @property
     def pasted(self) -> str:
         """What is added to the command, and what is left out."""
-        return sentence(self.change, Reader.TERMINAL)
+        with reading(Reader.TERMINAL):
+            return sentence(self.change)
 
     @property
     def change(self) -> Note:
@@ -119,8 +121,6 @@ class RefusalResult(JobResult):
         Those that work first: by what they give up, then by concerns. What leaves the file nearly as it was, or loses
         100 % of the information, comes last of these.
     notes : tuple of str
-    reader : str
-        Who reads it, as of `MasktronError`.
     """
 
     JOB: ClassVar = "refusal"
@@ -134,7 +134,6 @@ class RefusalResult(JobResult):
     records: int
     remedies: tuple[RemedyResult, ...]
     notes: tuple[Sentence, ...] = ()
-    reader: str = Reader.TERMINAL.value
 
     @property
     def notice(self) -> str:
@@ -144,7 +143,7 @@ class RefusalResult(JobResult):
     @property
     def what(self) -> str:
         """What is wrong."""
-        return worded(self.problem, Reader(self.reader)).what
+        return worded(self.problem).what
 
     @property
     def where(self) -> str:
@@ -154,7 +153,7 @@ class RefusalResult(JobResult):
     @property
     def hint(self) -> str:
         """What the user can do next."""
-        return worded(self.problem, Reader(self.reader)).hint
+        return worded(self.problem).hint
 
     @property
     def working(self) -> tuple[RemedyResult, ...]:

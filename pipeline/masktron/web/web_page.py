@@ -11,6 +11,7 @@ from masktron.config import Config
 from masktron.declared import declared_in
 from masktron.errors import MasktronError, UsageError
 from masktron.problems.problem import SettingName
+from masktron.problems.readers import Reader, reading
 from masktron.web.runs.one_run import Argument, CommandRun, ToldError
 from masktron.web.runs.run_kinds import RunKind
 from masktron.web.runs.run_queue import RunQueue
@@ -254,11 +255,10 @@ def problem_of(error: MasktronError | ToldError, fields: Iterable[str] = (), *, 
     at : str, optional
         The input, where that is known.
     """
-    if isinstance(error, MasktronError):
-        error.reader = "browser"
     code = "" if error.problem is None else error.problem.code
     named = (getattr(error, "setting", ""), *(() if error.problem is None else error.problem.about()))
-    return PageProblem(error.what, error.where, error.hint, code, at or input_of(named, fields))
+    with reading(Reader.BROWSER):
+        return PageProblem(error.what, error.where, error.hint, code, at or input_of(named, fields))
 
 
 def input_of(named: Iterable[str], fields: Iterable[str]) -> str | None:

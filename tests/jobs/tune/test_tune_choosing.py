@@ -14,6 +14,8 @@ from masktron.jobs.tune.choosing import NEAR_UNMASKED, broken_limits, choose_can
 from masktron.problems.wording import sentence
 from masktron.results import SpreadResult, TuneCandidate
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 RISK, LOSS = "disclosure_risk", "pil"
 COORDINATE = st.integers(0, 4).map(float) | st.just(math.nan)
 RUN = st.tuples(COORDINATE, COORDINATE, COORDINATE)

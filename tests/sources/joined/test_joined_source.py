@@ -18,6 +18,8 @@ from masktron.sources.opening import open_source
 from masktron.sources.xml.xml_source import XmlSource
 from refusals import refused
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 HOUSEHOLDS = "HID,Size\n1,2\n2,1\n3,0\n"
 PERSONS = "HID,PID,Age\n1,1,30\n2,1,40\n1,2,31\n"
 FLAT = "HID,Size,Name,Age\n1,2,a,30\n2,1,b,40\n1,2,c,31\n"

@@ -31,6 +31,8 @@ from paths import RULES, SAMPLES
 from refusals import code_of, refused
 from sample_settings import untreated
 
+pytestmark = pytest.mark.usefixtures("at_terminal")
+
 CSV = CsvFormat()
 type Cells = list[list[str | None]]
 

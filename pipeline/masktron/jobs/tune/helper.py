@@ -19,6 +19,7 @@ from masktron.config import Config
 from masktron.errors import MasktronError
 from masktron.jobs.prepared import open_original
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
+from masktron.problems.readers import Reader, reading
 from masktron.processes import end, pipe, rules_within, send, started
 from masktron.progress import no_progress
 
@@ -148,7 +149,7 @@ def serve() -> None:
         os.dup2(2, 1)  # what a library prints is no answer
         try:
             opening: HelperFile = pickle.load(tasks)  # noqa: S301 - from the process that started this one
-            with rules_within(opening.config.rule_timeout):
+            with rules_within(opening.config.rule_timeout), reading(Reader.TERMINAL):
                 try:
                     _serve(opening, tasks, answers)
                 except MasktronError as refusal:  # the process that started this one says so to the user

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -148,7 +149,7 @@ class WorkerProcesses:
         expect(self._progress, _STAGE, size, "runs")
         self._progress(_STAGE, 0)
         threads = [
-            threading.Thread(target=self._lead, args=(position,), daemon=True)
+            threading.Thread(target=copy_context().run, args=(self._lead, position), daemon=True)
             for position in range(len(self._helpers))
         ]
         for thread in threads:

@@ -15,7 +15,6 @@ from masktron.arrays import require_fitting
 from masktron.errors import UsageError
 from masktron.kernels.distinct import HASHED_FROM, factorized
 from masktron.measures.base import require_bounds
-from masktron.problems.problem import Value
 
 _ROOM = 4
 """Numbers for each record that are counted in an array; more are put together by what they are first."""
@@ -263,7 +262,7 @@ def _require(keys: Sequence[NDArray[np.integer[Any]]], weights: NDArray[np.float
     if weights is not None:
         require_fitting(weights.shape == (n,), keys=keys[0], weights=weights)
         if (wrong := weights[~((weights > 0) & (weights < np.inf))]).size:
-            raise UsageError.of("bad-value", name="each weight", expected="above 0", given=Value(wrong[0]))
+            raise UsageError.of("bad-value", name="each weight", expected="above 0", given=wrong[0])
     if not 0 <= alpha <= 1:
         raise UsageError.of("bad-value", name="alpha", expected="from 0 to 1", given=repr(alpha))
     return n

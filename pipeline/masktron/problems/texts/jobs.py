@@ -66,7 +66,8 @@ TEXTS = {
     "fewer-than-k": ("{records:record} cannot make a group of k = {k}", "lower k, or give a file with more records"),
     "rare-units": (
         "fewer than k = {k} {unit} have as many members as each of these {units}: {composed}",
-        "leave them out with [[--rare-units exclude]]; docs/nested-files.md says how to make large units less rare",
+        "leave them out with [[--rare-units exclude]]; [[docs/nested-files.md]] says how to make large units less "
+        "rare",
     ),
     "hierarchy-ambiguous": (
         "in the hierarchy of {field}, {values:and} can mean the same value, in rows that differ",
@@ -131,7 +132,7 @@ TEXTS = {
     "cluster-unreachable": (
         "the Dask cluster cannot be used: {reason}",
         "start it (dask scheduler; dask worker ADDRESS), and name the address that the scheduler says, as in "
-        "[[--scheduler tcp://HOST:8786]]; [[--resume]] keeps what is finished (docs/workers.md)",
+        "[[--scheduler tcp://HOST:8786]]; [[--resume]] keeps what is finished ([[docs/workers.md]])",
     ),
     "worker-unfit": (
         "a worker of the cluster {reason}",

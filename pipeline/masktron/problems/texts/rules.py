@@ -37,7 +37,7 @@ TEXTS = {
     "not-in-version": (
         "XPath {version} has no {construct}",
         'XPath {first} has it: put queryBinding="{binding}" on the schema; texts and numbers then compare in other '
-        "ways (docs/writing-rules/traps.md)",
+        "ways ([[docs/writing-rules/traps.md]])",
     ),
     "prefix-not-declared": (
         "the prefix {prefix!r} is not declared",
@@ -84,7 +84,7 @@ TEXTS = {
     ),
     "worker-cannot-read": (
         "a worker cannot read the file: {reason}",
-        "workers on other machines find files under the same full paths (docs/workers.md)",
+        "workers on other machines find files under the same full paths ([[docs/workers.md]])",
     ),
     "engine-ended": (
         "the process of {name} {how}",

@@ -39,9 +39,9 @@ TEXTS = {
         "candidate {candidate} has no figures, so its settings are not written: {reasons}",
         "name another one with [[--candidate N]]",
     ),
-    "report-missing": ("{problem}", "what is shown above holds; only this report is missing"),
+    "report-missing": ("{problem:alone}", "what is shown above holds; only this report is missing"),
     "pages-missing": (
-        "the file is masked and in its place, but its pages are not written: {problem}",
+        "the file is masked and in its place, but its pages are not written: {problem:alone}",
         "do not mask again: `masktron report {manifest} --masked {masked} --original {original}{rulebook}` "
         "makes them ([[--html]], [[--html-public]])",
     ),

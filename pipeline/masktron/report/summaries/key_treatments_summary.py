@@ -5,7 +5,6 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.problems.wording import sentence
 from masktron.report.key_lines import key_lines
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.summaries.treated_in_brief import treated_in_brief
@@ -23,7 +22,7 @@ def summary(result: KeysResult) -> list[RenderableType]:
             table.add_row(one.name, valued(one), *((after.get(one.name, "-"),) if after else ()))
         parts.append(table)
     told = result.keys if result.treated is None else result.treated
-    stops = [] if result.obstacle is None else [SummaryLine("stops", f"mask would stop: {sentence(result.obstacle)}")]
+    stops = [] if result.obstacle is None else [SummaryLine("stops", f"mask would stop: {result.obstacle}")]
     lines = [
         *treated_in_brief(result.treatments, result.fates),
         *stops,

@@ -44,7 +44,8 @@ def summary(result: ValidateResult) -> list[RenderableType]:
 def _is_of(note: Sentence, rule: RuleResult) -> bool:
     """Whether a note says of a rule that it asks for what the file does not have, and what was meant."""
     why = note.references.get("why") if isinstance(note, Problem) else None
-    return rule.untested is not None and rule.untested.misnamed and why == rule.untested.problem
+    untested = rule.untested
+    return untested is not None and untested.misnamed and not untested.allowed and why == untested.problem
 
 
 def _tells(rule: RuleResult) -> bool:

@@ -11,7 +11,6 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Preflight, Redundancy, RulePart
-from masktron.problems.wording import sentence
 from masktron.report.tables.cells import headed, level_table, noted, optional, table_of, tested_line, unbroken
 from masktron.report.text import number, plain
 from masktron.results import ExplainResult, FieldExplanation, RuleExplanation
@@ -33,7 +32,7 @@ def tables(result: ExplainResult) -> list[RenderableType]:
         *preflight_lines(result),
         *noted("note", result.notes),
         *tested_line(result.tested),
-        *([f"[yellow]mask would stop:[/] {_error(sentence(result.obstacle))}"] if result.obstacle else []),
+        *([f"[yellow]mask would stop:[/] {_error(result.obstacle)}"] if result.obstacle else []),
     ]
 
 

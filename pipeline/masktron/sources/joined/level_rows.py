@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.problems.problem import Field, Place, Value
+from masktron.problems.problem import Field, Place
 from masktron.sources.joined.level_columns import LevelColumns
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.lexical import XML_SPACE
@@ -109,7 +109,7 @@ class _KeyedTable:
     def bad_key(self, row: int, detail: str, key: str) -> DocumentError:
         """Return an error that names the line of a row, and what is wrong with its key."""
         place = Place(str(self.records.source), int(self.records.lines[row]), record=row + 1)
-        return DocumentError.of("bad-key", place, detail=detail, key=Value(key), table=self.level.setting.name)
+        return DocumentError.of("bad-key", place, detail=detail, key=key, table=self.level.setting.name)
 
 
 def shown_key(names: Sequence[str], key: JoinKey) -> str:

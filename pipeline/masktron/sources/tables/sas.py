@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.problems.problem import Field, FormatOption
+from masktron.problems.problem import Field, format_option
 from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_values import unfit_field
@@ -47,7 +47,7 @@ _ROWS = 1 << 14
 _TAGS = frozenset(f".{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _UNITS = {"days": Decimal(86_400), "seconds": Decimal(1)}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CP1252 = FormatOption("encoding", "CP1252")
+_CP1252 = format_option("encoding", "CP1252")
 _TRANSPORT, _DATA_SET = "a SAS transport file", "a SAS data set"
 _LONGEST = {5: 8, 8: 32}
 """Characters of a name, by version."""

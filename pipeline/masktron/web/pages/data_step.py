@@ -10,7 +10,6 @@ from typing import Any
 
 from masktron.errors import MasktronError, UsageError
 from masktron.level_settings import LevelSetting
-from masktron.problems.problem import FormatOption
 from masktron.sources.known_formats import XML, known_formats
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import is_current
@@ -152,8 +151,8 @@ def options_said(project: Project, form: FormFields) -> dict[str, str]:
     return found
 
 
-def option_offered(project: Project, form: FormFields) -> FormatOption:
-    """Return the option that a button offers against the error of the latest reading.
+def option_offered(project: Project, form: FormFields) -> tuple[str, str]:
+    """Return the option, and its value, that a button offers against the error of the latest reading.
 
     Raises
     ------
@@ -161,16 +160,16 @@ def option_offered(project: Project, form: FormFields) -> FormatOption:
         The latest reading has no such error.
     """
     run = latest_run(project, run_kinds.DESCRIBE.step)
-    wanted = FormatOption(form.text("name"), form.text("value"))
+    wanted = form.text("name"), form.text("value")
     if run is None or run.error is None or wanted not in _offered(run.error):
         raise UsageError.of("page-outdated", reason="the file was read again since")
     return wanted
 
 
-def label_of(option: FormatOption) -> str:
+def label_of(name: str, value: str) -> str:
     """Return what a button says that takes an option."""
-    shown = _value(option.name, option.value)
-    return _BUTTONS[option.name].format(shown) if option.name in _BUTTONS else f"{shown} {option.name}"
+    shown = _value(name, value)
+    return _BUTTONS[name].format(shown) if name in _BUTTONS else f"{shown} {name}"
 
 
 def option_words(name: str, value: str) -> str:
@@ -181,10 +180,10 @@ def option_words(name: str, value: str) -> str:
     return f"“{label.strip('“”')}”" if value.isupper() else f"“{label}: {_value(name, value)}”"
 
 
-def _offered(error: ToldError) -> Iterator[FormatOption]:
-    """Yield the options of the format that an error gives."""
+def _offered(error: ToldError) -> Iterator[tuple[str, str]]:
+    """Yield the options of the format that an error gives, with their values."""
     given = (value for one in error.given if one.option == "--format-option" for value in one.values)
-    yield from (FormatOption(name, value) for name, _, value in (one.partition("=") for one in given))
+    yield from ((name, value) for name, _, value in (one.partition("=") for one in given))
 
 
 def _value(name: str, value: str) -> str:
@@ -405,9 +404,9 @@ def _households(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 def _help(visit: Visit, project: Project, form: FormFields) -> Redirect:
     """Read the file with an option that the error of the latest reading offers."""
-    option = option_offered(project, form)
-    options = {**project.settings.config.format_options, option.name: option.value}
-    project.settings.update({"format_options": options}, said=label_of(option))
+    name, value = option_offered(project, form)
+    options = {**project.settings.config.format_options, name: value}
+    project.settings.update({"format_options": options}, said=label_of(name, value))
     return _read(visit, project, form)
 
 

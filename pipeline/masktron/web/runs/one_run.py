@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import ResourceError
-from masktron.problems.problem import Problem, Setting
-from masktron.problems.wording import Reader, worded
+from masktron.problems.problem import Problem, Setting, format_option
+from masktron.problems.readers import Reader, reading
+from masktron.problems.wording import worded
 from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.store.disk import (
@@ -180,21 +181,20 @@ class ToldError:
     @classmethod
     def read(cls, told: Mapping[str, Any], here: Callable[[str], str] = str) -> ToldError:
         """Read an error as `masktron.commands.told_errors` writes it; `here` renames files."""
-        options = (f"{one['name']}={one['value']}" for one in told.get("format_options", ()))
+        options = (format_option(one["name"], one["value"]) for one in told.get("format_options", ()))
         error = cls(
             told["what"], here(told["where"]), told["hint"], told["kind"], told["exit_code"],
-            setting=told.get("setting", ""), given=tuple(Setting("--format-option", (one,)) for one in options),
+            setting=told.get("setting", ""), given=tuple(options),
         )  # fmt: skip
         try:
-            return (
-                error.of_problem(Problem.from_dict(told).renamed(lambda one: one, here)) if "code" in told else error
-            )
+            return error.of_problem(Problem.from_dict(told).renamed(source=here)) if "code" in told else error
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             return error  # somebody else has written it, or another version of masktron
 
     def of_problem(self, problem: Problem) -> ToldError:
         """Return it as a problem words it."""
-        said = worded(problem, Reader.BROWSER)
+        with reading(Reader.BROWSER):
+            said = worded(problem)
         where = str(problem.place)
         return replace(self, what=said.what, where=where, hint=said.hint, problem=problem, given=said.given)
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from masktron.errors import DocumentError
 from masktron.extras import library
 from masktron.files import most_unpacked, refuse_special, require_unpacked
-from masktron.problems.problem import FormatOption, Place, Setting
+from masktron.problems.problem import Place, Setting, format_option
 from masktron.sources.other_formats import magic_of, other_format
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
@@ -201,7 +201,7 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
 def _undecodable(body: bytes, codec: str, start: int, said: CsvDialect, where: str) -> DocumentError:
     before = body[:start].decode(codec, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     line, place = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-    helps = _NAMED if said.codec else (FormatOption("encoding", "cp1252"),)
+    helps = _NAMED if said.codec else (format_option("encoding", "cp1252"),)
     return DocumentError.of(
         "wrong-encoding",
         Place(where, line),

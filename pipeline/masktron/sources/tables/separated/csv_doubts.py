@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import DocumentError, UsageError
-from masktron.problems.problem import Field, FormatOption, Known, Place
+from masktron.problems.problem import Field, Known, Place, format_option
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.separated.csv_outline import CsvOutline
@@ -21,9 +21,9 @@ _IN_NUMBERS = np.isin(np.arange(256), np.frombuffer(b"0123456789+-,", dtype=np.u
 _COMMA = ord(",")
 _WITH_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
-RECORD, NAMES = FormatOption("header", "no"), FormatOption("header", "yes")
-_DECIMAL, _TEXTS = FormatOption("decimal", "comma"), FormatOption("decimal", "point")
-_GROUPED = FormatOption("grouping", "point")
+RECORD, NAMES = format_option("header", "no"), format_option("header", "yes")
+_DECIMAL, _TEXTS = format_option("decimal", "comma"), format_option("decimal", "point")
+_GROUPED = format_option("grouping", "point")
 
 type CellBlocks = Generator[Sequence[pa.Array]]
 """Records as columns of strings."""
@@ -163,7 +163,7 @@ def refuse_ambiguous(table: pa.Table, outline: CsvOutline, where: str) -> None:
             continue
         found = np.flatnonzero(ambiguous(table[name], dialect))
         if found.size:
-            texts = FormatOption("texts", ",".join((*dialect.texts, column)))
+            texts = format_option("texts", ",".join((*dialect.texts, column)))
             raise DocumentError.of(
                 "unclear-numbers",
                 Place(where, outline.line(int(found[0]))),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.problems.problem import FormatOption, Note, Sentence
+from masktron.problems.problem import Note, Sentence, format_option
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
 _TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
@@ -46,7 +46,7 @@ def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> It
         elif not dialect.grouping and (
             marks := [mark for mark in _GROUPING if _any(looked_at, _grouped(mark, dialect))]
         ):
-            options = [FormatOption("grouping", _GROUPING[mark]) for mark in marks]
+            options = [format_option("grouping", _GROUPING[mark]) for mark in marks]
             yield Note(
                 "column {column!r} has numbers with groups of digits: texts; to read them as numbers, give "
                 "{options:or}",

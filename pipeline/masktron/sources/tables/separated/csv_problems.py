@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
-from masktron.problems.problem import Field, FormatOption, Place, Problem
+from masktron.problems.problem import Field, Place, Problem, format_option
 from masktron.sources.tables.separated.csv_dialect import named
 from masktron.sources.tables.separated.csv_outline import names_of
 from masktron.sources.tables.separated.csv_survey import CsvSurvey, CsvText
 
-_NO_QUOTES, _CP1252 = FormatOption("quote", "none"), FormatOption("encoding", "cp1252")
-_UTF_16 = (FormatOption("encoding", "utf-16-le"), FormatOption("encoding", "utf-16-be"))
-_BACKSLASH = FormatOption("escape", "\\")
+_NO_QUOTES, _CP1252 = format_option("quote", "none"), format_option("encoding", "cp1252")
+_UTF_16 = (format_option("encoding", "utf-16-le"), format_option("encoding", "utf-16-be"))
+_BACKSLASH = format_option("escape", "\\")
 _LINES = {kernel.LF: "LF", kernel.CRLF: "CRLF", kernel.CR: "CR"}
 
 
