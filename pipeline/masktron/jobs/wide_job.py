@@ -17,6 +17,8 @@ from masktron.jobs.member_ordering import ordered_members
 from masktron.problems.problem import Field as NamedField
 from masktron.problems.problem import Known, Note, Sentence, Setting, fields
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Call, Comparison, Expression, NameTest, Path, Step
 from masktron.rulebook.schema import Rulebook
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.joined.joined_source import JoinedSource
@@ -27,8 +29,6 @@ from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.sum_of_members import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.unrolled import Unrolled, unroll
-from masktron.xpath.namespaces import with_standard
-from masktron.xpath.tokens import parse
 
 _UNMASKED = frozenset({Role.UNTOUCHED, Role.QUASI_IDENTIFIER, Role.RECORD_ID, Role.WEIGHT, Role.IDENTIFIER})
 _NAME = re.compile(r"[\w.-]+")
@@ -138,7 +138,6 @@ def _sums(job: Job, tree: Tree, path: LevelPath) -> Mapping[tuple[LevelPath, str
     """Return the fields around members of which a rule says that they are the sum of one of theirs."""
     found: dict[tuple[LevelPath, str], SumOfMembers] = {}
     tags = {one: level.tag for one, level in tree.levels()}
-    namespaces = with_standard(tuple(dict(job.rulebook.namespaces).items()))
     for pattern in job.rulebook.patterns:
         for rule in pattern.rules:
             paths = context_of(job.rulebook, rule.context) or ()
@@ -149,7 +148,7 @@ def _sums(job: Job, tree: Tree, path: LevelPath) -> Mapping[tuple[LevelPath, str
             if above is None or len(names) != 1:
                 continue
             for check in rule.checks:
-                said = _sum_in(check.test, namespaces, path[len(above) :])
+                said = _sum_in(parsed(check.test, job.rulebook.namespaces), path[len(above) :])
                 if said is None or check.soft or check.kind != "assert":
                     continue
                 field, of = said
@@ -162,31 +161,28 @@ def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _sum_in(test: str, namespaces: Mapping[str, str], down: LevelPath) -> tuple[str, str] | None:
+def _sum_in(test: Expression, down: LevelPath) -> tuple[str, str] | None:
     """Return the field and what it sums, of a test such as ``sum(Person/Income) = Total``."""
-    token = parse(test, namespaces)
-    if token.symbol != "=":
+    if not isinstance(test, Comparison) or test.sign != "=":
         return None
-    for one, other in ((token[0], token[1]), (token[1], token[0])):
-        steps = _steps(one[0]) if one.symbol == "sum" and len(one) == 1 else []
-        own = _steps(other)
+    for one, other in ((test.left, test.right), (test.right, test.left)):
+        summed = one.arguments if isinstance(one, Call) and one.standard == "sum" else ()
+        steps, own = _names(*summed) if len(summed) == 1 else [], _names(other)
         if steps and steps[:-1] == [*down] and len(own) == 1:
             return own[0], steps[-1]
     return None
 
 
-def _steps(token: object) -> list[str]:
+def _names(path: Expression) -> list[str]:
     """Return the names on a path of plain child or attribute steps; none where it is no such path."""
-    symbol = getattr(token, "symbol", "")
-    if symbol == "(name)":
-        return [str(token.value)]  # type: ignore[attr-defined]
-    if symbol == "@":
-        inner = _steps(token[0])  # type: ignore[index]
-        return [f"@{inner[0]}"] if len(inner) == 1 else []
-    if symbol == "/" and len(token) == 2:  # type: ignore[arg-type]
-        before, last = _steps(token[0]), _steps(token[1])  # type: ignore[index]
-        return [*before, *last] if before and last else []
-    return []
+    match path:
+        case Step(axis="child" | "attribute" as axis, test=NameTest(local=local, space=""), predicates=()):
+            return [f"@{local}" if axis == "attribute" else local]
+        case Path(first=first, hops=hops) if not any(hop.deep for hop in hops):
+            parts = [_names(one) for one in (first, *(hop.to for hop in hops))]
+            return [name for names in parts for name in names] if all(parts) else []
+        case _:
+            return []
 
 
 def _notes(

@@ -2,56 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from masktron.errors import RulebookError
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Expression, KindTest, NameTest, Step
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
 from masktron.unrolling.unrolled_values import NodeItem, NotUnrolled, there
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, with_standard
-from masktron.xpath.tokens import parse, repair
+from masktron.xpath.context_match import Step as ContextStep
 
-_FORWARD = {"child", "attribute", "self", "descendant", "descendant-or-self", "following-sibling"}
-_REFUSED = {"following", "preceding", "namespace"}
+_REFUSED = frozenset({"following", "preceding", "namespace"})
 REVERSE = frozenset({"preceding-sibling", "ancestor", "ancestor-or-self", "parent"})
-AXES = REVERSE | _FORWARD | _REFUSED
-KIND_TESTS = frozenset({"text", "node", "element", "attribute", "comment", "processing-instruction", "document-node"})
-GENERAL = frozenset({"=", "!=", "<", "<=", ">", ">="})
-VALUE_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
-ARITHMETIC = frozenset({"+", "-", "*", "div", "idiv", "mod"})
-LITERALS = frozenset({"(string)", "(integer)", "(decimal)", "(float)"})
 type NodeTest = Callable[[UnitNode], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class StepName:
-    """A test for a name; ``*`` for any local name or any namespace."""
-
-    space: str
-    local: str
-
-    def takes(self, tag: str) -> bool:
-        """Whether an element or attribute with a Clark name passes."""
-        space, _, local = tag.removeprefix("{").rpartition("}")
-        return self.local in ("*", local) and self.space in ("*", space)
-
-
-def is_prefixed_call(token: Any) -> bool:
-    """Tell whether a token is a call of a function whose name has a prefix."""
-    if token.symbol != ":" or token.label == "operator" or len(token) != 2:
-        return False
-    return token[1].label not in ("name", "wildcard symbol")
-
-
-@dataclass(frozen=True, slots=True)
 class UnitSteps:
-    """Reads expressions and resolves steps; `above` has the Clark names of the elements around the units."""
+    """Reads expressions and resolves steps.
+
+    Attributes
+    ----------
+    namespaces : mapping of str to str
+    above : sequence of str
+        Clark names of the elements around the units, from the root.
+    """
 
     namespaces: Mapping[str, str]
-    above: Collection[str]
+    above: Sequence[str]
 
-    def step(self, axis: str, test: Any, node: UnitNode) -> Iterator[NodeItem]:
+    def step(self, axis: str, test: NameTest | KindTest, node: UnitNode) -> Iterator[NodeItem]:
         """Yield the nodes to which a step leads, in document order, each with the condition that it is there.
 
         Raises
@@ -66,14 +46,13 @@ class UnitSteps:
                 # a field is there where its path leads to it; a member may be in some units of the class alone
                 yield NodeItem(found, there(found)) if isinstance(found, UnitPlace) else NodeItem(found)
 
-    def _refuse_hidden(self, axis: str, test: Any, node: UnitNode) -> None:
+    def _refuse_hidden(self, axis: str, test: NameTest | KindTest, node: UnitNode) -> None:
         """Refuse a step that may lead to what a place has, and the wide record says nothing of.
 
         Raises
         ------
         NotUnrolled
         """
-        name = self.name_test(test)
         deep = axis in ("descendant", "descendant-or-self")
         if deep and isinstance(node, UnitPlace) and any(place.hidden for place in node.below()):
             raise NotUnrolled(f"what else is in {node.level.name}")
@@ -84,13 +63,13 @@ class UnitSteps:
             return
         mark = "@" if axis == "attribute" else ""
         tags = [tag.removeprefix("@") for tag in around.hidden if tag.startswith("@") == bool(mark)]
-        if taken := [tag for tag in tags if name is None or name.takes(tag)]:
+        if taken := [tag for tag in tags if isinstance(test, KindTest) or test.takes(tag)]:
             raise NotUnrolled(
                 f"{mark}{taken[0].rpartition('}')[2]} of {around.level.name}, which is not in the record"
             )
 
-    def read(self, expression: str) -> tuple[str, Any]:
-        """Return an expression as its tokens are of it, and the token of the whole.
+    def read(self, text: str) -> Expression:
+        """Return the tree of an expression.
 
         Raises
         ------
@@ -98,57 +77,70 @@ class UnitSteps:
             It cannot be read.
         """
         try:
-            token = parse(expression, with_standard(tuple(self.namespaces.items())))
+            return parsed(text, self.namespaces.items())
         except RulebookError as problem:
             raise NotUnrolled("the expression is not understood") from problem
-        return repair(expression), token
 
-    def has_functions(self, prefix: str) -> bool:
-        """Tell whether a prefix is that of the functions of the standard."""
-        return with_standard(tuple(self.namespaces.items())).get(prefix) == FUNCTIONS_NAMESPACE
+    def takes(self, step: ContextStep, tag: str, *, attribute: bool = False) -> bool:
+        """Whether the test of a step of a context takes an element or attribute.
 
-    def is_step(self, token: Any) -> bool:
-        """Tell whether a token is a step of a path."""
-        symbol = token.symbol
-        if symbol in (".", "..", "@") or (symbol in AXES and token.label == "axis"):
-            return True
-        if symbol in KIND_TESTS and token.label == "kind test":
-            return True
-        return self.name_test(token) is not None and token.label != "operator"
+        Raises
+        ------
+        NotUnrolled
+            It tests no name.
+        """
+        if step.kind in ("text", "comment", "processing-instruction"):
+            return False
+        named = self.read(step.name) if step.kind in ("attribute", "element") else None
+        if not isinstance(named, Step) or not isinstance(named.test, NameTest):
+            raise NotUnrolled(f"the context step {step.test}")
+        return (step.kind == "attribute") == attribute and named.test.takes(tag)
 
-    def name_test(self, token: Any) -> StepName | None:
-        """Return the test that a token is; None where it tests no name."""
-        if token.symbol == "(name)":
-            return StepName("", str(token.value))
-        if token.symbol == "*" and token.label == "wildcard symbol" and not len(token):
-            return StepName("*", "*")
-        if token.symbol == ":" and len(token) == 2:
-            prefix, local = token[0], token[1]
-            space = "*" if prefix.symbol == "*" else self.namespaces.get(str(prefix.value))
-            if space is None:
-                raise NotUnrolled(f"the prefix {prefix.value}")
-            return StepName(space, "*" if local.symbol == "*" else str(local.value))
-        return None
+    def lead_around(self, steps: Sequence[ContextStep], *, absolute: bool, gap: bool) -> bool:
+        """Whether steps of a context lead to what stands around the unit, with or without a gap before the unit.
 
-    def _test(self, axis: str, test: Any, node: UnitNode) -> NodeTest:
-        name = self.name_test(test)
-        if name is not None:
-            self._within(axis, node, name)
-            attributes = axis == "attribute"
-            return lambda found: (
-                name.takes(_tag(found)) and _is_attribute(found) == attributes and not _is_text(found)
-            )
-        if test.symbol == "text" and not len(test):
-            if axis != "child" or isinstance(node, UnitPlace):
-                raise NotUnrolled("text between fields")
-            return _is_text
-        if test.symbol == "node" and not len(test):
-            if axis not in ("self", "parent", "descendant-or-self") or (axis == "parent" and node.parent is None):
-                raise NotUnrolled(f"{axis}::node()")
-            return lambda found: True
-        raise NotUnrolled(f"the test {test.symbol}")
+        Raises
+        ------
+        NotUnrolled
+            It depends on more than names.
+        """
+        tags, rest = list(self.above), list(steps)
+        while rest:
+            step = rest.pop()
+            while tags and not self.takes(step, tags[-1]):
+                if not gap:
+                    return False
+                tags.pop()
+            if not tags:
+                return False
+            if step.predicates:
+                raise NotUnrolled("a condition on what stands around the unit")
+            if gap and rest and any(self.takes(step, tag) for tag in tags[:-1]):
+                raise NotUnrolled("a path that may begin at several elements around the unit")
+            tags.pop()
+            gap = step.gap
+        return not absolute or gap or not tags
 
-    def _within(self, axis: str, node: UnitNode, name: StepName) -> None:
+    def _test(self, axis: str, test: NameTest | KindTest, node: UnitNode) -> NodeTest:
+        match test:
+            case NameTest():
+                self._within(axis, node, test)
+                attributes = axis == "attribute"
+                return lambda found: (
+                    test.takes(found.tag) and _is_attribute(found) == attributes and not _is_text(found)
+                )
+            case KindTest(kind="text"):
+                if axis != "child" or isinstance(node, UnitPlace):
+                    raise NotUnrolled("text between fields")
+                return _is_text
+            case KindTest(kind="node"):
+                if axis not in ("self", "parent", "descendant-or-self"):
+                    raise NotUnrolled(f"{axis}::node()")
+                return lambda found: True
+            case KindTest(kind=kind):
+                raise NotUnrolled(f"the test {kind}")
+
+    def _within(self, axis: str, node: UnitNode, name: NameTest) -> None:
         """Refuse a step that may lead to elements around the unit, or beside it."""
         if axis in _REFUSED:
             raise NotUnrolled(f"the axis {axis}")
@@ -157,10 +149,6 @@ class UnitSteps:
         leaves = axis in ("ancestor", "ancestor-or-self") or (axis == "parent" and node.parent is None)
         if leaves and any(name.takes(tag) for tag in self.above):
             raise NotUnrolled("a step to what stands around the unit")
-
-
-def _tag(node: UnitNode) -> str:
-    return node.field.tag if isinstance(node, UnitField) else node.level.tag
 
 
 def _is_attribute(node: UnitNode) -> bool:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from masktron.rulebook.analysis import context_of
+from masktron.errors import RulebookError
+from masktron.rulebook.analysis import context_of, once
+from masktron.rulebook.expressions import tree
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.records import Layout
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace, WideRecord
 from masktron.unrolling.member_sequence import FieldOfLevel, SequenceReads
-from masktron.unrolling.unit_focus import Focus
 from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_expressions import Unroller
 from masktron.unrolling.unrolled_values import (
     FALSE,
     TRUE,
+    Focus,
     NodeItem,
     NotUnrolled,
     WideText,
@@ -26,7 +30,6 @@ from masktron.unrolling.unrolled_values import (
     there,
 )
 from masktron.xpath.context_match import ContextPath, Step
-from masktron.xpath.tokens import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +134,13 @@ class _Unrolling:
         """Return the focus with the variables whose values are known."""
         for let in lets:
             try:
-                focus = focus.bind(let.name, self.unroller.value(let.value, focus))
+                focus = focus.bind(let.name, self.unroller.value(self.unroller.steps.read(let.value), focus))
             except NotUnrolled:
                 focus = focus.without(let.name)
         return focus
 
     def _pattern(self, pattern: Pattern, outer: Focus, nodes: Sequence[UnitNode]) -> Iterator[Pattern]:
-        matcher = ContextMatcher(self.unroller, self.layout.record_path[:-1], outer)
+        matcher = ContextMatcher(self.unroller, outer)
         blocked = ""
         candidates: list[tuple[Rule, dict[int, WideText]]] = []
         for at_rule, rule in enumerate(pattern.rules):
@@ -187,7 +190,7 @@ class _Unrolling:
     def _checks(self, rule: Rule, node: UnitNode, focus: Focus) -> Iterator[Check]:
         for check in rule.checks:
             try:
-                test = self.unroller.truth(check.test, focus)
+                test = self.unroller.truth(self.unroller.steps.read(check.test), focus)
             except NotUnrolled as problem:
                 self.unroller.sequences.kinds.clear()  # it is judged as it is written
                 self.reasons.setdefault(check.index, str(problem))
@@ -213,14 +216,11 @@ class ContextMatcher:
     Attributes
     ----------
     unroller : Unroller
-    above : tuple of str
-        Clark names of the elements around the unit, from the root.
     outer : Focus
         With the variables that contexts may see.
     """
 
     unroller: Unroller
-    above: tuple[str, ...]
     outer: Focus
 
     def matched(self, node: UnitNode, paths: Sequence[ContextPath]) -> WideText:
@@ -243,7 +243,10 @@ class ContextMatcher:
             if last.positional:
                 raise NotUnrolled("the position of a record")
             own = self._fulfilled(node, last)
-            return own if own is FALSE else all_of([own, self._around(before, absolute=absolute, gap=last.gap)])
+            if own is FALSE:
+                return FALSE
+            around = self.unroller.steps.lead_around(before, absolute=absolute, gap=last.gap)
+            return own if around else FALSE
         if last.positional and parent.hidden:
             raise NotUnrolled(f"a position among what else is in {parent.level.name}")
         own = self._chosen(parent, node, last)
@@ -262,29 +265,9 @@ class ContextMatcher:
         while at is not None:
             found.append(self._path(at, before, absolute=absolute))
             at = at.parent
-        if self._around(before, absolute=absolute, gap=True) is TRUE:
+        if self.unroller.steps.lead_around(before, absolute=absolute, gap=True):
             found.append(TRUE)
         return any_of(found)
-
-    def _around(self, steps: Sequence[Step], *, absolute: bool, gap: bool) -> WideText:
-        """Return whether steps lead to what stands around the unit, with or without a gap before the unit."""
-        tags = list(self.above)
-        rest = list(steps)
-        while rest:
-            step = rest.pop()
-            while tags and not self._takes(step, tags[-1], attribute=False):
-                if not gap:
-                    return FALSE
-                tags.pop()
-            if not tags:
-                return FALSE
-            if step.predicates:
-                raise NotUnrolled("a condition on what stands around the unit")
-            if gap and any(self._takes(step, tag, attribute=False) for tag in tags[:-1]) and rest:
-                raise NotUnrolled("a path that may begin at several elements around the unit")
-            tags.pop()
-            gap = step.gap
-        return TRUE if not absolute or gap or not tags else FALSE
 
     def _chosen(self, parent: UnitPlace, node: UnitNode, step: Step) -> WideText:
         """Return whether a step from its parent selects a node."""
@@ -296,25 +279,72 @@ class ContextMatcher:
         ]
         chosen = set_of(items)
         for predicate in step.predicates:
-            walk = self.unroller.of(predicate)
-            chosen = self.unroller.predicated(walk.root, walk, chosen.items, self.outer, reverse=False)
+            chosen = self.unroller.predicated(self.unroller.steps.read(predicate), chosen.items, self.outer)
         return next((item.when for item in chosen.items if item.node is node), FALSE)
 
     def _fulfilled(self, node: UnitNode, step: Step) -> WideText:
-        conditions = [self.unroller.truth(predicate, self.outer.at(node)) for predicate in step.predicates]
-        return all_of(conditions)
+        read, here = self.unroller.steps.read, self.outer.at(node)
+        return all_of([self.unroller.truth(read(predicate), here) for predicate in step.predicates])
 
     def _names(self, step: Step, node: UnitNode) -> bool:
-        if isinstance(node, UnitField):
-            return self._takes(step, node.field.tag, attribute=node.field.attribute)
-        return self._takes(step, node.level.tag, attribute=False)
+        attribute = isinstance(node, UnitField) and node.field.attribute
+        return self.unroller.steps.takes(step, node.tag, attribute=attribute)
 
-    def _takes(self, step: Step, tag: str, *, attribute: bool) -> bool:
-        if step.kind in ("attribute", "element"):
-            test = self.unroller.steps.name_test(parse(step.name, self.unroller.steps.namespaces))
-            if test is None:
-                raise NotUnrolled(f"the context step {step.test}")
-            return (step.kind == "attribute") == attribute and test.takes(tag)
-        if step.kind in ("text", "comment", "processing-instruction"):
+
+# --- the order of elements ------------------------------------------------------------------------------------------
+
+
+@once
+def order_bound(rulebook: Rulebook) -> frozenset[int]:
+    """Return the checks for which it may matter in which order elements of different names stand in a record.
+
+    Unrolled rules take it for granted that fields come before the records in a record, in the order of the tree.
+    Steps with a name to children, attributes, parents and the node itself say the same in any order: the records of
+    one kind keep theirs, and a field stands in its record once. Tests, variables and contexts up to their own count.
+    """
+
+    def bound(text: str) -> bool:
+        try:
+            return any(map(_reads_order, tree.walk(parsed(text, rulebook.namespaces))))
+        except RulebookError:
+            return True
+
+    outer = any(bound(let.value) for let in rulebook.lets)
+    found = set()
+    for pattern in rulebook.patterns:
+        before = outer or any(bound(let.value) for let in pattern.lets)
+        for rule in pattern.rules:
+            before |= bound(rule.context)
+            inner = before or any(bound(let.value) for let in rule.lets)
+            found |= {check.index for check in rule.checks if inner or bound(check.test)}
+    return frozenset(found)
+
+
+def _reads_order(part: Expression) -> bool:
+    match part:
+        case (
+            tree.NodeSet()
+            | tree.SimpleMap()
+            | tree.Opaque()
+            | tree.Comparison(sign="<<" | ">>")
+            | tree.Call(standard="innermost" | "outermost")
+        ):
+            return True
+        case tree.Step(axis="self" | "parent"):
             return False
-        raise NotUnrolled(f"the context step {step.test}")
+        case tree.Step(axis="child" | "attribute", test=tree.NameTest(local=local, space=space)):
+            return tree.ANY in (local, space)
+        case tree.Step(axis=axis, test=test):
+            return axis != "child" or test not in (tree.KindTest("text"), tree.KindTest("comment"))
+        case tree.Path(hops=hops):
+            # a step that is no name puts what it selects into the order of the document
+            return any(
+                hop.deep or not isinstance(_unfiltered(hop.to), tree.Step | tree.ContextItem | tree.Call)
+                for hop in hops
+            )
+        case _:
+            return False
+
+
+def _unfiltered(part: Expression) -> Expression:
+    return part.base if isinstance(part, tree.Filter) else part

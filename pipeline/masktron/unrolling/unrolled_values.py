@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
 
 type ValueType = Literal["number", "string", "boolean", "any"]
+_NUMBERS = "number count sum floor ceiling round string-length position last abs round-half-to-even"
+_STRINGS = (
+    "string concat substring-before substring-after substring normalize-space translate string-join upper-case "
+    "lower-case replace local-name name namespace-uri"
+)
+_BOOLEANS = "not boolean true false contains starts-with ends-with matches exists empty contains-token deep-equal"
+_OTHERS = (
+    "avg max min data distinct-values index-of reverse subsequence insert-before remove head tail tokenize "
+    "zero-or-one one-or-more exactly-one unordered string-to-codepoints codepoints-to-string compare "
+    "codepoint-equal years-from-duration months-from-duration days-from-duration year-from-date month-from-date "
+    "day-from-date year-from-dateTime month-from-dateTime day-from-dateTime hours-from-dateTime "
+    "minutes-from-dateTime seconds-from-dateTime hours-from-time minutes-from-time seconds-from-time dateTime "
+    "format-number pi exp exp10 log log10 pow sqrt sin cos tan asin acos atan atan2"
+)
+RETURNS: Mapping[str, ValueType] = {
+    **dict.fromkeys(_NUMBERS.split(), "number"),
+    **dict.fromkeys(_STRINGS.split(), "string"),
+    **dict.fromkeys(_BOOLEANS.split(), "boolean"),
+    **dict.fromkeys(_OTHERS.split(), "any"),
+}
+"""What functions return, as far as it decides how a predicate or a comparison reads it.
+
+They read nothing but their arguments (and the context item where they have none).
+"""
+OF_CONTEXT = frozenset({"string", "number", "string-length", "normalize-space"})
+"""Functions that read the context item where they have no argument."""
+NAMES = frozenset({"name", "local-name", "namespace-uri"})
+
 LONGEST = 100_000
 """Characters of an expression beyond which a rule is left to the engine as it is."""
 
@@ -95,6 +124,43 @@ class ItemSequence:
 
 
 type Value = Nodes | WideText | ItemSequence
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The context of an expression.
+
+    Attributes
+    ----------
+    node : UnitField, UnitPlace or None
+        The context item; None where there is none, as in a variable of the schema.
+    current : UnitField, UnitPlace or None
+        The node that the context of the rule has matched: that of ``current()``.
+    position, size : WideText, optional
+        Numbers, inside a predicate.
+    variables : mapping of str to value
+    among : tuple of UnitField or UnitPlace
+        The nodes among which the context item has its position.
+    """
+
+    node: UnitNode | None
+    current: UnitNode | None
+    position: WideText | None = None
+    size: WideText | None = None
+    variables: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    among: tuple[UnitNode, ...] = ()
+
+    def at(self, node: UnitNode, position: WideText | None = None, size: WideText | None = None) -> Focus:
+        """Return the focus on another node."""
+        return replace(self, node=node, position=position, size=size)
+
+    def bind(self, name: str, value: Value) -> Focus:
+        """Return the focus with a variable more."""
+        return replace(self, variables={**self.variables, name: value})
+
+    def without(self, name: str) -> Focus:
+        """Return the focus without a variable."""
+        return replace(self, variables={key: value for key, value in self.variables.items() if key != name})
 
 
 def joined(parts: Iterable[str | WideText], type_: ValueType, *, bare: bool = False) -> WideText:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,23 +9,21 @@ from masktron.classify import classify
 from masktron.classify.edit import Edit, MissingStep
 from masktron.classify.forms import form_of
 from masktron.classify.nested_rules.level_classes import LevelReading, across_levels, names_in
-from masktron.classify.nested_rules.level_reach import LevelFocus, MemberReach, every, some
-from masktron.classify.nested_rules.level_steps import LevelSteps
+from masktron.classify.nested_rules.level_steps import LevelFocus, LevelSteps, MemberReach, every, some
 from masktron.classify.nested_rules.member_figures import LevelRule, RecordNode, SingleField
 from masktron.classify.nested_rules.member_forms import without_impossible
 from masktron.classify.nested_rules.member_mathematics import LevelWords
-from masktron.classify.nested_rules.tree_reader import TreeReader
+from masktron.classify.nested_rules.tree_reader import Meant, TreeReader
 from masktron.constraints import Constraint, CrossRecordEdit, Form, OpaqueEdit, Untranslated
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.expressions.tree import Call, Expression, walk
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import Tree
 from masktron.sources.records import Field, Layout
 from masktron.sources.records import Field as LayoutField
+from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_values import NotUnrolled
 from masktron.xpath.context_match import ContextPath, Step
-from masktron.xpath.tokens import parse
-
-_CURRENT = re.compile(r"\bcurrent\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +56,11 @@ class LevelContexts:
     Attributes
     ----------
     reader : TreeReader
-    above : tuple of str
-        Clark names of the elements around the units, from the root.
     outer : LevelFocus
         With the variables that contexts may see.
     """
 
     reader: TreeReader
-    above: tuple[str, ...]
     outer: LevelFocus
 
     def matched(self, kind: FiringKind, paths: Sequence[ContextPath]) -> str | None:
@@ -81,7 +75,8 @@ class LevelContexts:
         return _any(found)
 
     def _path(self, node: RecordNode, field: Field | None, steps: Sequence[Step], *, absolute: bool) -> str | None:
-        if not steps or not self._takes(steps[-1], node, field):
+        tag, attribute = (node.level.tag, False) if field is None else (field.tag, field.attribute)
+        if not steps or not self.reader.steps.of_units.takes(steps[-1], tag, attribute=attribute):
             return None
         *before, last = steps
         own = self._fulfilled(last, node, field)
@@ -93,6 +88,9 @@ class LevelContexts:
         )
         return None if around is None else every([one for one in (*own, around) if one != "true()"])
 
+    def _around(self, before: Sequence[Step], *, absolute: bool, gap: bool) -> str | None:
+        return "true()" if self.reader.steps.of_units.lead_around(before, absolute=absolute, gap=gap) else None
+
     def _behind(self, above: RecordNode, before: Sequence[Step], *, absolute: bool, gap: bool) -> str | None:
         """Return whether the steps before lead to the record above, or where a gap follows to one around it."""
         if not before:
@@ -102,47 +100,14 @@ class LevelContexts:
         found = [self._path(at, None, before, absolute=absolute) for at in above.around()]
         return _any([*found, self._around(before, absolute=absolute, gap=True)])
 
-    def _around(self, steps: Sequence[Step], *, absolute: bool, gap: bool) -> str | None:
-        """Return whether steps lead to what stands around the unit, with or without a gap before the unit."""
-        tags, rest = list(self.above), list(steps)
-        while rest:
-            step = rest.pop()
-            while tags and not self._name_takes(step, tags[-1]):
-                if not gap:
-                    return None
-                tags.pop()
-            if not tags:
-                return None
-            if step.predicates or (gap and rest):
-                raise NotUnrolled("a context that asks for what stands around the unit")
-            tags.pop()
-            gap = step.gap
-        return "true()" if not absolute or gap or not tags else None
-
     def _fulfilled(self, step: Step, node: RecordNode, field: Field | None) -> list[str]:
         if step.positional:
             raise NotUnrolled("a position in a context")
-        if any(_CURRENT.search(predicate) for predicate in step.predicates):
+        predicates = [self.reader.steps.of_units.read(predicate) for predicate in step.predicates]
+        if any(isinstance(part, Call) and part.standard == "current" for one in predicates for part in walk(one)):
             raise NotUnrolled("current() in a context")
         here = LevelFocus(node, field, None, 0, self.outer.variables)
-        return [self.reader.truth(predicate, here) for predicate in step.predicates]
-
-    def _takes(self, step: Step, node: RecordNode, field: Field | None) -> bool:
-        if step.kind not in ("element", "attribute"):
-            if step.kind in ("text", "comment", "processing-instruction"):
-                return False
-            raise NotUnrolled(f"the context step {step.test}")
-        if (step.kind == "attribute") != (field is not None and field.attribute):
-            return False
-        return self._name_takes(step, node.level.tag if field is None else field.tag)
-
-    def _name_takes(self, step: Step, tag: str) -> bool:
-        if step.kind not in ("element", "attribute"):
-            raise NotUnrolled(f"the context step {step.test}")
-        test = self.reader.steps.of_units.name_test(parse(step.name, self.reader.steps.namespaces))
-        if test is None:
-            raise NotUnrolled(f"the context step {step.test}")
-        return test.takes(tag)
+        return [self.reader.truth(predicate, here) for predicate in predicates]
 
 
 def _any(found: Sequence[str | None]) -> str | None:
@@ -221,7 +186,8 @@ class LevelCheck:
 
     def __post_init__(self) -> None:
         above = self.tree.layout.record_path[:-1]
-        self.reader = TreeReader(self.rulebook.version, LevelSteps(dict(self.rulebook.namespaces), above))
+        steps = LevelSteps(UnitSteps(dict(self.rulebook.namespaces), above))
+        self.reader = TreeReader(self.rulebook.version, steps)
 
     def rule(self) -> LevelRule:
         """Return what the check says.
@@ -232,7 +198,7 @@ class LevelCheck:
             That is not understood.
         """
         outer = self._with(LevelFocus(), (*self.rulebook.lets, *self.pattern.lets))
-        contexts = LevelContexts(self.reader, self.tree.layout.record_path[:-1], outer)
+        contexts = LevelContexts(self.reader, outer)
         own = self.pattern.rules[self.position]
         kind, when = self._fires_on(contexts, own)
         focus = replace(outer, node=kind.node, field=kind.field, current=MemberReach(kind.node, kind.field))
@@ -240,7 +206,7 @@ class LevelCheck:
         self.reader.table.missing.clear()
         self._matched(contexts, kind, own)
         try:
-            test = self.reader.truth(self.check.test, self._with(focus, own.lets))
+            test = self.reader.truth(self._read(self.check.test), self._with(focus, own.lets))
         finally:
             self.missing = tuple(dict.fromkeys(self.reader.table.missing))
         earlier = [
@@ -282,10 +248,13 @@ class LevelCheck:
             raise NotUnrolled(self.unknown[(text,)])
         return form
 
+    def _read(self, text: str) -> Expression:
+        return self.reader.steps.of_units.read(text)
+
     def _with(self, focus: LevelFocus, lets: Sequence[Let]) -> LevelFocus:
         for let in lets:
             try:
-                focus = focus.bind(let.name, self.reader.bound_to(let.value, focus))
+                focus = focus.bind(let.name, Meant(self._read(let.value), focus))
             except NotUnrolled:  # whoever reads it says so
                 continue
         return focus

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import reduce
 
-from masktron.classify.nested_rules.level_reach import (
+from masktron.classify.nested_rules.level_steps import (
     FigureText,
     LevelFocus,
+    LevelSteps,
     ListedValues,
     MemberReach,
     Reaches,
@@ -26,20 +27,13 @@ from masktron.classify.nested_rules.level_reach import (
     is_there,
     some,
 )
-from masktron.classify.nested_rules.level_steps import LevelSteps
 from masktron.classify.nested_rules.member_figures import FigureTable, MemberFigure, MemberFunction, Picked
+from masktron.rulebook.expressions import tree
+from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.schema import XPathVersion
-from masktron.unrolling.known_functions import OF_CONTEXT, RETURNS
-from masktron.unrolling.unit_steps import (
-    ARITHMETIC,
-    AXES,
-    GENERAL,
-    LITERALS,
-    REVERSE,
-    VALUE_COMPARISONS,
-    is_prefixed_call,
-)
-from masktron.unrolling.unrolled_values import NotUnrolled
+from masktron.unrolling.unit_steps import REVERSE
+from masktron.unrolling.unrolled_values import NAMES, OF_CONTEXT, RETURNS, NotUnrolled
+from masktron.xpath.namespaces import STANDARD_NAMESPACES
 
 _OVER_MEMBERS = frozenset({"count", "sum", "min", "max", "avg"})
 
@@ -60,106 +54,83 @@ class TreeReader:
     steps: LevelSteps
     table: FigureTable = field(default_factory=FigureTable)
 
-    def truth(self, expression: str, focus: LevelFocus) -> str:
-        """Return the effective boolean value of an expression, as one on figures.
+    @property
+    def first_version(self) -> bool:
+        """Whether the expressions are XPath 1.0."""
+        return self.version == "1.0"
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def value(  # noqa: PLR0911 -- one branch for each construct
+        self, expression: Expression, focus: LevelFocus
+    ) -> ReadValue:
+        """Return the value of an expression at a node.
 
         Raises
         ------
         NotUnrolled
             It reads what is no field, or no figure.
         """
-        walk = self._walk(expression)
-        return walk.truth(walk.root, focus)
-
-    def bound_to(self, expression: str, focus: LevelFocus) -> _Meant:
-        """Return what a variable with this value means."""
-        walk = self._walk(expression)
-        return _Meant(walk, walk.root, focus)
-
-    def _walk(self, expression: str) -> _LevelWalk:
-        return _LevelWalk(self, *self.steps.of_units.read(expression))
-
-    @property
-    def first_version(self) -> bool:
-        """Whether the expressions are XPath 1.0."""
-        return self.version == "1.0"
-
-
-@dataclass(frozen=True, slots=True)
-class _Meant:
-    """An expression that a variable stands for, evaluated where the variable is read."""
-
-    walk: _LevelWalk
-    token: Any
-    focus: LevelFocus
-
-    def value(self, depth: int) -> ReadValue:
-        return self.walk.value(self.token, replace(self.focus, depth=max(depth, self.focus.depth)))
-
-
-@dataclass(frozen=True, slots=True)
-class _LevelWalk:
-    """One walk over the tokens of an expression."""
-
-    reader: TreeReader
-    source: str
-    root: Any
-
-    # -- values ----------------------------------------------------------------------------------------------------
-
-    def value(self, token: Any, focus: LevelFocus) -> ReadValue:  # noqa: PLR0911 -- one branch for each kind of token
-        """Return the value of a part of the expression."""
-        symbol, label = token.symbol, token.label
-        if symbol == "(":
-            return self.value(token[0], focus) if len(token) else ListedValues(())
-        if symbol in LITERALS:
-            return FigureText(self.source[slice(*token.span)], "string" if symbol == "(string)" else "number")
-        if symbol == "$":
-            return self._variable(str(token[0].value), focus)
-        if is_prefixed_call(token):
-            return self._prefixed(token, focus)
-        if label in ("function", "external function") or (symbol in RETURNS and "function" in str(label)):
-            return self._call(symbol, list(token), focus)
-        if symbol in ("/", "//"):
-            return self._path(token, focus)
-        if symbol == "[":
-            return self._filtered(token, focus)
-        if self.reader.steps.of_units.is_step(token):
-            return self._step(token, focus)
-        if symbol in ("|", "union"):
-            return self._united(self.nodes(token[0], focus), self.nodes(token[1], focus))
-        if symbol == ",":
-            return ListedValues((self.value(token[0], focus), self.value(token[1], focus)))
-        if symbol in ("and", "or", "some", "every") or symbol in GENERAL or symbol in VALUE_COMPARISONS:
-            return FigureText(self.truth(token, focus), "boolean")
-        return self._computed(token, focus)
+        match expression:
+            case tree.Literal(value=value):
+                return FigureText(expression.written, "string" if isinstance(value, str) else "number")
+            case tree.Variable(name=name):
+                return self._variable(name, focus)
+            case tree.Call():
+                return self._call(expression, focus)
+            case tree.Path():
+                return self._path(expression, focus)
+            case tree.ContextItem():
+                return (_here(focus),)
+            case tree.Step(axis=axis, test=test, predicates=predicates):
+                nodes = tuple(self.steps.step(self.table, axis, test, _here(focus), focus.depth))
+                return self._filtered(nodes, predicates, focus, reverse=axis in REVERSE)
+            case tree.Filter(base=base, predicates=predicates):
+                return self._filtered(self.nodes(base, focus), predicates, focus)
+            case tree.NodeSet(sign="|", operands=(first, *rest)):
+                return reduce(lambda left, one: _united(left, self.nodes(one, focus)), rest, self.nodes(first, focus))
+            case tree.Sequence(items=items):
+                return ListedValues(tuple(self.value(one, focus) for one in items))
+            case tree.Connective() | tree.Comparison() | tree.Binding(kind="some" | "every"):
+                return FigureText(self.truth(expression, focus), "boolean")
+            case _:
+                return self._computed(expression, focus)
 
     def _variable(self, name: str, focus: LevelFocus) -> ReadValue:
         if name not in focus.variables:
             raise NotUnrolled(f"${name}, whose value is not known here")
-        meant = focus.variables[name]
-        return meant.value(focus.depth) if isinstance(meant, _Meant) else meant
+        meant: ReadValue | Meant = focus.variables[name]
+        if not isinstance(meant, Meant):
+            return meant
+        return self.value(meant.expression, replace(meant.focus, depth=max(focus.depth, meant.focus.depth)))
 
-    def _computed(self, token: Any, focus: LevelFocus) -> ReadValue:
-        symbol = token.symbol
-        if symbol in ("+", "-") and len(token) == 1:
-            return FigureText(f"{symbol}({self.text(token[0], focus)})", "number")
-        if symbol in ARITHMETIC and len(token) == 2:
-            return FigureText(f"({self.text(token[0], focus)}) {symbol} ({self.text(token[1], focus)})", "number")
-        if symbol == "||" and len(token) == 2:
-            return FigureText(f"({self.text(token[0], focus)}) || ({self.text(token[1], focus)})", "string")
-        if symbol == "if" and len(token) == 3:
-            then, otherwise = self.text(token[1], focus), self.text(token[2], focus)
-            return FigureText(f"if ({self.truth(token[0], focus)}) then ({then}) else ({otherwise})")
-        if symbol == "let":
-            for name, bound in zip(list(token)[:-1:2], list(token)[1:-1:2], strict=True):
-                focus = focus.bind(str(name[0].value), _Meant(self, bound, focus))
-            return self.value(token[len(token) - 1], focus)
-        raise NotUnrolled(f"'{symbol}' has no form across levels")
+    def _computed(self, expression: Expression, focus: LevelFocus) -> ReadValue:
+        match expression:
+            case tree.Negation(sign=sign, operand=operand):
+                return FigureText(f"{sign}({self.text(operand, focus)})", "number")
+            case tree.Arithmetic(sign=sign, operands=operands):
+                return FigureText(self._chain(sign, operands, focus), "number")
+            case tree.Concatenation(operands=operands):
+                return FigureText(self._chain("||", operands, focus), "string")
+            case tree.If(condition=condition, then=one, otherwise=other):
+                then, otherwise = self.text(one, focus), self.text(other, focus)
+                return FigureText(f"if ({self.truth(condition, focus)}) then ({then}) else ({otherwise})")
+            case tree.Binding(kind="let", bound=bound, body=body):
+                for name, value in bound:
+                    focus = focus.bind(name, Meant(value, focus))
+                return self.value(body, focus)
+            case tree.Root():
+                raise NotUnrolled("an absolute path, which reads other records")
+            case _:
+                raise NotUnrolled(f"'{expression}' has no form across levels")
 
-    def text(self, token: Any, focus: LevelFocus) -> str:
-        """Return a part of the expression, whose value is a single one, as an expression on figures."""
-        return self._scalar(self.value(token, focus))
+    def _chain(self, sign: str, operands: Sequence[Expression], focus: LevelFocus) -> str:
+        first, *rest = operands
+        return reduce(lambda left, one: f"({left}) {sign} ({self.text(one, focus)})", rest, self.text(first, focus))
+
+    def text(self, expression: Expression, focus: LevelFocus) -> str:
+        """Return an expression, whose value is a single one, as an expression on figures."""
+        return self._scalar(self.value(expression, focus))
 
     def _scalar(self, value: ReadValue) -> str:
         if isinstance(value, FigureText):
@@ -174,45 +145,45 @@ class _LevelWalk:
         if reach.field is None:
             raise NotUnrolled(f"the text of {reach.node.level.name}")
         if reach.single:
-            return self.reader.table.single(reach.node, reach.field)
-        if (
-            not self.reader.first_version
-            or reach.repeats
-            or len(reach.bound) != 1
-            or reach.node is not reach.bound[0]
-        ):
+            return self.table.single(reach.node, reach.field)
+        if not self.first_version or reach.repeats or len(reach.bound) != 1 or reach.node is not reach.bound[0]:
             raise NotUnrolled(f"one value of {reach.field.name}, of which there may be several")
-        there = f"boolean({self.reader.table.single(reach.node, reach.field)})"
-        first = self.reader.steps.picked(self.reader.table, reach.node, Picked(reach.node, (*reach.where, there), 1))
-        return self.reader.table.single(first, reach.field)
+        there = f"boolean({self.table.single(reach.node, reach.field)})"
+        first = self.steps.picked(self.table, reach.node, Picked(reach.node, (*reach.where, there), 1))
+        return self.table.single(first, reach.field)
 
-    def nodes(self, token: Any, focus: LevelFocus) -> Reaches:
-        """Return the nodes that a part of the expression is."""
-        value = self.value(token, focus)
+    def nodes(self, expression: Expression, focus: LevelFocus) -> Reaches:
+        """Return the nodes that an expression is."""
+        value = self.value(expression, focus)
         if not isinstance(value, tuple):
-            raise NotUnrolled(f"'{token.symbol}' in the place of nodes")
+            raise NotUnrolled(f"'{expression}' in the place of nodes")
         return value
 
     # -- truth -----------------------------------------------------------------------------------------------------
 
-    def truth(self, token: Any, focus: LevelFocus) -> str:  # noqa: PLR0911 -- one branch for each kind of token
-        """Return the effective boolean value of a part of the expression."""
-        symbol = token.symbol
-        if symbol == "(" and len(token) == 1:
-            return self.truth(token[0], focus)
-        if symbol in ("and", "or"):
-            parts = [self.truth(part, focus) for part in token]
-            return every(parts) if symbol == "and" else some(parts)
-        if symbol in GENERAL:
-            return self._compared(token, focus)
-        if symbol in VALUE_COMPARISONS:
-            return f"({self.text(token[0], focus)}) {symbol} ({self.text(token[1], focus)})"
-        if symbol in ("some", "every"):
-            return self._quantified(symbol, list(token), focus)
-        if symbol == "if" and len(token) == 3:
-            condition, then, otherwise = (self.truth(part, focus) for part in token)
-            return f"(({condition}) and ({then})) or (not({condition}) and ({otherwise}))"
-        return self._holds(self.value(token, focus))
+    def truth(self, expression: Expression, focus: LevelFocus) -> str:
+        """Return the effective boolean value of an expression, as one on figures.
+
+        Raises
+        ------
+        NotUnrolled
+            It reads what is no field, or no figure.
+        """
+        match expression:
+            case tree.Connective(sign=sign, operands=(first, *rest)):
+                together = every if sign == "and" else some
+                truth = self.truth(first, focus)
+                return reduce(lambda left, one: together([left, self.truth(one, focus)]), rest, truth)
+            case tree.Comparison():
+                return self._comparison(expression, focus)
+            case tree.Binding(kind="some" | "every"):
+                return self._quantified(expression, focus)
+            case tree.If():
+                parts = (expression.condition, expression.then, expression.otherwise)
+                condition, then, otherwise = (self.truth(part, focus) for part in parts)
+                return f"(({condition}) and ({then})) or (not({condition}) and ({otherwise}))"
+            case _:
+                return self._holds(self.value(expression, focus))
 
     def _holds(self, value: ReadValue) -> str:
         if isinstance(value, tuple):
@@ -223,21 +194,32 @@ class _LevelWalk:
 
     def _met(self, reach: MemberReach) -> str:
         """Return that some node is there."""
-        return exists(self.reader.table, reach, self._present(reach))
+        return exists(self.table, reach, self._present(reach))
 
     # -- comparisons -----------------------------------------------------------------------------------------------
 
-    def _compared(self, token: Any, focus: LevelFocus) -> str:
-        left = self.value(token[0], focus)
+    def _comparison(self, comparison: tree.Comparison, focus: LevelFocus) -> str:
+        if comparison.chained and not self.first_version:
+            raise NotUnrolled("a comparison of a comparison, which is an error")
+        match comparison.sign:
+            case "=" | "!=" | "<" | "<=" | ">" | ">=":
+                return self._compared(comparison, focus)
+            case "is" | "<<" | ">>":
+                raise NotUnrolled(f"'{comparison}' has no form across levels")
+            case sign:
+                return self._chain(sign, (comparison.left, comparison.right), focus)
+
+    def _compared(self, comparison: tree.Comparison, focus: LevelFocus) -> str:
+        left = self.value(comparison.left, focus)
         bound = [node for reach in left for node in reach.bound] if isinstance(left, tuple) else []
-        right = self.value(token[1], focus.under(bound))
-        if self.reader.first_version:
+        right = self.value(comparison.right, focus.under(bound))
+        if self.first_version:
             for one, other in ((left, right), (right, left)):
                 several = isinstance(one, tuple) and not (len(one) == 1 and one[0].single)
                 if several and isinstance(other, FigureText) and other.type == "boolean":
                     raise NotUnrolled("nodes compared with true or false")
         cases = [
-            self._matched(first, second, f"({one}) {token.symbol} ({other})")
+            self._matched(first, second, f"({one}) {comparison.sign} ({other})")
             for first, one in self._sides(left)
             for second, other in self._sides(right)
         ]
@@ -254,20 +236,20 @@ class _LevelWalk:
             for reach in value:
                 if reach.field is None:
                     raise NotUnrolled(f"the text of {reach.node.level.name}")
-                yield (None if reach.single else reach), self.reader.table.single(reach.node, reach.field)
+                yield (None if reach.single else reach), self.table.single(reach.node, reach.field)
 
     def _matched(self, first: MemberReach | None, second: MemberReach | None, condition: str) -> str:
         for reach in (second, first):
             if reach is not None:
-                condition = exists(self.reader.table, reach, (condition,))
+                condition = exists(self.table, reach, (condition,))
         return condition
 
-    def _quantified(self, symbol: str, parts: Sequence[Any], focus: LevelFocus) -> str:
+    def _quantified(self, binding: tree.Binding, focus: LevelFocus) -> str:
         over: list[tuple[LevelFocus, tuple[MemberReach, ...]]] = [(focus, ())]
-        for name, items in zip(parts[:-1:2], parts[1:-1:2], strict=True):
+        for name, items in binding.bound:
             over = [
                 (
-                    one.under(reach.bound).bind(str(name[0].value), (MemberReach(reach.node, reach.field),)),
+                    one.under(reach.bound).bind(name, (MemberReach(reach.node, reach.field),)),
                     (*before, reach),
                 )
                 for one, before in over
@@ -275,80 +257,58 @@ class _LevelWalk:
             ]
         cases = []
         for one, reaches in over:
-            body = self.truth(parts[-1], one)
-            condition = body if symbol == "some" else f"not({body})"
+            body = self.truth(binding.body, one)
+            condition = body if binding.kind == "some" else f"not({body})"
             for reach in reversed(reaches):
-                condition = exists(self.reader.table, reach, (*self._present(reach), condition))
+                condition = exists(self.table, reach, (*self._present(reach), condition))
             cases.append(condition)
-        return some(cases) if symbol == "some" else f"not({some(cases)})"
+        return some(cases) if binding.kind == "some" else f"not({some(cases)})"
 
     def _present(self, reach: MemberReach) -> tuple[str, ...]:
         if reach.field is not None:
-            return (f"boolean({self.reader.table.single(reach.node, reach.field)})",)
-        return is_there(self.reader.table, reach.node)
+            return (f"boolean({self.table.single(reach.node, reach.field)})",)
+        return is_there(self.table, reach.node)
 
     # -- paths -----------------------------------------------------------------------------------------------------
 
-    def _step(self, token: Any, focus: LevelFocus) -> Reaches:
-        if focus.node is None:
-            raise NotUnrolled("a variable of the schema or pattern that reads the document")
-        symbol = token.symbol
-        axis, test = (
-            (symbol, token[0]) if symbol == "@" or (symbol in AXES and token.label == "axis") else ("", token)
-        )
-        here = MemberReach(focus.node, focus.field)
-        return tuple(self.reader.steps.step(self.reader.table, axis, test, here, focus.depth))
+    def _path(self, path: tree.Path, focus: LevelFocus) -> Reaches | FigureText:
+        if _outside(path):
+            return FigureText(path.source[path.first.start : path.hops[-1].to.end])
+        base = self.nodes(path.first, focus)
+        for hop in path.hops:
+            base = self._hop(base, hop, focus)
+        return base
 
-    def _path(self, token: Any, focus: LevelFocus) -> Reaches | FigureText:
-        if _outside(token):
-            return FigureText(self.source[min(part.span[0] for part in token.iter()) : _end(token)])
-        if len(token) < 2:
-            raise NotUnrolled("an absolute path, which reads other records")
-        base = self.nodes(token[0], focus)
-        if token.symbol == "//":
-            base = tuple(
-                below
-                for reach in base
-                for below in self.reader.steps.with_below(self.reader.table, reach, focus.depth)
-            )
+    def _hop(self, base: Reaches, hop: tree.Hop, focus: LevelFocus) -> Reaches:
+        if hop.deep:
+            base = tuple(below for reach in base for below in self.steps.with_below(self.table, reach, focus.depth))
         found: list[MemberReach] = []
-        known = len(self.reader.table.missing)
+        known = len(self.table.missing)
         for reach in base:
-            for one in self.nodes(token[1], focus.at(reach)):
+            for one in self.nodes(hop.to, focus.at(reach)):
                 away = bool(reach.bound) and reach.node not in one.node.around()
                 bound, where = (*reach.bound, *one.bound), (*reach.where, *one.where)
                 found.append(MemberReach(one.node, one.field, bound, where, away or reach.repeats or one.repeats))
         if found and len(base) > 1:  # some of them have it
-            del self.reader.table.missing[known:]
+            del self.table.missing[known:]
         return tuple(found)
 
-    def _filtered(self, token: Any, focus: LevelFocus) -> Reaches:
-        base, predicate = self.nodes(token[0], focus), token[1]
-        inner = token[0]
-        while inner.symbol == "[":
-            inner = inner[0]
-        reverse = inner.label == "axis" and inner.symbol in REVERSE
-        position = self._position(predicate)
-        if position is not None:
-            return tuple(self._at_position(base, *position, reverse=reverse))
-        found = []
-        for reach in base:
-            here = focus.at(reach)
-            value = self.value(predicate, here)
-            if isinstance(value, FigureText) and value.type not in ("boolean", "string"):
-                raise NotUnrolled("a predicate that is a computed position")
-            found.append(replace(reach, where=(*reach.where, self._holds(value))))
-        return tuple(found)
+    def _filtered(
+        self, base: Reaches, predicates: Sequence[Expression], focus: LevelFocus, *, reverse: bool = False
+    ) -> Reaches:
+        for predicate in predicates:
+            position = _position(predicate)
+            if position is not None:
+                base = tuple(self._at_position(base, *position, reverse=reverse))
+            else:
+                base = tuple(self._fulfilling(reach, predicate, focus) for reach in base)
+        return base
 
-    def _position(self, predicate: Any) -> tuple[int, bool] | None:
-        """Return the position that a predicate asks for, and whether it counts from the end."""
-        if predicate.symbol == "(integer)":
-            return int(predicate.value), False
-        if predicate.symbol == "last" and not len(predicate):
-            return 1, True
-        if predicate.symbol == "=" and predicate[0].symbol == "position" and not len(predicate[0]):
-            return self._position(predicate[1])
-        return None
+    def _fulfilling(self, reach: MemberReach, predicate: Expression, focus: LevelFocus) -> MemberReach:
+        value = self.value(predicate, focus.at(reach))
+        if isinstance(value, FigureText) and value.type not in ("boolean", "string"):
+            raise NotUnrolled("a predicate that is a computed position")
+        return replace(reach, where=(*reach.where, self._holds(value)))
 
     def _at_position(self, base: Reaches, position: int, last: bool, *, reverse: bool) -> Iterator[MemberReach]:
         if len(base) != 1:
@@ -363,63 +323,86 @@ class _LevelWalk:
         if reach.field is not None:  # each of them has it once at most, so that a step to it counts from 1
             raise NotUnrolled("a position among fields")
         picked = Picked(reach.node, reach.where, position, last is not reverse)
-        yield MemberReach(self.reader.steps.picked(self.reader.table, reach.node, picked))
-
-    def _united(self, left: Reaches, right: Reaches) -> Reaches:
-        kinds = [(reach.node.path, reach.field) for reach in (*left, *right)]
-        if len(set(kinds)) < len(kinds):
-            raise NotUnrolled("a union of nodes of one kind")
-        return (*left, *right)
+        yield MemberReach(self.steps.picked(self.table, reach.node, picked))
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
-    def _prefixed(self, token: Any, focus: LevelFocus) -> ReadValue:
-        prefix, call = str(token[0].value), token[1]
-        if self.reader.steps.of_units.has_functions(prefix):
-            return self._call(call.symbol, list(call), focus)
-        if "constructor" in str(call.label) and len(call) == 1:
-            return FigureText(f"{prefix}:{call.symbol}({self.text(call[0], focus)})")
-        raise NotUnrolled(f"the function {prefix}:{call.symbol}()")
+    def _call(self, call: tree.Call, focus: LevelFocus) -> ReadValue:
+        if call.standard:
+            return self._standard(call.standard, call.arguments, focus)
+        name = f"{call.prefix}:{call.name}"
+        if call.space == STANDARD_NAMESPACES["xs"] and call.prefix and len(call.arguments) == 1:
+            return FigureText(f"{name}({self.text(call.arguments[0], focus)})")
+        raise NotUnrolled(f"the function {name}()")
 
-    def _call(self, name: str, arguments: list[Any], focus: LevelFocus) -> ReadValue:
+    def _standard(self, name: str, arguments: Sequence[Expression], focus: LevelFocus) -> ReadValue:
         if name in ("true", "false") and not arguments:
             return FigureText(f"{name}()", "boolean")
         if name == "current" and not arguments and focus.current is not None:
             return (focus.current,)
-        if name not in RETURNS or name in ("position", "last", "current", "name", "local-name", "namespace-uri"):
+        if name not in RETURNS or name in ("position", "last") or name in NAMES:
             raise NotUnrolled(f"the function {name}()")
         if name in ("not", "boolean", "exists", "empty") and len(arguments) == 1:
             holds = self.truth(arguments[0], focus) if name in ("not", "boolean") else self._some(arguments[0], focus)
             return FigureText(f"not({holds})" if name in ("not", "empty") else holds, "boolean")
         if name in _OVER_MEMBERS and len(arguments) == 1:
             argument = arguments[0]
-            if name == "count" and argument.symbol == "distinct-values" and len(argument) == 1:
-                name, argument = "distinct", argument[0]
-            text = combined_figure(
-                self.reader.table, name, self.value(argument, focus), first=self.reader.first_version
-            )
+            if name == "count" and isinstance(argument, tree.Call) and argument.standard == "distinct-values":
+                name, argument = "distinct", argument.arguments[0]
+            text = combined_figure(self.table, name, self.value(argument, focus), first=self.first_version)
             return FigureText(text, "number" if name in ("count", "distinct", "sum") else "any")
         if not arguments and name in OF_CONTEXT and focus.node is not None:
             return FigureText(f"{name}({self._single(MemberReach(focus.node, focus.field))})", RETURNS[name])
         return FigureText(f"{name}({', '.join(self.text(one, focus) for one in arguments)})", RETURNS[name])
 
-    def _some(self, token: Any, focus: LevelFocus) -> str:
-        value = self.value(token, focus)
+    def _some(self, expression: Expression, focus: LevelFocus) -> str:
+        value = self.value(expression, focus)
         if not isinstance(value, tuple):
             raise NotUnrolled("exists() or empty() of values")
         return some([self._met(reach) for reach in value])
 
 
-def _outside(token: Any) -> bool:
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """An expression that a variable stands for, evaluated at its focus where the variable is read."""
+
+    expression: Expression
+    focus: LevelFocus
+
+
+def _here(focus: LevelFocus) -> MemberReach:
+    if focus.node is None:
+        raise NotUnrolled("a variable of the schema or pattern that reads the document")
+    return MemberReach(focus.node, focus.field)
+
+
+def _united(left: Reaches, right: Reaches) -> Reaches:
+    kinds = [(reach.node.path, reach.field) for reach in (*left, *right)]
+    if len(set(kinds)) < len(kinds):
+        raise NotUnrolled("a union of nodes of one kind")
+    return (*left, *right)
+
+
+def _position(predicate: Expression) -> tuple[int, bool] | None:
+    """Return the position that a predicate asks for, and whether it counts from the end."""
+    match predicate:
+        case tree.Literal(value=int(position)):
+            return position, False
+        case tree.Call(standard="last"):
+            return 1, True
+        case tree.Comparison(sign="=", left=tree.Call(standard="position"), right=right):
+            return _position(right)
+        case _:
+            return None
+
+
+def _outside(path: tree.Path) -> bool:
     """Whether a path leads through another document, and asks for nothing of this one."""
-    first = token
-    while first.symbol in ("/", "//") and len(first) > 1:
-        first = first[0]
-    return first.symbol in ("document", "doc") and all(part.symbol not in ("[", "current") for part in token.iter())
-
-
-def _end(token: Any) -> int:
-    return max(int(part.span[1]) for part in token.iter())
+    if not isinstance(path.first, tree.Call) or path.first.standard not in ("document", "doc"):
+        return False
+    parts = list(tree.walk(path))
+    asks = any(isinstance(one, tree.Filter | tree.Opaque) or getattr(one, "predicates", ()) for one in parts)
+    return not asks and not any(isinstance(one, tree.Call) and one.standard == "current" for one in parts)
 
 
 _OF_MEMBERS: dict[str, MemberFunction] = {

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, overload
+from typing import Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,25 @@ from masktron.errors import RulebookError
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import (
+    ANY,
+    ContextItem,
+    Expression,
+    KindTest,
+    NameTest,
+    Path,
+    Step,
+    walk,
+)
 from masktron.rulebook.schema import Let, Pattern, Rulebook
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.records import Layout
 from masktron.sources.unit_batches import BatchRows, UnitBatch, UnitPart
 from masktron.sources.wide.wide_record import Composition, UnitField, UnitPlace, WideRecord
-from masktron.unrolling.element_order import order_bound
-from masktron.unrolling.unrolled import unroll
+from masktron.unrolling.unrolled import order_bound, unroll
 from masktron.xpath.context_match import ContextPath
-from masktron.xpath.tokens import parse
 
 type _Codes = NDArray[np.uint64]
 
@@ -214,9 +223,6 @@ class _WideCells(Sequence[Cells]):
         return Cells(cells.start.take(rows, mode="clip"), cells.stop.take(rows, mode="clip"), status)
 
 
-_BEYOND_NAMES = frozenset([".", "*", "//", "descendant", "descendant-or-self", "node", "text", "self"])
-
-
 def checks_by_level(rulebook: Rulebook, tree: Tree) -> dict[LevelPath, list[int]]:
     """Return the checks that may be evaluated on the table of one level.
 
@@ -237,7 +243,6 @@ def checks_by_level(rulebook: Rulebook, tree: Tree) -> dict[LevelPath, list[int]
 class _Placing:
     def __init__(self, rulebook: Rulebook, tree: Tree) -> None:
         self._rulebook = rulebook
-        self._spaces = dict(rulebook.namespaces)
         self._levels = dict(tree.levels())
         self._records = {level.name for level in self._levels.values()}
 
@@ -270,19 +275,30 @@ class _Placing:
     def _stays(self, text: str, at: LevelPath) -> bool:
         """Whether an expression names no records, and nothing but by name where there are some in the level."""
         try:
-            waiting: list[Any] = [parse(text, self._spaces)]
+            parts = list(walk(parsed(text, self._rulebook.namespaces)))
         except RulebookError:
             return False
-        leaf = not self._levels[at].children
-        while waiting:
-            token = waiting.pop()
-            parts = list(token)
-            if token.symbol == "(name)" and str(token.value) in self._records:
-                return False
-            if not leaf and token.symbol in _BEYOND_NAMES and (token.symbol != "*" or not parts):
-                return False
-            waiting += parts
-        return True
+        named = [one.test for one in parts if isinstance(one, Step)]
+        if any(isinstance(test, KindTest) and test.asked for test in named):
+            return False
+        if any(isinstance(test, NameTest) and test.local in self._records for test in named):
+            return False
+        return not self._levels[at].children or not any(map(_beyond_names, parts))
+
+
+def _beyond_names(part: Expression) -> bool:
+    """Whether an expression reads nodes of a record that it does not name."""
+    match part:
+        case ContextItem() | Step(axis="descendant" | "descendant-or-self" | "self"):
+            return True
+        case Step(axis=axis, test=KindTest(kind=kind)):
+            return kind == "text" or (kind == "node" and axis != "parent")
+        case Step(test=NameTest(local=local, space=space)):
+            return ANY in (local, space)
+        case Path(hops=hops):
+            return any(hop.deep for hop in hops)
+        case _:
+            return False
 
 
 def _has(level: Level, local: str, *, attribute: bool) -> bool:

@@ -36,6 +36,11 @@ class UnitField:
         return self.place
 
     @property
+    def tag(self) -> str:
+        """Its Clark name."""
+        return self.field.tag
+
+    @property
     def key(self) -> tuple[str, bool]:
         """What tells it from other nodes."""
         return self.name, self.text
@@ -79,6 +84,11 @@ class UnitPlace:
     def key(self) -> tuple[str, bool]:
         """What tells it from other nodes."""
         return f"/{self.name}", False
+
+    @property
+    def tag(self) -> str:
+        """Its Clark name."""
+        return self.level.tag
 
     @property
     def level_path(self) -> LevelPath:
