@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.rulebook.schema import Rulebook
 from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord, joint, kind_text
 from masktron.unrolling.by_composition import unroll_each
+from masktron.unrolling.unrolled import order_bound, unroll
 from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker, composition_of
 
 
@@ -110,3 +113,73 @@ def compared(seed: int, version: str, folder: Path) -> tuple[int, int]:
 def test_wide_rules_are_those_of_the_nested_file(version: str, tmp_path: Path) -> None:
     found = [compared(seed, version, tmp_path) for seed in range(24 if FULL else 2)]
     assert sum(kept for _, kept in found) > 0.9 * sum(checks for checks, _ in found)
+
+
+ONE_OF_EACH = Composition(((Composition(((),)), Composition(((),))), ()))
+"""Two persons without spells."""
+
+
+def book_of(test: str, version: str, folder: Path) -> Rulebook:
+    binding = "" if version == "1.0" else ' queryBinding="xslt2"'
+    path = folder / "rules.sch"
+    path.write_text(
+        f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{binding}><pattern><rule context="Household">'
+        f"<assert test={quoteattr(test)}>m</assert></rule></pattern></schema>",
+        encoding="utf-8",
+    )
+    return open_rulebook(path, None)
+
+
+@pytest.mark.parametrize(
+    ("version", "test", "shown"),
+    [
+        ("1.0", "Size + (1) + 2 = Total", "((Size + 1) + 2) = Total"),
+        ("1.0", "Size = 1 and (Region or Total) and true()", "boolean(Region)"),
+        ("1.0", "Size = Total = Region", "boolean(Region)"),
+        ("1.0", "Person[(2)]/Age/../Income = 3", "Person.2.Income = 3"),
+        ("2.0", "(Person => count()) = 2", "2 = 2"),
+        ("2.0", "fn:count(fn:distinct-values(Person/Age)) = 1", "count(distinct-values(("),
+        ("2.0", "(Size) castable  as xs:integer ?", "Size castable as xs:integer?"),
+        ("2.0", "Person ! Age = 1", "Person.1.Age = 1"),
+    ],
+)
+def test_an_expression_is_written_for_the_wide_record(version: str, test: str, shown: str, tmp_path: Path) -> None:
+    book = book_of(test, version, tmp_path)
+    unrolled = unroll(book, WideRecord.of(HOUSEHOLD, ONE_OF_EACH, LAYOUT), LAYOUT)
+    assert not unrolled.reasons
+    assert shown in unrolled.rulebook.checks[0].test
+
+
+@pytest.mark.parametrize(
+    ("version", "test", "reason"),
+    [
+        ("2.0", "Person[1] is Person[2]", "'Person[1] is Person[2]', which is not unrolled"),
+        ("2.0", "map{'a': Size}('a') = 1", "which is not unrolled"),
+        ("1.0", "/Survey/Household/Size = 1", "an absolute path"),
+        ("1.0", "count(../Household) = 1", "what stands around the unit"),
+        ("1.0", "Size/text()/../Age = 1", "a step from a text"),
+        ("1.0", "count(1 | Size) = 1", "'1' in the place of nodes"),
+    ],
+)
+def test_what_is_not_unrolled_has_a_reason(version: str, test: str, reason: str, tmp_path: Path) -> None:
+    book = book_of(test, version, tmp_path)
+    unrolled = unroll(book, WideRecord.of(HOUSEHOLD, ONE_OF_EACH, LAYOUT), LAYOUT)
+    assert reason in unrolled.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("test", "bound"),
+    [
+        ("Person/Age = Size", False),
+        ("../Household/@id = attribute::id", False),
+        ("self::node()/Size = Person/text()", False),
+        ("Person/*", True),
+        (".//Age = 1", True),
+        ("(Person | Car)/Value = 1", True),
+        ("Person/(Age, Income)[1] = 1", True),
+        ("Person << Car", True),
+        ("preceding-sibling::Household", True),
+    ],
+)
+def test_which_checks_read_the_order_of_elements(test: str, bound: bool, tmp_path: Path) -> None:
+    assert order_bound(book_of(test, "2.0", tmp_path)) == (frozenset({0}) if bound else frozenset())

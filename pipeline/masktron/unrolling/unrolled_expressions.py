@@ -192,8 +192,12 @@ class Unroller:
                 together = all_of if sign == "and" else any_of
                 truth = self.truth(first, focus)
                 return reduce(lambda left, one: together([left, self.truth(one, focus)]), rest, truth)
-            case tree.Comparison():
-                return self._comparison(expression, focus)
+            case tree.Comparison(sign="is" | "<<" | ">>"):
+                raise NotUnrolled(f"'{expression}', which is not unrolled")
+            case tree.Comparison(sign="=" | "!=" | "<" | "<=" | ">" | ">=" as sign, left=left, right=right):
+                return self.compared(sign, self.value(left, focus), self.value(right, focus))
+            case tree.Comparison(sign=sign, left=left, right=right):
+                return self._chain(sign, (left, right), "boolean", focus)
             case tree.Binding(kind="some" | "every"):
                 return self._quantified(expression, focus)
             case tree.If(condition=condition, then=then, otherwise=otherwise):
@@ -235,18 +239,6 @@ class Unroller:
 
     # -- comparisons -----------------------------------------------------------------------------------------------
 
-    def _comparison(self, comparison: tree.Comparison, focus: Focus) -> WideText:
-        sign, left, right = comparison.sign, comparison.left, comparison.right
-        if comparison.chained and not self.first_version:
-            raise NotUnrolled("a comparison of a comparison, which is an error")
-        match sign:
-            case "=" | "!=" | "<" | "<=" | ">" | ">=":
-                return self.compared(sign, self.value(left, focus), self.value(right, focus))
-            case "is" | "<<" | ">>":
-                raise NotUnrolled(f"'{comparison}', which is not unrolled")
-            case _:
-                return self._chain(sign, (left, right), "boolean", focus)
-
     def compared(self, operator: str, left: Value, right: Value) -> WideText:
         """Return a general comparison: some value of the one side compares with some of the other."""
         if self.first_version:
@@ -286,6 +278,8 @@ class Unroller:
     def _step(self, step: tree.Step, focus: Focus) -> Nodes:
         node, axis = self._here(focus), step.axis
         if axis == "parent" and step.test == tree.KindTest("node"):
+            if isinstance(node, UnitField) and node.text:
+                raise NotUnrolled("a step from a text")
             if node.parent is None:
                 raise NotUnrolled("a step to what stands around the unit")
             nodes = Nodes((NodeItem(node.parent),))

@@ -22,7 +22,7 @@ _OTHERS = (
     "codepoint-equal years-from-duration months-from-duration days-from-duration year-from-date month-from-date "
     "day-from-date year-from-dateTime month-from-dateTime day-from-dateTime hours-from-dateTime "
     "minutes-from-dateTime seconds-from-dateTime hours-from-time minutes-from-time seconds-from-time dateTime "
-    "format-number pi exp exp10 log log10 pow sqrt sin cos tan asin acos atan atan2"
+    "format-number"
 )
 RETURNS: Mapping[str, ValueType] = {
     **dict.fromkeys(_NUMBERS.split(), "number"),

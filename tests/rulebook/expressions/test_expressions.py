@@ -299,13 +299,3 @@ def test_a_name_test_takes_what_it_names(test: str, tag: str, takes: bool) -> No
     assert isinstance(step, Step)
     assert isinstance(step.test, NameTest)
     assert step.test.takes(tag) is takes
-
-
-@pytest.mark.parametrize(
-    ("source", "chained"),
-    [("a = b", False), ("a = b = c", True), ("(a = b) = c", False), ("(a) = b = c", True), ("a = b < c", True)],
-)
-def test_a_chain_of_comparisons_has_no_parentheses(source: str, chained: bool) -> None:
-    node = tree(source)
-    assert isinstance(node, Comparison)
-    assert node.chained is chained

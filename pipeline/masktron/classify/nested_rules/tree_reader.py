@@ -174,8 +174,12 @@ class TreeReader:
                 together = every if sign == "and" else some
                 truth = self.truth(first, focus)
                 return reduce(lambda left, one: together([left, self.truth(one, focus)]), rest, truth)
-            case tree.Comparison():
-                return self._comparison(expression, focus)
+            case tree.Comparison(sign="is" | "<<" | ">>"):
+                raise NotUnrolled(f"'{expression}' has no form across levels")
+            case tree.Comparison(sign="=" | "!=" | "<" | "<=" | ">" | ">="):
+                return self._compared(expression, focus)
+            case tree.Comparison(sign=sign, left=left, right=right):
+                return self._chain(sign, (left, right), focus)
             case tree.Binding(kind="some" | "every"):
                 return self._quantified(expression, focus)
             case tree.If():
@@ -197,17 +201,6 @@ class TreeReader:
         return exists(self.table, reach, self._present(reach))
 
     # -- comparisons -----------------------------------------------------------------------------------------------
-
-    def _comparison(self, comparison: tree.Comparison, focus: LevelFocus) -> str:
-        if comparison.chained and not self.first_version:
-            raise NotUnrolled("a comparison of a comparison, which is an error")
-        match comparison.sign:
-            case "=" | "!=" | "<" | "<=" | ">" | ">=":
-                return self._compared(comparison, focus)
-            case "is" | "<<" | ">>":
-                raise NotUnrolled(f"'{comparison}' has no form across levels")
-            case sign:
-                return self._chain(sign, (comparison.left, comparison.right), focus)
 
     def _compared(self, comparison: tree.Comparison, focus: LevelFocus) -> str:
         left = self.value(comparison.left, focus)

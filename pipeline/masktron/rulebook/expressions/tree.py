@@ -238,12 +238,6 @@ class Comparison(Node):
     left: Expression
     right: Expression
 
-    @property
-    def chained(self) -> bool:
-        """Whether an operand is a comparison without parentheses, which XPath 1.0 alone knows."""
-        sides = (self.left, self.right)
-        return any(isinstance(one, Comparison) and one.start == one.left.start for one in sides)
-
 
 @dataclass(frozen=True, slots=True)
 class NodeSet(Node):
