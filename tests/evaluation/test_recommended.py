@@ -114,6 +114,11 @@ def test_libxml2_alone_says_otherwise_of_many() -> None:
         ("string(number(V1)) != 'NaN'", Reads.MORE),
         ("concat(V1, V2 + 1) = 'a'", Reads.MORE),
         ("$unknown + 1 = 2", Reads.MORE),
+        ("(V1 | V2)[1] = 1.14", Reads.MORE),
+        ("concat(V1, 12345678901) = 'a'", Reads.MORE),
+        ("concat(V1, 0.5) = 'a'", Reads.MORE),
+        ("boolean(V1 + 1)", Reads.NODES),
+        ("-V1 | V2 = 5", Reads.NODES),
     ],
 )
 def test_what_libxml2_can_get_wrong_of_a_test(test: str, reads: Reads) -> None:
@@ -123,6 +128,19 @@ def test_what_libxml2_can_get_wrong_of_a_test(test: str, reads: Reads) -> None:
 def test_what_is_no_expression_stays_as_it_is() -> None:
     for text in ("V1 = ", "V1 eq 5", "(", "", "V1 V2", "if (a) then b else c", "/*[", "a::", "V1 =! 5"):
         assert converted(text).text == text
+    for later in (
+        "fn:number(V1)",
+        "V1 => number()",
+        "V1 union V2",
+        "V1 | -V2",
+        "V1/(V2)",
+        ".[1]",
+        "..[1]",
+        "*:V1",
+        "+V1",
+        "V1 idiv 2",
+    ):
+        assert converted(f"{later} = 1.14").text == f"{later} = 1.14"
     deep = "(" * 3000 + "1" + ")" * 3000
     assert converted(deep).text == deep
 

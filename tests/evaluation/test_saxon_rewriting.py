@@ -10,7 +10,6 @@ import pytest
 
 from columns_saxon import TRUE, document, saxon
 from masktron import validate
-from masktron.evaluation.conversions import bracketed
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.saxon_rewriting import for_saxon
@@ -107,7 +106,7 @@ def test_other_calls_stay_as_they_are(expression: str) -> None:
     ],
 )
 def test_brackets(expression: str, expected: str) -> None:
-    assert bracketed(expression) == expected
+    assert for_saxon(expression, (), xpath1=True) == expected
 
 
 @pytest.mark.parametrize(

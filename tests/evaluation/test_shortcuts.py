@@ -14,6 +14,7 @@ from masktron.evaluation import stylesheet_scope
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import shortcuts
+from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Origin
 from masktron.rulebook.schematron.reader import read_rules
@@ -50,6 +51,10 @@ REPLACED = [
     "count(../S[A = current()/A and B = current()/B]) &lt; 2",
     "count(//R[A = current()/A and B = 1]/A) = 1",
     "//R[A = current()/../R/A]/B = B",
+    "A = preceding-sibling::*/A = true()",
+    f"A = {ORIGINAL}//child::A",
+    "count(//R)-1 = 2 or//R[A = current()/A]/B = 1",
+    "boolean((preceding-sibling::R[(A = current()/A) and B]))",
 ]
 BOTH = [test for test in REPLACED if "current()" in test]
 KEPT = [
@@ -58,13 +63,11 @@ KEPT = [
     "A = preceding-sibling::*/B",
     "A = preceding-sibling::*/A/text()",
     "A = preceding-sibling::*[1]/A",
-    "A = preceding-sibling::*/A = true()",
     "B = A = preceding-sibling::*/A",
     "../A = preceding-sibling::*/A",
     f"A = {ORIGINAL}//R[1]/A",
     f"A = {ORIGINAL}//A[. = 1]",
     f"A = {ORIGINAL}//A/text()",
-    f"A = {ORIGINAL}//child::A",
     f"count({ORIGINAL}) = 1",
     "A = 'preceding-sibling::*/A'",
     "count(//R[A = current()/A][1]) = 1",
@@ -80,6 +83,9 @@ KEPT = [
     "//R[(../R)[A = B]]",
     "count(../R[A = $x]) = 1",
     "count(preceding-sibling::R[A = current()/A]) = 1",
+    "count(//R[B//A = current()/A]) = 1",
+    "count(//R[A[1] = current()/A]) = 1",
+    "count(//Q{urn:r}R[A = current()/A]) = 1",
 ]
 
 values = st.sampled_from(["", "0", "1", "1.0", " 1", "2", "x"])
@@ -90,7 +96,7 @@ records = st.lists(st.tuples(st.sampled_from("RRRS"), fields, st.sampled_from(["
 def found(expression: str) -> list[str]:
     text = expression.replace("&lt;", "<").replace("&gt;", ">")
     calls = screen(text, Origin(Path("rules.sch"), 1), ())
-    return [text[part.start : part.end] for part in shortcuts(text, calls, "document('{}')".format)]
+    return [text[part.start : part.end] for part in shortcuts(parsed(text), calls, "document('{}')".format)]
 
 
 def write(folder: Path, tests: list[str]) -> Path:
@@ -120,6 +126,13 @@ def test_is_replaced(expression: str) -> None:
 @pytest.mark.parametrize("expression", KEPT)
 def test_is_left_as_it_is(expression: str) -> None:
     assert found(expression) == []
+
+
+def test_a_path_from_the_root_finds_records_that_are_no_siblings() -> None:
+    (deep,), (beside,) = (list(shortcuts(parsed(f"{path}R[A = current()/A]"), (), str)) for path in ("//", "../"))
+    assert deep.text == "key('{name}', current()/A)"
+    assert deep.start == beside.start == 0
+    assert "count(.. | current()/..) = 1" in beside.text
 
 
 @examples(7, full=100)

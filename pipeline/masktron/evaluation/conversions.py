@@ -11,19 +11,42 @@ replaced where libxml2 misreads them. What a variable is becomes known when it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Literal
+from itertools import pairwise
+from typing import Literal as OneOf
 
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import (
+    ANY,
+    Arithmetic,
+    Call,
+    Comparison,
+    Connective,
+    ContextItem,
+    Expression,
+    Filter,
+    KindTest,
+    Literal,
+    NameTest,
+    Negation,
+    NodeSet,
+    Path,
+    Root,
+    Step,
+    Variable,
+    parts_of,
+    spelled,
+    walk,
+)
 from masktron.sources.lexical import is_misread
-from masktron.xpath.lexer import LexicalError, Token, literal_value, tokenize
 
 PREFIX = "m-num"
 URI = "urn:masktron:numbers"
 """Of our functions in stylesheets."""
 
-type Type = Literal["number", "boolean", "string", "nodes", "unknown"]
+type Type = OneOf["number", "boolean", "string", "nodes", "unknown"]
 
 
 class Reads(IntEnum):
@@ -58,7 +81,13 @@ class Converted:
     """The value, where it is a literal text."""
 
 
-def converted(expression: str, types: Mapping[str, Type] | None = None, *, written: bool = False) -> Converted:
+def converted(
+    expression: str,
+    types: Mapping[str, Type] | None = None,
+    namespaces: Iterable[tuple[str, str]] = (),
+    *,
+    written: bool = False,
+) -> Converted:
     """Rewrite an expression.
 
     Parameters
@@ -66,6 +95,7 @@ def converted(expression: str, types: Mapping[str, Type] | None = None, *, writt
     expression : str
     types : mapping of str to Type, optional
         Of variables.
+    namespaces : iterable of (prefix, uri)
     written : bool
         Whether its value is written as a text.
 
@@ -74,34 +104,54 @@ def converted(expression: str, types: Mapping[str, Type] | None = None, *, writt
     Converted
         The expression itself where it is not the grammar of XPath 1.0: an engine says what is wrong with it.
     """
-    try:
-        return _Parser(tokenize(expression), types or {}).whole(written=written)
-    except (LexicalError, _NotUnderstood, RecursionError):
+    tree = understood(expression, namespaces)
+    if tree is None or not is_xpath1(tree):
         return Converted(expression, "unknown")
-
-
-def bracketed(expression: str) -> str:
-    """Put every comparison of XPath 1.0 in brackets: later grammars do not compare a comparison without them.
-
-    Returns
-    -------
-    str
-        The expression itself where it is not the grammar of XPath 1.0.
-    """
-    try:
-        return _Bracketing(tokenize(expression), {}).whole(written=False).text
-    except (LexicalError, _NotUnderstood, RecursionError):
-        return expression
-
-
-class _NotUnderstood(Exception):  # noqa: N818 -- no mistake: the expression stays as it is
-    """The expression is not XPath 1.0."""
+    found = _converted(tree, types or {})
+    return _as_text(found) if written else found
 
 
 _NODE_TYPES = frozenset({"comment", "text", "processing-instruction", "node"})
-_LEVELS = (("or",), ("and",), ("=", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "div", "mod"))
-"""Binary operators, from the loosest."""
 _EQUALITIES = frozenset({"=", "!="})
+_GENERAL = _EQUALITIES | {"<", "<=", ">", ">="}
+
+
+def is_xpath1(expression: Expression) -> bool:
+    """Whether an expression has the grammar of XPath 1.0, whatever it calls by a name without prefix."""
+    return all(map(_is_in_grammar, walk(expression)))
+
+
+def _is_in_grammar(node: Expression) -> bool:  # noqa: PLR0911 -- one branch per construct
+    match node:
+        case Literal() | Variable() | Root() | ContextItem() | Connective():
+            return True
+        case Comparison(sign=sign):
+            return sign in _GENERAL
+        case Arithmetic(sign=sign):
+            return sign != "idiv"
+        case Negation(sign=sign):
+            return sign == "-"
+        case NodeSet(operands=operands):
+            signs = {node.source[one.end : other.start].strip() for one, other in pairwise(operands)}
+            return signs == {"|"} and not any(isinstance(one, Negation) and _is_bare(one) for one in operands)
+        case Call(name=name, arguments=arguments, named=named):  # with no prefix, and no argument before =>
+            return node.source.startswith(name, named) and all(named < one.start for one in arguments)
+        case Step(test=KindTest(kind=kind), predicates=predicates):
+            return kind in _NODE_TYPES and not (predicates and node.text.startswith(".."))
+        case Step(test=NameTest(space=space, prefix=prefix)):
+            return prefix != ANY and (bool(prefix) or space in ("", ANY))
+        case Filter(base=base):
+            return not (isinstance(base, ContextItem) and _is_bare(base))
+        case Path(hops=hops):
+            return all(isinstance(hop.to, Step | ContextItem) and _is_bare(hop.to) for hop in hops)
+        case _:
+            return False
+
+
+def _is_bare(node: Expression) -> bool:
+    return not node.text.startswith("(")
+
+
 _CALCULATED = frozenset({"boolean", "number"})
 _NUMBERS = "n"
 _TEXTS = "t"
@@ -115,7 +165,7 @@ _ARGUMENTS: Mapping[str, tuple[str, Type]] = {
     "namespace-uri": ("-", "string"),
     "name": ("-", "string"),
     "string": ("t", "string"),
-    "concat": ("t*", "string"),
+    "concat": ("t", "string"),
     "starts-with": ("tt", "boolean"),
     "contains": ("tt", "boolean"),
     "substring-before": ("tt", "string"),
@@ -146,242 +196,85 @@ _ARGUMENTS: Mapping[str, tuple[str, Type]] = {
 _SMALL = frozenset({"last", "position", "count", "string-length"})
 
 
-@dataclass(slots=True)
-class _Parser:
-    """Recursive descent over tokens; each method returns what it has read, converted."""
-
-    tokens: Sequence[Token]
-    types: Mapping[str, Type]
-    at: int = 0
-    reads: Reads = field(default=Reads.NOTHING)
-
-    def whole(self, *, written: bool) -> Converted:
-        found = self.level(0)
-        if self.at < len(self.tokens):
-            raise _NotUnderstood
-        text = self.string(found) if written else found.text
-        return Converted(text, found.type, self.reads, found.small, found.literal)
-
-    # tokens
-
-    def peek(self, ahead: int = 0) -> str:
-        """Return the text of a symbol or name; the empty text for anything else."""
-        if self.at + ahead >= len(self.tokens):
-            return ""
-        token = self.tokens[self.at + ahead]
-        return token.text if token.kind in ("symbol", "name") else ""
-
-    def take(self, *texts: str) -> str:
-        text = self.peek()
-        if not text or (texts and text not in texts):
-            raise _NotUnderstood
-        self.at += 1
-        return text
-
-    def note(self, reads: Reads) -> None:
-        self.reads = max(self.reads, reads)
-
-    # operators
-
-    def level(self, level: int) -> Converted:
-        if level == len(_LEVELS):
-            return self.unary()
-        left = self.level(level + 1)
-        while (symbol := self.peek()) in _LEVELS[level]:
-            self.at += 1
-            right = self.level(level + 1)
-            left = self.joined(symbol, left, right)
-        return left
-
-    def joined(self, symbol: str, left: Converted, right: Converted) -> Converted:
-        if symbol in ("or", "and"):
-            return Converted(f"{left.text} {symbol} {right.text}", "boolean")
-        if symbol in ("=", "!=", "<", "<=", ">", ">="):
-            return self.compared(symbol, left, right)
-        return Converted(f"{self.number(left)} {symbol} {self.number(right)}", "number")
-
-    def compared(self, symbol: str, left: Converted, right: Converted) -> Converted:
-        kinds = {left.type, right.type}
-        equality = symbol in _EQUALITIES
-        as_is = kinds <= _CALCULATED or (equality and ("boolean" in kinds or kinds <= {"nodes", "string"}))
-        if as_is:
-            return Converted(f"{left.text} {symbol} {right.text}", "boolean")
-        for operand in (left, right):
-            if operand.type not in _CALCULATED:
-                self.note(_reading(operand))
-        return Converted(f"{PREFIX}:compare('{symbol}', {left.text}, {right.text})", "boolean")
-
-    def unary(self) -> Converted:
-        if self.peek() == "-":
-            self.at += 1
-            return Converted(f"- {self.number(self.unary())}", "number")
-        found = self.path()
-        while self.peek() == "|":
-            self.at += 1
-            other = self.path()
-            found = Converted(f"{found.text} | {other.text}", "nodes")
-        return found
-
-    # conversions
-
-    def number(self, operand: Converted) -> str:
-        if operand.type in _CALCULATED:
-            return operand.text
-        self.note(_reading(operand))
-        return f"{PREFIX}:number({operand.text})"
-
-    def string(self, operand: Converted) -> str:
-        if operand.type not in ("number", "unknown") or operand.small:
-            return operand.text
-        self.note(Reads.MORE)
-        return f"{PREFIX}:string({operand.text})"
-
-    # paths
-
-    def path(self) -> Converted:
-        if self.is_primary():
-            found = self.primary()
-            text = found.text
-            filtered = False
-            while self.peek() == "[":
-                text, filtered = f"{text}{self.predicate()}", True
-            if self.peek() in ("/", "//"):
-                text, filtered = f"{text}{self.take()}{self.relative()}", True
-            return Converted(text, "nodes") if filtered else found
-        if self.peek() in ("/", "//"):
-            slash = self.take()
-            if slash == "//" or self.is_step():
-                return Converted(f"{slash}{self.relative()}", "nodes")
-            return Converted("/", "nodes")
-        return Converted(self.relative(), "nodes")
-
-    def is_primary(self) -> bool:
-        if self.at >= len(self.tokens):
-            raise _NotUnderstood
-        token = self.tokens[self.at]
-        if token.kind == "name":
-            return self.peek(1) == "(" and token.text not in _NODE_TYPES
-        return token.kind != "symbol" or token.text == "("
-
-    def is_step(self) -> bool:
-        return bool(self.peek()) and (self.tokens[self.at].kind == "name" or self.peek() in (".", "..", "@", "*"))
-
-    def relative(self) -> str:
-        text = self.step()
-        while self.peek() in ("/", "//"):
-            text += f"{self.take()}{self.step()}"
-        return text
-
-    def step(self) -> str:
-        if self.peek() in (".", ".."):
-            return self.take()
-        text = ""
-        if self.peek() == "@":
-            text = self.take()
-        elif self.peek(1) == "::":
-            text = f"{self.take()}{self.take()}"
-        if not (self.peek() == "*" or self.kind() == "name"):
-            raise _NotUnderstood
-        name = self.take()
-        text += name
-        if name in _NODE_TYPES and self.peek() == "(":
-            text += self.take()
-            if self.kind() == "literal":
-                text += self.tokens[self.at].text
-                self.at += 1
-            text += self.take(")")
-        while self.peek() == "[":
-            text += self.predicate()
-        return text
-
-    def kind(self) -> str:
-        return self.tokens[self.at].kind if self.at < len(self.tokens) else ""
-
-    def predicate(self) -> str:
-        self.take("[")
-        inner = self.level(0)
-        self.take("]")
-        return f"[{inner.text}]"
-
-    # what is no path
-
-    def primary(self) -> Converted:
-        token = self.tokens[self.at]
-        self.at += 1
-        match token.kind:
-            case "variable":
-                return Converted(f"${token.text}", self.types.get(token.text, "unknown"))
-            case "literal":
-                return Converted(token.text, "string", literal=literal_value(token.text))
-            case "number":
-                return self.figure(token.text)
-            case "name":
-                return self.call(token.text)
-        inner = self.level(0)
-        self.take(")")
-        return Converted(f"({inner.text})", inner.type, small=inner.small, literal=inner.literal)
-
-    def figure(self, text: str) -> Converted:
-        # what is no Number of XPath 1.0 is no syntax of it: it stays libxml2's
-        if not text.replace(".", "").isdecimal() or not is_misread(text):
-            return Converted(text, "number", small=text.isdecimal() and len(text) < 10)
-        self.note(Reads.MORE)
-        return Converted(f"{PREFIX}:number('{text}')", "number")
-
-    def arguments(self) -> list[Converted]:
-        """Read what stands between the brackets of a call."""
-        self.take("(")
-        found: list[Converted] = []
-        while self.peek() != ")":
-            if found:
-                self.take(",")
-            found.append(self.level(0))
-        self.take(")")
-        return found
-
-    def call(self, name: str) -> Converted:
-        arguments = self.arguments()
-        if name == "number":
-            return self.numbered(arguments)
-        if name == "sum" and len(arguments) == 1:
-            self.note(_reading(arguments[0]))
-            return Converted(f"{PREFIX}:sum({arguments[0].text})", "number")
-        kinds, result = _ARGUMENTS.get(name, ("-", "unknown"))
-        texts = [self.argument(kinds, k, argument) for k, argument in enumerate(arguments)]
-        return Converted(f"{name}({', '.join(texts)})", result, small=name in _SMALL)
-
-    def argument(self, kinds: str, k: int, argument: Converted) -> str:
-        last = kinds.rstrip("*")[-1:] or _AS_IS
-        kind = kinds[k] if k < len(kinds.rstrip("*")) else last
-        if kind == _NUMBERS:
-            return self.number(argument)
-        return self.string(argument) if kind == _TEXTS else argument.text
-
-    def numbered(self, arguments: Sequence[Converted]) -> Converted:
-        if len(arguments) > 1:
-            raise _NotUnderstood
-        operand = arguments[0] if arguments else Converted(".", "nodes")
-        if operand.type in _CALCULATED:
-            return Converted(f"number({operand.text})", "number", small=operand.small)
-        return Converted(self.number(operand), "number")
+def _converted(node: Expression, types: Mapping[str, Type]) -> Converted:  # noqa: PLR0911 -- one branch per construct
+    parts = [_converted(part, types) for part in parts_of(node)]
+    match node:
+        case Literal(value=str(value)):
+            return Converted(node.text, "string", literal=value)
+        case Literal():
+            return _figure(node)
+        case Variable(name=name):
+            return Converted(node.text, types.get(name, "unknown"))
+        case Arithmetic() | Negation():
+            return _joined(node, map(_as_number, parts), "number")
+        case Connective():
+            return _joined(node, parts, "boolean")
+        case Comparison(sign=sign):
+            return _compared(node, sign, *parts)
+        case Call():
+            return _called(node, parts)
+        case _:
+            return _joined(node, parts, "nodes")
 
 
-class _Bracketing(_Parser):
-    """Converts nothing."""
+def _joined(node: Expression, parts: Iterable[Converted], of: Type, *, small: bool = False) -> Converted:
+    parts = tuple(parts)
+    return Converted(spelled(node, (part.text for part in parts)), of, _reads(parts), small)
 
-    __slots__ = ()
 
-    def compared(self, symbol: str, left: Converted, right: Converted) -> Converted:
-        return Converted(f"({left.text} {symbol} {right.text})", "boolean")
+def _reads(parts: Iterable[Converted]) -> Reads:
+    return max((part.reads for part in parts), default=Reads.NOTHING)
 
-    def number(self, operand: Converted) -> str:
-        return operand.text
 
-    def figure(self, text: str) -> Converted:
-        return Converted(text, "number")
+def _figure(literal: Literal) -> Converted:
+    number = literal.written
+    # what is no Number of XPath 1.0 is no syntax of it: it stays libxml2's
+    if not number.replace(".", "").isdecimal() or not is_misread(number):
+        return Converted(literal.text, "number", small=number.isdecimal() and len(number) < 10)
+    return Converted(f"{PREFIX}:number('{number}')", "number", Reads.MORE)
 
-    def call(self, name: str) -> Converted:
-        return Converted(f"{name}({', '.join(one.text for one in self.arguments())})", "unknown")
+
+def _compared(node: Expression, sign: str, left: Converted, right: Converted) -> Converted:
+    kinds = {left.type, right.type}
+    equality = sign in _EQUALITIES
+    if kinds <= _CALCULATED or (equality and ("boolean" in kinds or kinds <= {"nodes", "string"})):
+        return _joined(node, (left, right), "boolean")
+    reads = (_reading(operand) for operand in (left, right) if operand.type not in _CALCULATED)
+    text = f"{PREFIX}:compare('{sign}', {left.text}, {right.text})"
+    return Converted(text, "boolean", max(_reads((left, right)), *reads))
+
+
+def _called(call: Call, parts: Sequence[Converted]) -> Converted:
+    match call.standard, parts:
+        case "number", []:
+            return _as_number(Converted(".", "nodes"))
+        case "number", [operand] if operand.type in _CALCULATED:
+            return _joined(call, parts, "number", small=operand.small)
+        case "number", [operand]:
+            return _as_number(operand)
+        case "sum", [operand]:
+            return Converted(f"{PREFIX}:sum({operand.text})", "number", max(operand.reads, _reading(operand)))
+    kinds, result = _ARGUMENTS.get(call.standard, (_AS_IS, "unknown"))
+    each = kinds.ljust(len(parts), kinds[-1:] or _AS_IS)
+    return _joined(call, map(_argument, each, parts), result, small=call.standard in _SMALL)
+
+
+def _argument(kind: str, argument: Converted) -> Converted:
+    if kind == _NUMBERS:
+        return _as_number(argument)
+    return _as_text(argument) if kind == _TEXTS else argument
+
+
+def _as_number(operand: Converted) -> Converted:
+    if operand.type in _CALCULATED:
+        return operand
+    return Converted(f"{PREFIX}:number({operand.text})", "number", max(operand.reads, _reading(operand)))
+
+
+def _as_text(operand: Converted) -> Converted:
+    if operand.type not in ("number", "unknown") or operand.small:
+        return operand
+    return replace(operand, text=f"{PREFIX}:string({operand.text})", reads=Reads.MORE)
 
 
 def _reading(operand: Converted) -> Reads:

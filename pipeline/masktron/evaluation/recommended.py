@@ -36,6 +36,7 @@ class _Known:
 
     types: dict[str, Type]
     reads: dict[str, Reads]
+    namespaces: tuple[tuple[str, str], ...]
 
     def of(self, expression: str, *, written: bool = False) -> Reads:
         """Return what libxml2 can get wrong in an expression, its variables included."""
@@ -43,14 +44,14 @@ class _Known:
             used = variables(tokenize(expression))
         except LexicalError:
             used = frozenset()
-        own = converted(expression, self.types, written=written).reads
+        own = converted(expression, self.types, self.namespaces, written=written).reads
         return max([own, *(self.reads.get(name, Reads.NOTHING) for name in used)])
 
     def bind(self, lets: Iterable[Let]) -> _Known:
-        known = _Known(dict(self.types), dict(self.reads))
+        known = _Known(dict(self.types), dict(self.reads), self.namespaces)
         for let in lets:
             reads = known.of(let.value)
-            known.types[let.name] = converted(let.value, known.types).type
+            known.types[let.name] = converted(let.value, known.types, self.namespaces).type
             known.reads[let.name] = reads
         return known
 
@@ -65,7 +66,7 @@ def reads_of(rulebook: Rulebook, shown: bool = False) -> tuple[Reads, ...]:
         Whether messages count too.
     """
     found = {}
-    outer = _Known({}, {}).bind(rulebook.lets)
+    outer = _Known({}, {}, rulebook.namespaces).bind(rulebook.lets)
     for pattern in rulebook.patterns:
         middle = outer.bind(pattern.lets)
         before = Reads.NOTHING

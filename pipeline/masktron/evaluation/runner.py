@@ -276,7 +276,7 @@ def _walks(rulebook: Rulebook, checks: Collection[int]) -> bool:
             *(let.value for let in (*rulebook.lets, *pattern.lets, *rules[-1].lets)),
         )
     )
-    return any(looks_through(text, saxon=False) for text in texts)
+    return any(looks_through(text, rulebook.namespaces, saxon=False) for text in texts)
 
 
 def time_for(run: Run) -> AbstractContextManager[None]:

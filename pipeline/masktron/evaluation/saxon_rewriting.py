@@ -9,13 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from masktron.evaluation.conversions import bracketed
-from masktron.xpath.lexer import calls, tokenize
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, expanded, with_standard
+from masktron.evaluation.conversions import is_xpath1
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import (
+    Call,
+    Comparison,
+    Expression,
+    Literal,
+    NameTest,
+    Opaque,
+    Step,
+    parts_of,
+    replaced,
+)
+from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
 PREFIX = "m-sax"
 URI = "urn:masktron:saxon"
 """Of our function in stylesheets."""
+_NAME = "substring"
 
 
 def for_saxon(expression: str, namespaces: Iterable[tuple[str, str]], *, xpath1: bool) -> str:
@@ -27,16 +39,27 @@ def for_saxon(expression: str, namespaces: Iterable[tuple[str, str]], *, xpath1:
     namespaces : iterable of (prefix, uri)
     xpath1 : bool
         Whether it is evaluated in XPath 1.0 mode.
+
+    Returns
+    -------
+    str
+        The expression itself where it is not understood: Saxon says what is wrong with it.
     """
-    text = bracketed(expression) if xpath1 else expression
-    known = with_standard(namespaces)
-    parts: list[str] = []
-    at = 0
-    for call in calls(tokenize(text)):
-        if call.arguments in (2, 3) and expanded(call.name, known) == (FUNCTIONS_NAMESPACE, "substring"):
-            parts += text[at : call.start], f"{PREFIX}:substring"
-            at = call.start + len(call.name)
-    return "".join((*parts, text[at:]))
+    tree = understood(expression, namespaces)
+    return expression if tree is None else _rewritten(tree, brackets=xpath1 and is_xpath1(tree))
+
+
+def _rewritten(node: Expression, *, brackets: bool) -> str:
+    changes = [(part.start, part.end, _rewritten(part, brackets=brackets)) for part in parts_of(node)]
+    match node:
+        case Call(standard="substring", arguments=(_, _) | (_, _, _), named=named):
+            changes.append((named, node.source.index(_NAME, named) + len(_NAME), f"{PREFIX}:{_NAME}"))
+        case Opaque(
+            symbol="#", parts=(Step(test=NameTest(local="substring", space=space)), Literal(value=2 | 3))
+        ) if space in ("", FUNCTIONS_NAMESPACE):
+            changes[0] = (*changes[0][:2], f"{PREFIX}:{_NAME}")
+    text = replaced(node.source, sorted(changes), node.start, node.end)
+    return f"({text})" if brackets and isinstance(node, Comparison) else text
 
 
 def functions(mode: str) -> str:

@@ -1,6 +1,6 @@
 """Expressions that engines would evaluate in quadratic time, in a form that takes linear time.
 
-They are looked for in the tokens of an expression and replaced only where nothing around them can change what they
+They are looked for in the tree of an expression and replaced only where nothing around them can change what they
 mean. Records with the key of the record at hand are looked up in an ``xsl:key`` by both engines, which build its
 table themselves; all else Saxon evaluates as it is written, so that its verdict on a file tests these as
 well.
@@ -8,24 +8,41 @@ well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from xml.sax.saxutils import quoteattr
 
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import (
+    ANY,
+    Call,
+    Comparison,
+    Connective,
+    Expression,
+    Filter,
+    Hop,
+    KindTest,
+    Literal,
+    NameTest,
+    Opaque,
+    Path,
+    Root,
+    SimpleMap,
+    Step,
+    Variable,
+    parts_of,
+    walk,
+)
 from masktron.rulebook.forbidden import DocumentCall
-from masktron.xpath.lexer import Token, tokenize
 
-_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_BEFORE = frozenset({"", "(", "[", ",", "and", "or"})
-"""What may stand before a whole comparison; the empty text is the start of the expression."""
-_AFTER = frozenset({"", ")", "]", ",", "and", "or"})
-_LOOSER = frozenset({"or", ",", "return", "satisfies", "then", "else", "if", "for", "some", "every", "let"})
-"""What binds operands less than ``and`` does."""
 _SIDEWAYS = frozenset({"preceding", "following", "preceding-sibling", "following-sibling"})
+_TRUTHS = frozenset({"not", "boolean", "exists", "empty"})
 _NOT_INSIDE = frozenset({"position", "last", "document", "doc"})
-_ELSEWHERE = frozenset({"current", "::"})
-"""What a part of a predicate must not have that a key is to match: it could read more than the node."""
-_AXES = frozenset({"/", "//", "::", "@", "!", "=>", ":"})
+_NEARBY = frozenset({"child", "attribute", "parent"})
+"""Axes that a part of a predicate may have that a key is to match: by others it could read the whole document."""
+_ANYTHING = NameTest(ANY, ANY)
+_PARENT = Step("", 0, 0, "parent", KindTest("node"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +71,47 @@ def variable(select: str) -> str:
     return f'<m-xsl:variable name="{{name}}" select={_braced(quoteattr(select))}/>'
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A part of an expression, with what it is part of.
+
+    Attributes
+    ----------
+    alone : bool
+        Whether its context node is the current node: nothing around it is a predicate or a path.
+    """
+
+    node: Expression
+    around: Expression | None = None
+    alone: bool = True
+
+
+def _places(place: _Place) -> Iterator[_Place]:
+    yield place
+    for part in parts_of(place.node):
+        yield from _places(_Place(part, place.node, place.alone and _keeps_context(place.node, part)))
+
+
+def _keeps_context(node: Expression, part: Expression) -> bool:
+    match node:
+        case Path(first=first):
+            return part is first
+        case Filter(base=base):
+            return part is base
+        case SimpleMap(items=items):
+            return part is items
+        case _:
+            return not isinstance(node, Step | Opaque)
+
+
 def shortcuts(
-    expression: str, calls: Sequence[DocumentCall], written: Callable[[str], str], *, saxon: bool = False
+    expression: Expression, calls: Sequence[DocumentCall], written: Callable[[str], str], *, saxon: bool = False
 ) -> Iterator[Shortcut]:
     """Yield what can be replaced in an expression, in order.
 
     Parameters
     ----------
-    expression : str
+    expression : Expression
     calls : sequence of DocumentCall
         The calls of ``document()`` in it.
     written : callable
@@ -69,51 +119,50 @@ def shortcuts(
     saxon : bool
         Whether Saxon evaluates it, and not libxml2.
     """
-    tokens = tokenize(expression)
-    alike = [one for at in range(len(tokens)) if (one := _alike(expression, tokens, at, saxon=saxon)) is not None]
     at_call = {call.start: call for call in calls}
-    plain: Iterator[Shortcut | None] = (
-        _values(expression, tokens, at, at_call[token.start], written)
-        if token.start in at_call
-        else _constant(expression, tokens, at) or _earlier(expression, tokens, at)
-        for at, token in enumerate(() if saxon else tokens)
-    )
     end = 0
-    for shortcut in sorted((*alike, *filter(None, plain)), key=lambda one: one.start):
-        if shortcut.start >= end:
-            yield shortcut
-            end = shortcut.end
+    for place in _places(_Place(expression)):
+        found = _alike(place, saxon=saxon)
+        if found is None and not saxon:
+            found = _values(place, at_call, written) or _constant(place) or _earlier(place)
+        if found is not None and found.start >= end:
+            yield found
+            end = found.end
 
 
-def looks_through(expression: str, *, saxon: bool) -> bool:
+def looks_through(expression: str, namespaces: Iterable[tuple[str, str]], *, saxon: bool) -> bool:
     """Whether an expression looks at all records wherever it is evaluated, with all that is replaced left out.
 
-    Lexical, and so a guess: for a warning, and for nothing else.
+    By its steps alone, and so a guess, as for what is not understood: for a warning, and for where libxml2 evaluates.
 
     Parameters
     ----------
     expression : str
+    namespaces : iterable of (prefix, uri)
     saxon : bool
         Whether Saxon evaluates it.
     """
-    tokens = tokenize(expression)
-    covered = [(part.start, part.end) for part in shortcuts(expression, (), str, saxon=saxon)]
-    for at, token in enumerate(tokens):
-        if any(start <= token.start < end for start, end in covered):
-            continue
-        text, step = _text(tokens, at), at + 1
-        if text in _SIDEWAYS and _text(tokens, at + 1) == "::":
-            step = at + 3
-        elif not ((text in {"/", "//"} and _begins(tokens, at)) or (text == ".." and _text(tokens, at + 1) == "/")):
-            continue
-        if not (_text(tokens, step) == "[" and _text(tokens, step + 2) == "]" and tokens[step + 1].text == "1"):
-            return True
-    return False
+    tree = understood(expression, namespaces)
+    if tree is None:
+        return True
+    covered = [(part.start, part.end) for part in shortcuts(tree, (), str, saxon=saxon)]
+    walking = (step for node in walk(tree) for step in _walking(node))
+    return any(not any(start <= step.start < end for start, end in covered) for step in walking)
 
 
-def _values(
-    expression: str, tokens: Sequence[Token], first: int, call: DocumentCall, written: Callable[[str], str]
-) -> Shortcut | None:
+def _walking(node: Expression) -> Iterator[Expression]:
+    """Yield the steps from which an expression looks at other records; the first sibling is near."""
+    match node:
+        case Root():
+            yield node
+        case Step(axis=axis, predicates=predicates) if axis in _SIDEWAYS:
+            if not (predicates and isinstance(predicates[0], Literal) and predicates[0].value == 1):
+                yield node
+        case Path(first=first, hops=hops):
+            yield from (step for step in (first, *(hop.to for hop in hops[:-1])) if _is_parent(step))
+
+
+def _values(place: _Place, calls: Mapping[int, DocumentCall], written: Callable[[str], str]) -> Shortcut | None:
     """Follow a path that starts at a document, with names only, once and not for every record.
 
     Theorem: the path selects the same nodes wherever it stands, and where it is an operand of a comparison, one node
@@ -121,34 +170,17 @@ def _values(
     the context. XPath 1.0, 3.4: a comparison with a set of nodes is true if and only if it is for one of its nodes,
     by its string-value or the number that this spells; with a boolean, the set counts as whether it has nodes.
     """
-    last = next(at for at in range(first, len(tokens)) if tokens[at].end == call.end)
-    end = last
-    while (step := _step(tokens, end + 1)) > 0:
-        end += step
-    before, after = _text(tokens, first - 1), _text(tokens, end + 1)
-    if end == last or after in {"[", "(", "::", "/", "//", ":"}:
-        return None
-    path = f"{written(call.uri)}{expression[call.end : tokens[end].end]}"
-    compared = (before in _COMPARISONS and after in _AFTER) or (before in _BEFORE and after in _COMPARISONS)
-    select = f"m-set:distinct({path})" if compared else path
-    return Shortcut(
-        call.start,
-        tokens[end].end,
-        "${name}",
-        f'<m-xsl:variable name="{{name}}" select={_braced(quoteattr(select))}/>',
-    )
+    match place.node:
+        case Path(first=Call(start=start) as first, hops=hops) if start in calls and all(
+            _is_named(hop.to) for hop in hops
+        ):
+            path = f"{written(calls[start].uri)}{first.source[first.end : hops[-1].to.end]}"
+            select = f"m-set:distinct({path})" if isinstance(place.around, Comparison) else path
+            return Shortcut(start, hops[-1].to.end, "${name}", variable(select))
+    return None
 
 
-def _step(tokens: Sequence[Token], at: int) -> int:
-    """Return how many tokens a step with a plain name takes, with the slash before it; 0 where there is none."""
-    if _text(tokens, at) not in {"/", "//"}:
-        return 0
-    if _text(tokens, at + 1) == "@":
-        return 3 if _is_name(tokens, at + 2) else 0
-    return 2 if _is_name(tokens, at + 1) else 0
-
-
-def _earlier(expression: str, tokens: Sequence[Token], at: int) -> Shortcut | None:
+def _earlier(place: _Place) -> Shortcut | None:
     """Look an earlier sibling with the same value up: ``F = preceding-sibling::T/F``, where T is a name or ``*``.
 
     Theorem: for a node that is a T with one F, the comparison is true if and only if the first F of its value, among
@@ -156,27 +188,31 @@ def _earlier(expression: str, tokens: Sequence[Token], at: int) -> Shortcut | No
     is in a sibling before it, or its own. In the first case the comparison is true; in the second no sibling before
     it has the value, and it is false. For other nodes the comparison is evaluated as it is written.
     """
-    names = [_text(tokens, at + offset) for offset in range(7)]
-    field, element = names[0], names[4]
-    if names != [field, "=", "preceding-sibling", "::", element, "/", field] or not _is_name(tokens, at):
+    match place.node:
+        case Comparison(
+            sign="=",
+            left=Step(axis="child", start=start) as own,
+            right=Path(
+                first=Step(axis="preceding-sibling", predicates=()) as sibling, hops=(Hop(False, theirs),), end=end
+            ),
+        ) if _is_named(own) and theirs == own:
+            field, element = _name(own), "*" if sibling.test == _ANYTHING else _name(sibling)
+        case _:
+            return None
+    if not element:
         return None
-    if not (element == "*" or _is_name(tokens, at + 4)):
-        return None
-    if _text(tokens, at - 1) not in _BEFORE or _text(tokens, at + 7) not in _AFTER:
-        return None
-    start, end = tokens[at].start, tokens[at + 6].end
     alone = f"(self::{element} and count({field}) = 1)"
     key = f"concat(generate-id(..), ' ', {field})"
     return Shortcut(
         start,
         end,
         f"(({alone} and count(. | key('{{name}}', {key})[1]/..) = 2) or "
-        f"(not{alone} and {_braced(expression[start:end])}))",
+        f"(not{alone} and {_braced(own.source[start:end])}))",
         f'<m-xsl:key name="{{name}}" match="{element}/{field}" use="concat(generate-id(../..), \' \', .)"/>',
     )
 
 
-def _alike(expression: str, tokens: Sequence[Token], at: int, *, saxon: bool) -> Shortcut | None:
+def _alike(place: _Place, *, saxon: bool) -> Shortcut | None:
     """Look up the nodes that have the key of the current one.
 
     ``//T[K = current()/L]``, ``../T[K = current()/L and P]`` and, where only whether there is one counts,
@@ -195,181 +231,126 @@ def _alike(expression: str, tokens: Sequence[Token], at: int, *, saxon: bool) ->
     current node has the key if and only if the first node, of the current one and of all its siblings that have it,
     is not the current one.
     """
-    found = _path_to_alike(expression, tokens, at)
+    found = _selected(place)
     if found is None:
         return None
-    opening, match = found
-    closing = _closing(tokens, opening)
-    inside = {token.text for token in tokens[opening:closing] if token.kind == "name"}
-    if saxon and any(name.endswith("substring") for name in inside):  # `for_saxon` sees no declared key
+    start, step, match = found
+    (predicate,) = step.predicates
+    if any(isinstance(node, Call) and node.standard in _NOT_INSIDE for node in walk(predicate)):
         return None
-    if _text(tokens, closing + 1) in {"[", "("} or not inside.isdisjoint(_NOT_INSIDE):
-        return None
-    sides = _first_comparison(tokens, opening, closing)
+    match predicate:
+        case Connective(sign="and", operands=conditions):
+            first, *rest = conditions
+        case _:
+            first, *rest = (predicate,)
+    sides = _key_and_value(first)
     if sides is None:
         return None
-    (key, value), after = sides
-    looked_up, use = (expression[tokens[one].start : tokens[end - 1].end] for one, end in (value, key))
-    rest = expression[tokens[after].end : tokens[closing].start] if after < closing else ""
-    if (
-        rest
-        and not saxon
-        and not any(token.kind == "variable" or token.text in _ELSEWHERE for token in tokens[after:closing])
-    ):
-        match, rest = f"{match}[boolean({rest.strip()})]", ""
-    predicate = f"[boolean({rest.strip()})]" if rest else ""
+    use, field = sides
+    left = f"[boolean({predicate.source[rest[0].start : rest[-1].end]})]" if rest else ""
+    if rest and not saxon and all(_reads_the_node(node) for part in rest for node in walk(part)):
+        match, left = f"{match}{left}", ""
     declared = f'<m-xsl:key name="{{name}}" match={_braced(quoteattr(match))} use={_braced(quoteattr(use))}/>'
-    field = looked_up.removeprefix("current()")
-    if tokens[at].text in {"/", "//"}:
-        text = f"key('{{name}}', {looked_up})"
+    if match.startswith("/"):
+        text = f"key('{{name}}', current(){field})"
     else:
-        name = tokens[opening - 1].text
-        declared += f'<m-xsl:variable name="{{name}}" select={_braced(quoteattr(f"(//{name}/..)[last() = 1]"))}/>'
+        declared += variable(f"(//{_name(step)}/..)[last() = 1]")
         text = (
             f"(key('{{name}}', current()[${{name}} and count(.. | ${{name}}) = 1]{field}) | "
             f"key('{{name}}', current()[not(${{name}})]{field})[current()/.. and count(.. | current()/..) = 1])"
         )
-    if tokens[at].text == "preceding-sibling":
-        text, predicate = f"({text}{_braced(predicate)} | current())[1][count(. | current()) = 2]", ""
-    return Shortcut(tokens[at].start, tokens[closing].end, f"{text}{_braced(predicate)}", declared)
+    if step.axis == "preceding-sibling":
+        text, left = f"({text}{_braced(left)} | current())[1][count(. | current()) = 2]", ""
+    return Shortcut(start, step.end, f"{text}{_braced(left)}", declared)
 
 
-def _path_to_alike(  # noqa: PLR0911 -- one per reason
-    expression: str, tokens: Sequence[Token], at: int
-) -> tuple[int, str] | None:
-    """Return where the predicate of a path opens, and the pattern of its nodes; None where it is no path of ours."""
-    if not _begins(tokens, at):
-        return None
-    first, end = _text(tokens, at), at
-    if (first, _text(tokens, at + 1)) in {("..", "/"), ("preceding-sibling", "::")}:
-        end = at + 1
-        if not _stands_alone(tokens, at):
-            return None
-    elif first in {"/", "//"}:
-        while _is_name(tokens, end + 1) and _text(tokens, end + 2) in {"/", "//"}:
-            end += 2
-    else:
-        return None
-    opening = end + 2
-    if not _is_name(tokens, end + 1) or _text(tokens, opening) != "[":
-        return None
-    if first in {"/", "//"}:
-        return opening, expression[tokens[at].start : tokens[end + 1].end]
-    if first == "preceding-sibling" and not _is_truth(tokens, at, _closing(tokens, opening)):
-        return None
-    return opening, tokens[end + 1].text
-
-
-def _is_truth(tokens: Sequence[Token], at: int, closing: int) -> bool:
-    """Whether only the truth of an operand counts: that of ``not()``, ``exists()`` and ``empty()``."""
-    call = _text(tokens, at - 2) in {"not", "boolean", "exists", "empty"} and _text(tokens, at - 1) == "("
-    return call and _text(tokens, closing + 1) == ")"
-
-
-def _begins(tokens: Sequence[Token], at: int) -> bool:
-    """Whether an operand begins at a token: it is no step of a path that has begun before."""
-    before = _text(tokens, at - 1)
-    if before in {"and", "or"}:
-        ends = tokens[at - 2] if at > 1 else None
-        return ends is not None and (ends.kind != "symbol" or ends.text in {")", "]", "."})
-    return before in {"", "(", "[", ",", "+", "-", "|"} or before in _COMPARISONS
-
-
-def _stands_alone(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the context node of a place is the current node: nothing around it is a predicate or a path."""
-    depth = 0
-    for k in range(at - 1, -1, -1):
-        text = _text(tokens, k)
-        if text in {")", "]", "}"}:
-            depth += 1
-        elif text in {"(", "[", "{"}:
-            if depth:
-                depth -= 1
-                continue
-            name = k - 1 if text == "(" and _is_name(tokens, k - 1) else k
-            if text != "(" or _text(tokens, name - 1) in {"/", "//", "!", "::", "=>"}:
-                return False
-    return _text(tokens, at - 1) != "!"
-
-
-def _closing(tokens: Sequence[Token], opening: int) -> int:
-    depth = 0
-    for k in range(opening, len(tokens)):
-        depth += (_text(tokens, k) in {"(", "[", "{"}) - (_text(tokens, k) in {")", "]", "}"})
-        if not depth:
-            return k
-    raise AssertionError("brackets pair, or there would be no tokens")
-
-
-def _first_comparison(
-    tokens: Sequence[Token], opening: int, closing: int
-) -> tuple[tuple[tuple[int, int], tuple[int, int]], int] | None:
-    """Return where ``K`` and ``current()/L`` stand, if a predicate begins with their equality.
-
-    Each is a first token and the one after the last; with the token after the comparison, ``and`` or the end. None
-    also where anything in the predicate binds less than ``and``.
-    """
-    depth = 0
-    for k in range(opening + 1, closing):
-        text = _text(tokens, k)
-        depth += (text in {"(", "[", "{"}) - (text in {")", "]", "}"})
-        if not depth and text in _LOOSER:
-            return None
-    for first, second in ((_own, _current), (_current, _own)):
-        middle = first(tokens, opening + 1)
-        end = second(tokens, middle + 1) if middle and _text(tokens, middle) == "=" else 0
-        if end and (end == closing or _text(tokens, end) == "and"):
-            one, two = (opening + 1, middle), (middle + 1, end)
-            return ((one, two) if first is _own else (two, one)), end
+def _selected(place: _Place) -> tuple[int, Step, str] | None:
+    """Return where a path of ours begins, its step with a predicate, and the pattern of its nodes."""
+    match place.node:
+        case Path(first=Root(start=start), hops=hops):
+            match = ""
+            for hop in hops:
+                step = hop.to
+                if not (isinstance(step, Step) and step.axis == "child" and _name(step)):
+                    return None
+                match += f"{'//' if hop.deep else '/'}{_name(step)}"
+                if step.predicates:
+                    return (start, step, match) if len(step.predicates) == 1 else None
+        case Path(first=first, hops=(Hop(deep=False, to=Step(axis="child", predicates=(_,)) as step), *_)) if (
+            place.alone and _is_parent(first) and _name(step)
+        ):
+            return first.start, step, _name(step)
+        case Step(axis="preceding-sibling", start=start, predicates=(_,)) as step if (
+            place.alone and _name(step) and isinstance(place.around, Call) and place.around.standard in _TRUTHS
+        ):
+            return start, step, _name(step)
     return None
 
 
-def _own(tokens: Sequence[Token], at: int) -> int:
-    """Return where ``K``, ``@K`` or ``J/K`` ends; 0 where there is none."""
-    if _text(tokens, at) == "@":
-        return at + 2 if _is_name(tokens, at + 1) else 0
-    if not _is_name(tokens, at) or _text(tokens, at + 1) in {"(", "::"}:
-        return 0
-    return _own(tokens, at + 2) if _text(tokens, at + 1) == "/" else at + 1
+def _key_and_value(comparison: Expression) -> tuple[str, str] | None:
+    """Return ``K``, and ``/L`` of ``current()/L``, of their equality."""
+    if not (isinstance(comparison, Comparison) and comparison.sign == "="):
+        return None
+    for own, other in permutations((comparison.left, comparison.right)):
+        match own, other:
+            case ((Step() | Path(first=Step())), Path(first=Call(standard="current"), hops=hops)) if (
+                _goes_down(own)
+                and all(not hop.deep and (_is_named(hop.to) or _is_parent(hop.to)) for hop in hops)
+                and _is_named(hops[-1].to)
+            ):
+                return own.text, other.source[other.first.end : hops[-1].to.end]
+    return None
 
 
-def _current(tokens: Sequence[Token], at: int) -> int:
-    """Return where ``current()/L`` ends; 0 where there is none."""
-    if [_text(tokens, at + k) for k in range(4)] != ["current", "(", ")", "/"]:
-        return 0
-    at += 4
-    while [_text(tokens, at), _text(tokens, at + 1)] == ["..", "/"]:
-        at += 2
-    return _own(tokens, at)
+def _goes_down(path: Expression) -> bool:
+    """Whether a path is ``K``, ``@K`` or ``J/K``."""
+    if isinstance(path, Path):
+        return _is_named(path.first) and all(not hop.deep and _is_named(hop.to) for hop in path.hops)
+    return _is_named(path)
 
 
-def _constant(expression: str, tokens: Sequence[Token], at: int) -> Shortcut | None:
+def _reads_the_node(node: Expression) -> bool:
+    match node:
+        case Variable() | Call(standard="current"):
+            return False
+        case Step(axis=axis):
+            return axis in _NEARBY
+        case _:
+            return True
+
+
+def _constant(place: _Place) -> Shortcut | None:
     """Compute ``count(//T)`` and ``sum(/X/T/F)`` once and not for every record.
 
     Theorem: the value is the same at every node of the document. Proof: the path begins at the root and has steps
     with plain names, so that it depends on the document of the context node alone; that is the document that is
     evaluated, since no path or predicate, which could lead into another one, stands around.
     """
-    if _text(tokens, at) not in {"count", "sum"} or _text(tokens, at + 1) != "(" or _text(tokens, at - 1) in _AXES:
-        return None
-    end = at + 1
-    while (step := _step(tokens, end + 1)) > 0:
-        end += step
-    if end == at + 1 or _text(tokens, end + 1) != ")" or not _stands_alone(tokens, at):
-        return None
-    select = expression[tokens[at].start : tokens[end + 1].end]
-    return Shortcut(tokens[at].start, tokens[end + 1].end, "${name}", variable(select), select)
+    match place.node:
+        case Call(standard="count" | "sum", arguments=(Path(first=Root(), hops=hops),)) as call if (
+            place.alone and all(_is_named(hop.to) for hop in hops)
+        ):
+            return Shortcut(call.start, call.end, "${name}", variable(call.text), call.text)
+    return None
 
 
-def _is_name(tokens: Sequence[Token], at: int) -> bool:
-    return at < len(tokens) and tokens[at].kind == "name" and not set(tokens[at].text) & set("*{}")
+def _is_named(step: Expression) -> bool:
+    """Whether a step is ``K`` or ``@K``."""
+    return (
+        isinstance(step, Step) and step.axis in ("child", "attribute") and not step.predicates and bool(_name(step))
+    )
 
 
-def _text(tokens: Sequence[Token], at: int) -> str:
-    """Return the text of a token; the empty text before the first and after the last."""
-    if not 0 <= at < len(tokens):
-        return ""
-    return tokens[at].text if tokens[at].kind in ("symbol", "name") else "literal"
+def _is_parent(step: Expression) -> bool:
+    return step == _PARENT
+
+
+def _name(step: Step) -> str:
+    """Return the name of a step as written; the empty text where it has none, or a wildcard."""
+    match step.test:
+        case NameTest(local=local, space=space, prefix=prefix) if ANY not in (local, prefix):
+            return f"{prefix}:{local}" if prefix else "" if space else local
+    return ""
 
 
 def _braced(text: str) -> str:

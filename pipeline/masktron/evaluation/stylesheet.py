@@ -25,6 +25,8 @@ from masktron.evaluation.saxon_rewriting import URI as SAXON_URI
 from masktron.evaluation.saxon_rewriting import functions
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import Path, Root
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.xpath.context_match import ContextPath, condition
@@ -250,10 +252,14 @@ class _Stylesheet:
         """Return a global map of the nodes that a context selects from any of their ancestors."""
         for named in scope.needed(rule.context):
             self.need(named, scope)
-        absolute = rule.context.lstrip().startswith("/") and "|" not in rule.context
+        match understood(rule.context, self.rulebook.namespaces):
+            case Root() | Path(first=Root()):
+                start = "/"
+            case _:
+                start = _EVERYWHERE
         return (
             f'<m-xsl:variable name="{name}" as="map(*)"><m-xsl:variable name="ids" as="m-xs:string*" '
-            f'{self.mode}><m-xsl:for-each select="{"/" if absolute else _EVERYWHERE}">'
+            f'{self.mode}><m-xsl:for-each select="{start}">'
             '<m-xsl:variable name="at" select="."/><m-xsl:try>'
             f"{scope.declarations(rule.context)}"
             f"<m-xsl:for-each select={scope.attribute(f'({rule.context})', rule.origin)}>"

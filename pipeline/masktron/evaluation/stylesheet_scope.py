@@ -10,6 +10,8 @@ from xml.sax.saxutils import quoteattr
 from masktron.evaluation.conversions import Type, converted
 from masktron.evaluation.saxon_rewriting import for_saxon
 from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import replaced
 from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Let, Origin
 from masktron.xpath.lexer import rename_variables, tokenize, variables
@@ -81,7 +83,7 @@ class VariableScope:
         text = self._bound(expression, origin)
         if self.saxon:
             return for_saxon(text, self.namespaces, xpath1=self.xpath1)
-        return converted(text, self._types(), written=written).text if self.converts else text
+        return converted(text, self._types(), self.namespaces, written=written).text if self.converts else text
 
     def _types(self) -> dict[str, Type]:
         """Return the types of variables as they are named in the stylesheet."""
@@ -90,21 +92,17 @@ class VariableScope:
         }
         for k, named in enumerate(self.lets):
             text = replace(self, lets=self.lets[:k])._bound(named.let.value, named.let.origin)
-            types[named.unique] = converted(text, types).type
+            types[named.unique] = converted(text, types, self.namespaces).type
         return types
 
     def _bound(self, expression: str, origin: Origin) -> str:
-        parts: list[str] = []
-        at = 0
         calls = screen(expression, origin, self.namespaces)
-        found = tuple(shortcuts(expression, calls, self._document, saxon=self.saxon))
+        tree = understood(expression, self.namespaces)
+        found = () if tree is None else tuple(shortcuts(tree, calls, self._document, saxon=self.saxon))
         covered = {call for call in calls for part in found if part.start <= call.start < part.end}
-        replaced = [(call.start, call.end, self._document(call.uri)) for call in calls if call not in covered]
-        replaced += [(part.start, part.end, part.text.format(name=self._declared(part))) for part in found]
-        for start, end, text in sorted(replaced):
-            parts += expression[at:start], text
-            at = end
-        return rename_variables("".join((*parts, expression[at:])), self._renaming())
+        changes = [(call.start, call.end, self._document(call.uri)) for call in calls if call not in covered]
+        changes += [(part.start, part.end, part.text.format(name=self._declared(part))) for part in found]
+        return rename_variables(replaced(expression, sorted(changes)), self._renaming())
 
     def _document(self, name: str) -> str:
         """Return what stands for a document in the stylesheet."""
@@ -117,7 +115,7 @@ class VariableScope:
         """Return the name of what a part of an expression asks the stylesheet to declare."""
         declaration = part.declaration
         if part.number and self.converts:
-            declaration = variable(converted(part.number, {}).text)
+            declaration = variable(converted(part.number, {}, self.namespaces).text)
         name = self.shared.setdefault(declaration, f"m.shared.{len(self.shared)}")
         if part.number:
             self.numbers.add(name)

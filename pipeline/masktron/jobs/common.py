@@ -17,7 +17,7 @@ from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
 from masktron.problems.problem import Field, Note, Place, Sentence
 from masktron.results import RuleResult, Untested
-from masktron.rulebook.schema import Check, Rule
+from masktron.rulebook.schema import Check, Rule, Rulebook
 from masktron.sources.records import Column, Layout
 from masktron.sources.source import Source
 from masktron.xpath.lexer import tokenize, variables
@@ -71,7 +71,7 @@ def slow_rules(job: Job) -> Slow:
     looking = [
         check.index
         for pattern, position, check in job.rulebook.situated()
-        if _looks_through(pattern.rules[position], check, saxon=engines[check.index] == "saxon")
+        if _looks_through(pattern.rules[position], check, job.rulebook, saxon=engines[check.index] == "saxon")
     ]
     name = job.source.layout.record_tag.rpartition("}")[2]
     # before anything is looked at: no more records than that
@@ -91,7 +91,7 @@ def _seconds(records: int) -> float:
     return _STEP * records * records
 
 
-def _looks_through(rule: Rule, check: Check, *, saxon: bool) -> bool:
+def _looks_through(rule: Rule, check: Check, rulebook: Rulebook, *, saxon: bool) -> bool:
     """Whether a check, its context or a variable of its own rule still walks over other records."""
     lets = {let.name: let.value for let in rule.lets}
     # of the context the path alone is no walk: it is what the rule fires on
@@ -99,7 +99,7 @@ def _looks_through(rule: Rule, check: Check, *, saxon: bool) -> bool:
     seen: set[str] = set()
     while texts:
         text = texts.pop()
-        if looks_through(text, saxon=saxon):
+        if looks_through(text, rulebook.namespaces, saxon=saxon):
             return True
         named = variables(tokenize(text)) - seen
         texts += [lets[name] for name in named if name in lets]

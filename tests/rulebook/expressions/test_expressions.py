@@ -33,6 +33,7 @@ from masktron.rulebook.expressions.tree import (
     Typed,
     Variable,
     parts_of,
+    replaced,
     spelled,
     walk,
 )
@@ -222,6 +223,36 @@ def test_parts_are_replaced_in_their_places(source: str) -> None:
 
     assert again(tree(source)) == tree(source).text
     assert spelled(tree("( a =b)"), ("c", "1")) == "( c =1)"
+
+
+@pytest.mark.parametrize(
+    ("source", "changes", "expected"),
+    [
+        ("a + b", [(0, 1, "c"), (4, 5, "d")], "c + d"),
+        ("count(a)-1", [(0, 8, "$x")], "$x -1"),
+        ("1 div(b)", [(5, 8, "c")], "1 div c"),
+        ("a = b", [], "a = b"),
+    ],
+)
+def test_names_do_not_join_where_parts_are_replaced(
+    source: str, changes: list[tuple[int, int, str]], expected: str
+) -> None:
+    assert replaced(source, changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [("( fn:not(a))", 2), ("a => not()", 5), ("current()", 0), ("math:pi()", 0), ("a => fn:not()", 5)],
+)
+def test_calls_know_where_their_name_stands(source: str, named: int) -> None:
+    found = tree(source)
+    assert isinstance(found, Call)
+    assert found.named == named
+
+
+@pytest.mark.parametrize("kind", ["node()", "text()"])
+def test_kinds_of_attributes_are_written_after_the_sign_too(kind: str) -> None:
+    assert tree(f"@{kind}") == tree(f"attribute::{kind}")
 
 
 def test_calls_know_their_namespace() -> None:

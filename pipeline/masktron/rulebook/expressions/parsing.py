@@ -50,6 +50,7 @@ from masktron.xpath.lexer import LexicalError, tokenize
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, with_standard
 
 _LITERAL_OR_DOLLAR = re.compile(r"""("[^"]*"|'[^']*')|\$(\s+)(?=[^\W\d])""")
+_KINDS = ("node", "text", "comment", "processing-instruction")
 _XSLT_FUNCTIONS = (("document", (1, 2)), ("current", 0), ("key", (2, 3)))
 
 
@@ -67,6 +68,12 @@ class RuleParser(XPath31Parser):
         return Parser.parse(self, source)
 
 
+def _attribute(self: Any) -> Any:
+    self.parser.expected_next("*", "(name)", ":", "{", "Q{", *_KINDS, message="invalid attribute specification")
+    self[:] = (self.parser.expression(rbp=80),)
+    return self
+
+
 def _compared(self: Any, left: Any) -> Any:
     self[:] = left, self.parser.expression(rbp=self.rbp)
     return self
@@ -74,10 +81,13 @@ def _compared(self: Any, left: Any) -> Any:
 
 for _name, _arity in _XSLT_FUNCTIONS:
     RuleParser.function(_name, nargs=_arity)
+# elementpath knows no kind of attributes after @, as in @node()
+_kind: Any = RuleParser.symbol_table["@"]
+RuleParser.symbol_table["@"] = type(_kind)(_kind.__name__, (_kind,), {"nud": _attribute})
 for _power, _signs in ((30, ("=", "!=")), (31, ("<", "<=", ">", ">="))):
     # XPath 1.0 compares comparisons, and orders bind more than equality; in later versions engines refuse such a text
     for _sign in _signs:
-        _kind: Any = RuleParser.symbol_table[_sign]
+        _kind = RuleParser.symbol_table[_sign]
         _binding = {"lbp": _power, "rbp": _power, "led": _compared}
         RuleParser.symbol_table[_sign] = type(_kind)(_kind.__name__, (_kind,), _binding)
 
@@ -97,6 +107,14 @@ def parsed(source: str, namespaces: Iterable[tuple[str, str]] = ()) -> Expressio
         The expression is not XPath, or names an unknown function or prefix.
     """
     return _parsed(source, tuple(sorted(namespaces)))
+
+
+def understood(source: str, namespaces: Iterable[tuple[str, str]] = ()) -> Expression | None:
+    """Return the tree of an expression, or None where it is none: an engine says what is wrong with it."""
+    try:
+        return parsed(source, namespaces)
+    except RulebookError:
+        return None
 
 
 @functools.lru_cache(maxsize=8192)
@@ -276,7 +294,8 @@ class _Builder:
             parts = (operand, self.expression(function), *arguments)
             return Opaque(self.source, operand.start, end, "=>", parts)
         prefix, space, local = name
-        return Call(self.source, operand.start, end, local, space, (operand, *arguments), prefix)
+        named = self._named(function)
+        return Call(self.source, operand.start, end, local, space, (operand, *arguments), prefix, named)
 
     def _function_name(self, token: Any) -> tuple[str, str, str] | None:
         """Return prefix, namespace and local name of what is called by name."""
@@ -292,10 +311,7 @@ class _Builder:
         inner = token[1] if token.symbol in (":", "Q{") and len(token) == 2 else token
         if not _is_call(inner):
             return None
-        start = token[0].span[0] if token.symbol == ":" else token.span[0]
-        if self.source[start] == "(":  # elementpath places functions of two kinds at their bracket
-            start = self.lexeme_start(start - 1)
-        name = self._function_name(token)
+        start, name = self._named(token), self._function_name(token)
         if name is None:
             return None
         prefix, space, local = name
@@ -303,7 +319,14 @@ class _Builder:
         end = self.bracket_end(opened)
         if end == opened:  # a function as a value: name#1
             return None
-        return Call(self.source, start, end, local, space, tuple(self.expression(part) for part in inner), prefix)
+        arguments = tuple(self.expression(part) for part in inner)
+        return Call(self.source, start, end, local, space, arguments, prefix, start)
+
+    def _named(self, token: Any) -> int:
+        """Return where the name of a function stands."""
+        start = int(token[0].span[0] if token.symbol == ":" else token.span[0])
+        # elementpath places functions of two kinds at their bracket
+        return self.lexeme_start(start - 1) if self.source[start] == "(" else start
 
     def _opaque(self, token: Any) -> Expression:
         # elementpath keeps the values of a map and the body of a function apart

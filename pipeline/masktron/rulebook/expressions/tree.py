@@ -7,6 +7,7 @@ since what could be read of it are its parts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
@@ -29,6 +30,7 @@ type Conversion = OneOf["cast", "castable", "instance", "treat"]
 
 ANY = "*"
 """Stands for any namespace or any name."""
+_IN_NAME = re.compile(r"[\w.\-·]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +188,15 @@ class Call(Node):
     arguments : tuple of Node
     prefix : str
         As written.
+    named : int
+        Where its name stands in the source.
     """
 
     name: str
     space: str
     arguments: tuple[Expression, ...] = ()
     prefix: str = ""
+    named: int = field(default=0, compare=False, repr=False)
 
     @property
     def standard(self) -> str:
@@ -391,9 +396,29 @@ def spelled(expression: Expression, texts: Iterable[str]) -> str:
     texts : iterable of str
         One for each of `parts_of`.
     """
-    pieces: list[str] = []
-    at = expression.start
-    for part, text in zip(parts_of(expression), texts, strict=True):
-        pieces += expression.source[at : part.start], text
-        at = part.end
-    return "".join((*pieces, expression.source[at : expression.end]))
+    changes = [(part.start, part.end, text) for part, text in zip(parts_of(expression), texts, strict=True)]
+    return replaced(expression.source, changes, expression.start, expression.end)
+
+
+def replaced(source: str, changes: Iterable[tuple[int, int, str]], start: int = 0, end: int | None = None) -> str:
+    """Return a text of XPath with others in some of its places, and a blank where names would join.
+
+    Parameters
+    ----------
+    source : str
+    changes : iterable of (start, end, text)
+        In order.
+    start, end : int, optional
+        The part of the source.
+    """
+    text = ""
+    end = len(source) if end is None else end
+    for first, last, other in (*changes, (end, end, "")):
+        text = _apart(_apart(text, source[start:first]), other)
+        start = last
+    return text
+
+
+def _apart(text: str, more: str) -> str:
+    joins = _IN_NAME.match(text[-1:]) and _IN_NAME.match(more)
+    return f"{text} {more}" if joins else text + more
