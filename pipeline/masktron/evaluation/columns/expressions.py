@@ -49,7 +49,7 @@ _CONNECTED: Mapping[str, Callable[[Items, Items, FieldSource], Items]] = Mapping
 )
 
 
-def evaluate(expression: Expression, state: State) -> Items:  # noqa: PLR0911, PLR0912 -- one branch per construct
+def evaluate(expression: Expression, state: State) -> Items:
     """Return the value of an expression in all records.
 
     Raises
@@ -57,41 +57,49 @@ def evaluate(expression: Expression, state: State) -> Items:  # noqa: PLR0911, P
     NotColumnar
         An engine has to evaluate it.
     """
-    if state.depth > _MOST_NESTED:
-        raise NotColumnar("the expression is nested too deeply")
-    inner, dialect, source = replace(state, depth=state.depth + 1), state.dialect, state.source
     match expression:
         case Literal(value=value):
-            return one(dialect.constant(value))
-        case Variable(name=name):
-            return _variable(name, inner)
+            return one(state.dialect.constant(value))
+        case Step(predicates=()):
+            return step(expression, state)
         case ContextItem():
             return one(context_item(state))
-        case Step(predicates=predicates):
-            return _filtered(step(expression, state), predicates, inner)
-        case Filter(base=base, predicates=predicates):
-            return _filtered(evaluate(base, inner), predicates, inner)
-        case Path(first=first, hops=hops):
-            return reduce(lambda nodes, hop: _onward(nodes, hop, inner), hops, evaluate(first, inner))
         case Root():
             raise NotColumnar("an absolute path")
+        case _ if state.depth > _MOST_NESTED:
+            raise NotColumnar("the expression is nested too deeply")
+        case Variable(name=name):
+            return _variable(name, state)
+        case _:
+            return _composed(expression, replace(state, depth=state.depth + 1))
+
+
+def _composed(expression: Expression, state: State) -> Items:  # noqa: PLR0911 -- one branch per construct
+    dialect, source = state.dialect, state.source
+    match expression:
+        case Step(predicates=predicates):
+            return _filtered(step(expression, state), predicates, state)
+        case Filter(base=base, predicates=predicates):
+            return _filtered(evaluate(base, state), predicates, state)
+        case Path(first=first, hops=hops):
+            return reduce(lambda nodes, hop: _onward(nodes, hop, state), hops, evaluate(first, state))
         case Call():
-            return dialect.call(expression, inner)
+            return dialect.call(expression, state)
         case Connective(sign=sign, operands=operands):
             connected = _CONNECTED[sign]
-            return reduce(lambda a, b: connected(a, b, source), [evaluate(part, inner) for part in operands])
+            return reduce(lambda a, b: connected(a, b, source), [evaluate(part, state) for part in operands])
         case Comparison(sign=sign, left=left, right=right):
-            return dialect.compare(sign, evaluate(left, inner), evaluate(right, inner), source)
+            return dialect.compare(sign, evaluate(left, state), evaluate(right, state), source)
         case Arithmetic(sign=sign, operands=operands):
-            numbers = [dialect.operand(evaluate(part, inner), source) for part in operands]
+            numbers = [dialect.operand(evaluate(part, state), source) for part in operands]
             return reduce(lambda a, b: arithmetic(sign, a, b, source), numbers)
         case Negation(sign=sign, operand=operand):
-            once = negated(dialect.operand(evaluate(operand, inner), source), source)
+            once = negated(dialect.operand(evaluate(operand, state), source), source)
             return once if sign == "-" else negated(once, source)
         case NodeSet(sign="|", operands=operands):
-            return in_document_order(joined([evaluate(part, inner) for part in operands]))
+            return in_document_order(joined([evaluate(part, state) for part in operands]))
         case _:
-            return dialect.other(expression, inner)
+            return dialect.other(expression, state)
 
 
 def refused(expression: Expression, state: State) -> Items:

@@ -164,7 +164,7 @@ class State:
     def outside(self, scope: ColumnScope) -> State:
         """Return the state in which a variable of the rulebook is evaluated."""
         tried = start(self.source, scope, self.never)
-        return replace(tried, lets=self.lets, depth=self.depth)
+        return replace(tried, lets=self.lets, depth=self.depth + 1)
 
 
 def node_at(position: int | None) -> Node | None:
