@@ -1,16 +1,28 @@
-"""Location paths as tokens, and where in a flat file they lead."""
+"""Location paths, and where in a flat file they lead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
 
+from masktron.rulebook.expressions import tree
+from masktron.rulebook.expressions.tree import (
+    ANY,
+    Call,
+    ContextItem,
+    Expression,
+    Filter,
+    KindTest,
+    Literal,
+    NameTest,
+    Root,
+    Step,
+    Variable,
+)
 from masktron.sources.records import Layout
-from masktron.xpath.lexer import tokenize
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
-type PathOrigin = Literal["focus", "root", "current", "document", "variable"]
+type PathOrigin = OneOf["focus", "root", "current", "document", "variable"]
 _FORWARD = frozenset({"child", "attribute", "descendant", "descendant-or-self", "self"})
 _AXES = _FORWARD | {"preceding-sibling", "following-sibling", "preceding", "following", "parent", "ancestor"}
 
@@ -26,7 +38,7 @@ class PathStep:
     axis: str
     tag: str
     gap: bool = False
-    predicates: tuple[Any, ...] = ()
+    predicates: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,124 +50,69 @@ class Path:
     name: str = ""
 
 
-def bare(token: Any) -> Any:
-    """Return what stands in parentheses."""
-    while token.symbol == "(" and len(token) == 1:
-        token = token[0]
-    return token
-
-
-def called(token: Any) -> tuple[str, list[Any]] | None:
-    """Return name and arguments of a call of a standard function."""
-    if token.symbol in (":", "Q{") and len(token) == 2 and token[1].label == "function":
-        if token.namespace != FUNCTIONS_NAMESPACE:
-            return None
-        token = token[1]
-    return (str(token.symbol), list(token)) if token.label in ("function", "external function") else None
-
-
-def extent(token: Any, source: str) -> tuple[int, int]:
-    """Return where an expression stands in its source."""
-    parts = list(token.iter())
-    start = min(part.span[0] for part in parts)
-    end = max(part.span[1] for part in parts)
-    lexemes = tokenize(source)
-    opened = {part.span[1] for part in parts if part.label in ("function", "external function", "kind test")}
-    depth = 0
-    last = end
-    for at, lexeme in enumerate(lexemes):
-        if lexeme.start < start:
-            continue
-        if lexeme.start >= last and depth == 0 and not (at and lexemes[at - 1].end in opened and lexeme.text == "("):
-            break
-        if lexeme.kind == "symbol":
-            depth += (lexeme.text in "([{") - (lexeme.text in ")]}")
-        last = max(last, lexeme.end)
-    return start, last
-
-
 @dataclass(frozen=True, slots=True)
 class PathReader:
-    """Reads the paths of one rulebook; names get the namespaces of its prefixes."""
+    """Reads the paths of one rulebook."""
 
-    namespaces: Mapping[str, str] = field(default_factory=dict)
     beside: frozenset[str] = frozenset()
     """Names of documents that are not the original: nothing is gathered there."""
 
-    def read(self, token: Any) -> Path:  # noqa: PLR0911 -- one branch per kind of token
-        """Return the path that a token is.
+    def read(self, expression: Expression) -> Path:  # noqa: PLR0911 -- one branch per kind of path
+        """Return the path that an expression is.
 
         Raises
         ------
         NotAcross
             It is no path, or of a kind that is not analysed.
         """
-        token = bare(token)
-        match token.symbol:
-            case "/" | "//":
-                gap = token.symbol == "//"
-                if not len(token):
-                    return Path("root")
-                if len(token) == 1:
-                    return self._joined(Path("root"), token[0], gap=gap)
-                return self._joined(self.read(token[0]), token[1], gap=gap)
-            case "[" if token.label == "array":
-                raise NotAcross("an array")
-            case "[":
-                path = self.read(token[0])
-                if not path.steps:
-                    return replace(path, steps=(PathStep("self", "*", predicates=(token[1],)),))
-                last = replace(path.steps[-1], predicates=(*path.steps[-1].predicates, token[1]))
-                return replace(path, steps=(*path.steps[:-1], last))
-            case ".":
+        match expression:
+            case Root():
+                return Path("root")
+            case tree.Path(first=first, hops=hops):
+                path = self.read(first)
+                steps = (replace(_step(hop.to), gap=hop.deep) for hop in hops)
+                return replace(path, steps=(*path.steps, *steps))
+            case Filter(base=base, predicates=predicates):
+                path = self.read(base)
+                *before, last = path.steps or (PathStep("self", "*"),)
+                last = replace(last, predicates=(*last.predicates, *predicates))
+                return replace(path, steps=(*before, last))
+            case ContextItem():
                 return Path("focus")
-            case "$":
-                return Path("variable", name=str(token[0].value))
+            case Variable(name=name):
+                return Path("variable", name=name)
+            case Call(standard="document" | "doc", arguments=(where, *_)):
+                if isinstance(where, Literal) and where.value in self.beside:
+                    raise NotAcross("another document than the original")
+                return Path("document")
+            case Call(standard="current"):
+                return Path("current")
             case _:
-                call = called(token)
-                if call is not None and call[0] in ("document", "doc"):
-                    if str(call[1][0].value) in self.beside:
-                        raise NotAcross("another document than the original")
-                    return Path("document")
-                if call is not None and call[0] == "current":
-                    return Path("current")
-                return Path("focus", (self.step(token),))
+                return Path("focus", (_step(expression),))
 
-    def _joined(self, path: Path, token: Any, *, gap: bool) -> Path:
-        return replace(path, steps=(*path.steps, replace(self.step(token), gap=gap)))
 
-    def step(self, token: Any) -> PathStep:
-        """Return the step that a token is."""
-        token = bare(token)
-        match token.symbol:
-            case "[" if token.label == "array":
-                raise NotAcross("an array")
-            case "[":
-                inner = self.step(token[0])
-                return replace(inner, predicates=(*inner.predicates, token[1]))
-            case ".":
-                return PathStep("self", "*")
-            case ".." if not len(token):
-                return PathStep("parent", "*")
-            case "@":
-                return PathStep("attribute", self.tag(token[0]))
-            case "(name)" | ":" | "*" if called(token) is None and token.label != "operator":
-                return PathStep("child", self.tag(token))
-            case symbol if symbol in _AXES and len(token) == 1:
-                return PathStep(symbol, self.tag(token[0]))
-            case _:
-                raise NotAcross(f"'{token.symbol}' is no plain step")
+def _step(expression: Expression) -> PathStep:
+    match expression:
+        case Step(axis=axis, test=test, predicates=predicates) if axis in _AXES:
+            anything = test == KindTest("node") and axis in ("self", "parent")
+            return PathStep(axis, "*" if anything else _tag(test), predicates=predicates)
+        case Filter(base=base, predicates=predicates):
+            inner = _step(base)
+            return replace(inner, predicates=(*inner.predicates, *predicates))
+        case ContextItem():
+            return PathStep("self", "*")
+        case _:
+            raise NotAcross(f"'{expression}' is no plain step")
 
-    def tag(self, token: Any) -> str:
-        """Return the Clark name of a name test, or ``*``."""
-        if token.symbol == "*":
+
+def _tag(test: NameTest | KindTest) -> str:
+    """Return the Clark name of a name test, or ``*``."""
+    if isinstance(test, NameTest):
+        if (test.local, test.space) == (ANY, ANY):
             return "*"
-        if token.symbol == "(name)":
-            return str(token.value)
-        if token.symbol == ":" and len(token) == 2 and token[1].symbol == "(name)":
-            uri = self.namespaces.get(str(token[0].value), "")
-            return f"{{{uri}}}{token[1].value}" if uri else str(token[1].value)
-        raise NotAcross("a node test that is no name")
+        if ANY not in (test.local, test.space):
+            return f"{{{test.space}}}{test.local}" if test.space else test.local
+    raise NotAcross("a node test that is no name")
 
 
 @dataclass(frozen=True, slots=True)

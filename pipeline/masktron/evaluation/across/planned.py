@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from masktron.errors import RulebookError
 from masktron.evaluation.across.derived import extended
-from masktron.evaluation.across.paths import Map, NotAcross, PathReader, Spot, called
+from masktron.evaluation.across.paths import Map, NotAcross, PathReader, Spot
 from masktron.evaluation.across.recognise import Hole, Recogniser
 from masktron.evaluation.across.resolve import Surroundings
 from masktron.evaluation.across.rewrite import (
@@ -32,20 +31,37 @@ from masktron.evaluation.across.rewrite import filled as fill
 from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import (
+    ANY,
+    Arithmetic,
+    Call,
+    Comparison,
+    Concatenation,
+    Connective,
+    Expression,
+    If,
+    Literal,
+    NameTest,
+    Negation,
+    Path,
+    Range,
+    Root,
+    Sequence,
+    Step,
+    Variable,
+    parts_of,
+    walk,
+)
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Origin, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.xpath.context_match import ContextPath, parse_context
-from masktron.xpath.lexer import tokenize, variables
 from masktron.xpath.namespaces import STANDARD_NAMESPACES, with_standard
-from masktron.xpath.tokens import parse, repair
 
-_WORDS = (
-    "and or = != < <= > >= eq ne lt le gt ge + - * div mod idiv , to || if ( (string) (integer) (decimal) (float)"
-)
-_OPERATORS = frozenset(_WORDS.split())
 _NAMES = "not boolean true false number abs floor ceiling round round-half-to-even sum count concat min max avg"
 _FUNCTIONS = frozenset(_NAMES.split())
+_PLAIN = (Variable, Literal, Connective, Arithmetic, Negation, Sequence, Range, Concatenation, If)
 
 
 def stands_alone(rulebook: Rulebook, map_: Map, bases: Mapping[tuple[int, int], Spot], check: int) -> bool:
@@ -100,48 +116,45 @@ def _local(name: str | None) -> str:
 
 def _reads_nothing(expression: str, rulebook: Rulebook, lets: Mapping[str, str], map_: Map) -> bool:
     try:
-        token = parse(expression, with_standard(rulebook.namespaces))
+        read = parsed(expression, rulebook.namespaces)
     except RulebookError:
         return False
-    if not _harmless(token, map_):
+    if not _harmless(read, map_):
         return False
-    read = variables(tokenize(expression))
-    return all(name in lets and _reads_nothing(lets[name], rulebook, _without(lets, name), map_) for name in read)
+    names = {one.name for one in walk(read) if isinstance(one, Variable)}
+    return all(name in lets and _reads_nothing(lets[name], rulebook, _without(lets, name), map_) for name in names)
 
 
 def _without(lets: Mapping[str, str], name: str) -> dict[str, str]:
     return {other: value for other, value in lets.items() if other != name}
 
 
-def _harmless(token: Any, map_: Map) -> bool:
-    symbol = token.symbol
-    if symbol == "$":
-        return True
-    if symbol in ("/", "//", "(name)", "@", ":"):
-        call = called(token)
-        if call is not None:
-            return call[0] in _FUNCTIONS and all(_harmless(part, map_) for part in call[1])
-        return _leads_aside(token, map_)
-    call = called(token)
-    if call is not None:
-        return call[0] in _FUNCTIONS and bool(call[1] or call[0] in ("true", "false")) and _all(call[1], map_)
-    if symbol not in _OPERATORS or (symbol == "*" and not len(token)):
-        return False
-    return _all(list(token), map_)
+def _harmless(expression: Expression, map_: Map) -> bool:
+    match expression:
+        case Path(first=Root() | Step() as first, hops=hops):
+            return _leads_aside((first, *(hop.to for hop in hops)), map_)
+        case Step():
+            return _leads_aside((expression,), map_)
+        case Call(standard=name, arguments=arguments):
+            plain = name in _FUNCTIONS and bool(arguments or name in ("true", "false"))
+        case Comparison(sign=sign):
+            plain = sign not in ("is", "<<", ">>")
+        case _:
+            plain = isinstance(expression, _PLAIN)
+    return plain and all(_harmless(part, map_) for part in parts_of(expression))
 
 
-def _all(tokens: list[Any], map_: Map) -> bool:
-    return all(_harmless(part, map_) for part in tokens)
-
-
-def _leads_aside(token: Any, map_: Map) -> bool:
+def _leads_aside(steps: Iterable[Expression], map_: Map) -> bool:
     """Whether a path of plain names leads through an element that is neither above the records nor in them."""
     names: list[str] = []
-    for part in token.iter():
-        if part.symbol == "(name)":
-            names.append(str(part.value))
-        elif part.symbol not in ("/", "//", "@"):
-            return False
+    for part in steps:
+        match part:
+            case Step(axis="child" | "attribute", test=NameTest(local=local), predicates=()) if local != ANY:
+                names.append(local)
+            case Root():
+                pass
+            case _:
+                return False
     layout = map_.layout
     tags = (*layout.record_path, *(f.tag for f in layout.fields))
     inside = {tag.rpartition("}")[2] for tag in tags}
@@ -170,9 +183,10 @@ class AggregateSurvey:
         self._map = maps["file"]
         around = Surroundings(
             rulebook.version,
-            PathReader(self._namespaces, frozenset(one.name for one in rulebook.beside)),
+            PathReader(frozenset(one.name for one in rulebook.beside)),
             maps,
             Spot(0),
+            tuple(self._namespaces.items()),
         )
         around = self._lets(around, rulebook.lets, (), shared=True)
         for p, pattern in enumerate(rulebook.patterns):
@@ -197,12 +211,12 @@ class AggregateSurvey:
 
     def _lets(self, around: Surroundings, lets: tuple[Let, ...], place: TextPlace, *, shared: bool) -> Surroundings:
         for k, let in enumerate(lets):
-            token, inner = self._expression(around, let.value, (*place, -1 - k), truth=False)
+            read = self._expression(around, let.value, (*place, -1 - k), truth=False)
             known = let.name in around.variables
             value = None
-            if token is not None and not known:
+            if read is not None and not known:
                 try:
-                    value = inner.value(token)
+                    value = around.value(read)
                 except NotAcross:
                     value = None
             around = around.bind(let.name, value)
@@ -210,21 +224,18 @@ class AggregateSurvey:
                 around = replace(around, shared=around.shared | {let.name})
         return around
 
-    def _expression(
-        self, around: Surroundings, expression: str, place: TextPlace, *, truth: bool
-    ) -> tuple[Any, Surroundings]:
-        around = replace(around, source=repair(expression))
+    def _expression(self, around: Surroundings, text: str, place: TextPlace, *, truth: bool) -> Expression | None:
         try:
-            token = parse(expression, self._namespaces)
+            expression = parsed(text, self._rulebook.namespaces)
         except RulebookError:
-            return None, around
-        recogniser = Recogniser(around)
-        found = tuple(sorted(recogniser.holes(token, around, truth=truth), key=lambda hole: hole.start))
+            return None
+        recogniser = Recogniser()
+        found = tuple(sorted(recogniser.holes(expression, around, truth=truth), key=lambda hole: hole.start))
         if found:
             self.holes[place] = found
         if recogniser.reasons:
             self.reasons[place] = recogniser.reasons[0]
-        return token, around
+        return expression
 
     def _base(self, rule: Rule) -> Spot | None:
         paths = context_of(self._rulebook, rule.context)

@@ -4,17 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal as OneOf
 
-from masktron.evaluation.across.paths import NotAcross, bare, called, extent
+from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.resolve import Operand, Surroundings
 from masktron.evaluation.across.selection import Aggregate, Fold, Key, Predicate, Selection
+from masktron.rulebook.expressions.tree import (
+    Arithmetic,
+    Binding,
+    Call,
+    Comparison,
+    Concatenation,
+    Connective,
+    Expression,
+    Filter,
+    If,
+    Literal,
+    Negation,
+    Path,
+    Range,
+    Sequence,
+    Step,
+    Typed,
+    Variable,
+    parts_of,
+    walk,
+)
 
-type HoleType = Literal["integer", "double", "boolean"]
+type HoleType = OneOf["integer", "double", "boolean"]
 _FOLDS: dict[str, Fold] = {"sum": "sum", "avg": "avg", "min": "min", "max": "max"}
 _TRUTH = frozenset({"not", "boolean"})
-_WORDS = "and or = != < <= > >= eq ne lt le gt ge + - * div mod idiv , to || if ( instance castable cast treat"
-_STAYING = frozenset(_WORDS.split())
+_BESIDE = frozenset({"preceding-sibling", "following-sibling", "preceding"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +61,10 @@ class Hole:
 class Recogniser:
     """Finds the holes of one expression; `reasons` says what was met on the way and not understood."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self) -> None:
         self.reasons: list[str] = []
-        self._source = around.source
 
-    def holes(self, token: Any, around: Surroundings, *, truth: bool) -> Iterator[Hole]:
+    def holes(self, expression: Expression, around: Surroundings, *, truth: bool) -> Iterator[Hole]:
         """Yield the holes of an expression, outermost first.
 
         Parameters
@@ -54,72 +73,78 @@ class Recogniser:
             Whether only the effective boolean value of the expression counts.
         """
         try:
-            found = self._aggregate(token, around, truth=truth)
+            found = self._aggregate(expression, around, truth=truth)
         except NotAcross as problem:
             self.reasons.append(str(problem))
             found = None
         if found is not None:
-            start, end = extent(token, self._source)
-            yield Hole(start, end, *found)
+            yield Hole(expression.start, expression.end, *found)
             return
-        yield from self._below(token, around, truth=truth)
+        yield from self._below(expression, around, truth=truth)
 
-    def _below(self, token: Any, around: Surroundings, *, truth: bool) -> Iterator[Hole]:
-        symbol = token.symbol
-        if symbol in ("for", "some", "every", "let"):
-            yield from self._bound(token, around)
-            return
-        call = called(token)
-        if call is not None:
-            inner = call[0] in _TRUTH
-            for argument in call[1]:
-                yield from self.holes(argument, around, truth=inner)
-        elif symbol in _STAYING:
-            for at, part in enumerate(token):
-                holds = symbol in ("and", "or") or (symbol == "if" and at == 0)
-                passed = truth and (symbol == "(" or (symbol == "if" and at > 0))
-                yield from self.holes(part, around, truth=holds or passed)
+    def _below(self, expression: Expression, around: Surroundings, *, truth: bool) -> Iterator[Hole]:
+        match expression:
+            case Binding():
+                yield from self._bound(expression, around)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                yield from self.holes(condition, around, truth=True)
+                yield from self.holes(then, around, truth=truth)
+                yield from self.holes(otherwise, around, truth=truth)
+            case Comparison(sign="is" | "<<" | ">>"):
+                return
+            case Call(standard=name) if not name:
+                return
+            case Call() | Connective() | Comparison() | Arithmetic() | Negation():
+                holds = isinstance(expression, Connective)
+                holds = holds or (isinstance(expression, Call) and expression.standard in _TRUTH)
+                for part in parts_of(expression):
+                    yield from self.holes(part, around, truth=holds)
+            case Sequence() | Range() | Concatenation() | Typed():
+                for part in parts_of(expression):
+                    yield from self.holes(part, around, truth=False)
 
-    def _bound(self, token: Any, around: Surroundings) -> Iterator[Hole]:
-        parts = list(token)
-        for name, value in zip(parts[:-1:2], parts[1:-1:2], strict=True):
+    def _bound(self, expression: Binding, around: Surroundings) -> Iterator[Hole]:
+        for name, value in expression.bound:
             yield from self.holes(value, around, truth=False)
-            around = around.bind(str(name[0].value), self._item(value, around, whole=token.symbol == "let"))
-        yield from self.holes(parts[-1], around, truth=False)
+            around = around.bind(name, self._item(value, around, whole=expression.kind == "let"))
+        yield from self.holes(expression.body, around, truth=False)
 
-    def _item(self, token: Any, around: Surroundings, *, whole: bool) -> Operand | None:
+    def _item(self, expression: Expression, around: Surroundings, *, whole: bool) -> Operand | None:
         try:
-            value = around.value(token)
+            value = around.value(expression)
         except NotAcross:
             return None
         return value if whole or not isinstance(value, Selection) else None
 
-    def _aggregate(self, token: Any, around: Surroundings, *, truth: bool) -> tuple[Aggregate, bool] | None:
-        token = bare(token)
-        call = called(token)
-        if call is not None:
-            return self._call(*call, around)
-        if token.symbol in ("=", "!=") and len(token) == 2:
-            found = self._comparison(token.symbol, list(token), around)
-            return (found, False) if found else None
-        if token.symbol == "some" and len(token) == 3:
-            found = self._some(list(token), around)
-            return (found, False) if found else None
-        if truth and token.symbol in ("/", "//", "[", "$", "preceding-sibling", "following-sibling", "preceding"):
-            value = around.value(token)
-            return (Aggregate("exists", value), False) if isinstance(value, Selection) else None
-        return None
+    def _aggregate(
+        self, expression: Expression, around: Surroundings, *, truth: bool
+    ) -> tuple[Aggregate, bool] | None:
+        found: Aggregate | None = None
+        match expression:
+            case Call(standard=name, arguments=(argument,)) if name:
+                return self._call(name, argument, around)
+            case Comparison(sign="=" | "!=" as sign, left=left, right=right):
+                found = self._comparison(sign, (left, right), around)
+            case Binding(kind="some", bound=((name, domain),), body=body):
+                found = self._some(name, domain, body, around)
+            case Path() | Filter() | Variable() if truth:
+                found = self._some_node(expression, around)
+            case Step(axis=axis, predicates=predicates) if truth and (predicates or axis in _BESIDE):
+                found = self._some_node(expression, around)
+        return (found, False) if found else None
 
-    def _call(self, name: str, arguments: list[Any], around: Surroundings) -> tuple[Aggregate, bool] | None:
-        if len(arguments) != 1:
-            return None
+    def _some_node(self, expression: Expression, around: Surroundings) -> Aggregate | None:
+        value = around.value(expression)
+        return Aggregate("exists", value) if isinstance(value, Selection) else None
+
+    def _call(self, name: str, argument: Expression, around: Surroundings) -> tuple[Aggregate, bool] | None:
         if name in ("exists", "empty") or name == "count" or (name in _FOLDS and self._known(name, around)):
-            inner = called(bare(arguments[0]))
-            if name == "count" and inner is not None:
-                return self._counted(*inner, around)
-            if inner is not None and inner[0] not in ("document", "doc", "current"):
-                return None
-            value = around.value(arguments[0])
+            if isinstance(argument, Call) and argument.standard:
+                if name == "count":
+                    return self._counted(argument.standard, argument.arguments, around)
+                if argument.standard not in ("document", "doc", "current"):
+                    return None
+            value = around.value(argument)
             if not isinstance(value, Selection):
                 return None
             if name in _FOLDS and value.target is None:
@@ -133,7 +158,9 @@ class Recogniser:
     def _known(self, name: str, around: Surroundings) -> bool:
         return name == "sum" or around.version != "1.0"
 
-    def _counted(self, name: str, arguments: list[Any], around: Surroundings) -> tuple[Aggregate, bool] | None:
+    def _counted(
+        self, name: str, arguments: tuple[Expression, ...], around: Surroundings
+    ) -> tuple[Aggregate, bool] | None:
         """``count(distinct-values(//ID))`` and ``count(index-of(//ID, ID))``."""
         if around.version == "1.0" or name not in ("distinct-values", "index-of"):
             return None
@@ -152,8 +179,10 @@ class Recogniser:
             return Aggregate("count", replace(nodes, join=join), own), False
         return None
 
-    def _comparison(self, operator: str, sides: list[Any], around: Surroundings) -> Aggregate | None:
-        plain = [self._undistinct(side, around) for side in sides]
+    def _comparison(
+        self, operator: str, sides: tuple[Expression, Expression], around: Surroundings
+    ) -> Aggregate | None:
+        plain = [_undistinct(side) for side in sides]
         nodes = [self._selection(side, around) for side in plain]
         at = next((i for i, found in enumerate(nodes) if found is not None), None)
         if at is None or nodes[1 - at] is not None:
@@ -162,10 +191,9 @@ class Recogniser:
         assert selection is not None  # noqa: S101 - for the type checker
         if selection.target is None:
             raise NotAcross("whole records are compared")
-        other = bare(plain[1 - at])
-        if operator == "=" and other.symbol in ("(string)", "(integer)", "(decimal)"):
-            start, end = extent(other, self._source)
-            where = Predicate(f". = {self._source[start:end]}", selection.target, around.scope)
+        other = plain[1 - at]
+        if operator == "=" and isinstance(other, Literal) and not isinstance(other.value, float):
+            where = Predicate(f". = {other.written}", selection.target, around.scope)
             return Aggregate("exists", replace(selection, where=(*selection.where, where)))
         own, mine = around.key(other, None)
         key = Key("node", (selection.target,))
@@ -177,28 +205,33 @@ class Recogniser:
             raise NotAcross("'!=' with some records")
         return Aggregate("differs", replace(selection, join=((key, own),)), own)
 
-    def _undistinct(self, token: Any, around: Surroundings) -> Any:
-        call = called(bare(token))
-        return call[1][0] if call and call[0] == "distinct-values" and len(call[1]) == 1 else token
-
-    def _selection(self, token: Any, around: Surroundings) -> Selection | None:
+    def _selection(self, expression: Expression, around: Surroundings) -> Selection | None:
         try:
-            value = around.value(token)
+            value = around.value(expression)
         except NotAcross:
             return None
         return value if isinstance(value, Selection) else None
 
-    def _some(self, parts: list[Any], around: Surroundings) -> Aggregate | None:
+    def _some(self, name: str, domain: Expression, body: Expression, around: Surroundings) -> Aggregate | None:
         """``some $v in //V satisfies $v = V``, which is ``//V = V``."""
-        condition = bare(parts[2])
-        name = str(parts[0][0].value)
-        if condition.symbol not in ("=", "eq") or len(condition) != 2:
+        if not (isinstance(body, Comparison) and body.sign in ("=", "eq")):
             return None
-        items = [bare(side) for side in condition]
-        mine = [i for i in items if not (i.symbol == "$" and str(i[0].value) == name)]
-        value = around.value(parts[1])
+        mine = [side for side in (body.left, body.right) if not _is_variable(side, name)]
+        value = around.value(domain)
         if len(mine) != 1 or not isinstance(value, Selection):
             return None
-        if any(t.symbol == "$" and str(t[0].value) == name for t in mine[0].iter()):
+        if any(_is_variable(part, name) for part in walk(mine[0])):
             return None
-        return self._comparison("=", [parts[1], mine[0]], around)
+        return self._comparison("=", (domain, mine[0]), around)
+
+
+def _is_variable(expression: Expression, name: str) -> bool:
+    return isinstance(expression, Variable) and expression.name == name
+
+
+def _undistinct(expression: Expression) -> Expression:
+    match expression:
+        case Call(standard="distinct-values", arguments=(only,)):
+            return only
+        case _:
+            return expression

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from masktron.evaluation.across.paths import Map, NotAcross, Path, PathReader, PathStep, Spot, bare, called, extent
+from masktron.evaluation.across.paths import Map, NotAcross, Path, PathReader, PathStep, Spot
 from masktron.evaluation.across.selection import Key, Predicate, Reach, RecordSource, Selection, Word
+from masktron.rulebook.expressions.tree import Call, Comparison, Connective, Expression, Literal, Variable, walk
 from masktron.rulebook.schema import XPathVersion
 from masktron.xpath.context_match import may_be_positional
-from masktron.xpath.lexer import literal_value
 
-_EQUAL = frozenset({"=", "eq"})
 _KINDS = {"string": "string", "normalize-space": "normal", "number": "number"}
 _SIBLINGS: Mapping[str, Reach] = {"preceding-sibling": "before", "following-sibling": "after"}
 _BESIDE: Mapping[str, Reach] = {"preceding": "before", "following": "after"}
@@ -52,7 +50,7 @@ class Surroundings:
     reader: PathReader
     maps: Mapping[RecordSource, Map]
     base: Spot
-    source: str = ""
+    namespaces: tuple[tuple[str, str], ...] = ()
     variables: Mapping[str, Operand | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     scope: int = -1
@@ -66,19 +64,19 @@ class Surroundings:
         """Return these with one more variable."""
         return replace(self, variables={**self.variables, name: value}, shared=self.shared - {name})
 
-    def value(self, token: Any) -> Operand:
+    def value(self, expression: Expression) -> Operand:
         """Return what an expression stands for.
 
         Raises
         ------
         NotAcross
         """
-        if bare(token).symbol != "$" and (call := called(bare(token))) and call[0] in (*_KINDS, "concat"):
-            key, own = self.key(token, None)
+        if isinstance(expression, Call) and expression.standard in (*_KINDS, "concat"):
+            key, own = self.key(expression, None)
             if not own:
                 raise NotAcross("a text of another record")
             return key
-        return self.nodes(self.reader.read(token), None)
+        return self.nodes(self.reader.read(expression), None)
 
     def nodes(self, path: Path, focus: Spot | None) -> Own | Selection | Key:
         """Return the nodes of a path; `focus` is the place in another record where a condition stands."""
@@ -158,13 +156,12 @@ class Surroundings:
             raise NotAcross(f"{step.axis}::{step.tag} may be in the record at hand")
         return Selection("file", at, reach)
 
-    def _where(self, selection: Selection, predicate: Any, map_: Map) -> Selection:
-        parts = _conjuncts(predicate)
-        for part in parts:
+    def _where(self, selection: Selection, predicate: Expression, map_: Map) -> Selection:
+        for part in _conjuncts(predicate):
             selection = self._condition(selection, part, Spot(map_.record.level, selection.target))
         return selection
 
-    def _condition(self, selection: Selection, part: Any, focus: Spot) -> Selection:
+    def _condition(self, selection: Selection, part: Expression, focus: Spot) -> Selection:
         if self._is_other(part, focus):
             if selection.reach != "all":
                 raise NotAcross("a condition that leaves out the record at hand twice")
@@ -172,42 +169,41 @@ class Surroundings:
         joined = self._join(part, focus)
         if joined is not None:
             return replace(selection, join=(*selection.join, joined))
-        for token in part.iter():
-            if called(token) is not None and token.symbol == "current":
+        for one in walk(part):
+            if isinstance(one, Call) and one.standard == "current":
                 raise NotAcross("a condition with current() that is not a plain equality")
-            if token.symbol == "$" and str(token[0].value) not in self.shared:
-                raise NotAcross(f"a condition with ${token[0].value} that is not a plain equality")
-        start, end = extent(part, self.source)
-        text = self.source[start:end]
-        if may_be_positional(text, dict(self.reader.namespaces)):
+            if isinstance(one, Variable) and one.name not in self.shared:
+                raise NotAcross(f"a condition with ${one.name} that is not a plain equality")
+        if may_be_positional(part.text, dict(self.namespaces)):
             raise NotAcross("a condition that may be a position")
-        return replace(selection, where=(*selection.where, Predicate(text, focus.field, self.scope)))
+        return replace(selection, where=(*selection.where, Predicate(part.text, focus.field, self.scope)))
 
-    def _is_other(self, part: Any, focus: Spot) -> bool:
+    def _is_other(self, part: Expression, focus: Spot) -> bool:
         """Whether a condition is that another node is meant: ``generate-id() != generate-id(current())``."""
         if focus != self.base or focus != self.record:
             return False
-        part = bare(part)
-        if part.symbol == "!=":
-            sides = [called(bare(side)) for side in part]
-            if not all(side is not None and side[0] == "generate-id" for side in sides):
+        match part:
+            case Comparison(
+                sign="!=",
+                left=Call(standard="generate-id", arguments=one),
+                right=Call(standard="generate-id", arguments=other),
+            ):
+                origins = [self._origin(side[0]) if side else "focus" for side in (one, other)]
+            case Call(standard="not", arguments=(Comparison(sign="is", left=left, right=right),)):
+                origins = [self._origin(left), self._origin(right)]
+            case _:
                 return False
-            origins = [self._origin(side[1][0]) if side and side[1] else "focus" for side in sides]
-            return sorted(origins) == ["current", "focus"]
-        if (call := called(part)) is not None and call[0] == "not" and (inner := bare(call[1][0])).symbol == "is":
-            return sorted(self._origin(side) for side in inner) == ["current", "focus"]
-        return False
+        return sorted(origins) == ["current", "focus"]
 
-    def _origin(self, token: Any) -> str:
-        path = self.reader.read(token)
+    def _origin(self, expression: Expression) -> str:
+        path = self.reader.read(expression)
         return "" if path.steps else path.origin
 
-    def _join(self, part: Any, focus: Spot) -> tuple[Key, Key] | None:
-        part = bare(part)
-        if part.symbol not in _EQUAL:
+    def _join(self, part: Expression, focus: Spot) -> tuple[Key, Key] | None:
+        if not (isinstance(part, Comparison) and part.sign in ("=", "eq")):
             return None
         try:
-            keys = [self.key(side, focus) for side in part]
+            keys = [self.key(side, focus) for side in (part.left, part.right)]
         except NotAcross:
             return None
         other = [key for key, own in keys if not own]
@@ -226,7 +222,7 @@ class Surroundings:
             return all(key.kind in ("number", "node") for key in (one, two))
         return numbers[0] == numbers[1]
 
-    def key(self, token: Any, focus: Spot | None) -> tuple[Key, bool]:
+    def key(self, expression: Expression, focus: Spot | None) -> tuple[Key, bool]:
         """Return the key that an expression is, and whether it is one of the record at hand.
 
         Raises
@@ -234,11 +230,9 @@ class Surroundings:
         NotAcross
             It is something else.
         """
-        token = bare(token)
-        call = called(token)
-        if call is None or call[0] == "current":
-            return self._node(token, focus)
-        name, arguments = call
+        if not isinstance(expression, Call) or expression.standard in ("", "current"):
+            return self._node(expression, focus)
+        name, arguments = expression.standard, expression.arguments
         if name == "concat":
             return self._concat(arguments, focus)
         if name not in _KINDS or len(arguments) > 1:
@@ -251,8 +245,8 @@ class Surroundings:
             raise NotAcross("a key of a key")
         return replace(key, kind=_KINDS[name]), own  # type: ignore[arg-type]
 
-    def _node(self, token: Any, focus: Spot | None) -> tuple[Key, bool]:
-        path = self.reader.read(token)
+    def _node(self, expression: Expression, focus: Spot | None) -> tuple[Key, bool]:
+        path = self.reader.read(expression)
         own = focus is None or path.origin in ("current", "variable")
         value = self.nodes(path, None if own else focus)
         if isinstance(value, Key):
@@ -266,13 +260,12 @@ class Surroundings:
             raise NotAcross("a record is compared, not a field")
         return Key("node", (value.spot.field,)), own
 
-    def _concat(self, arguments: list[Any], focus: Spot | None) -> tuple[Key, bool]:
+    def _concat(self, arguments: tuple[Expression, ...], focus: Spot | None) -> tuple[Key, bool]:
         parts: list[int | Word] = []
         sides: set[bool] = set()
         for argument in arguments:
-            if argument.symbol == "(string)":
-                start, end = argument.span
-                parts.append(Word(literal_value(self.source[start:end])))
+            if isinstance(argument, Literal) and isinstance(argument.value, str):
+                parts.append(Word(argument.value))
                 continue
             key, own = self.key(argument, focus)
             if key.kind not in ("node", "string"):
@@ -284,9 +277,10 @@ class Surroundings:
         return Key("concat", tuple(parts)), sides.pop()
 
 
-def _conjuncts(token: Any) -> list[Any]:
-    token = bare(token)
-    return [p for part in token for p in _conjuncts(part)] if token.symbol == "and" else [token]
+def _conjuncts(expression: Expression) -> list[Expression]:
+    if isinstance(expression, Connective) and expression.sign == "and":
+        return [part for operand in expression.operands for part in _conjuncts(operand)]
+    return [expression]
 
 
 def _single(spots: list[Spot], step: PathStep) -> Spot:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.recognise import Hole
 from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf, XPathVersion
-from masktron.xpath.tokens import repair
 
 type TextPlace = tuple[int, ...]
 """Of an expression in a rulebook: pattern, rule, check and part, or those of a ``let``."""
@@ -73,14 +72,12 @@ def reads_all_attributes(rulebook: Rulebook) -> str:
 
 def filled(expression: str, holes: Sequence[Hole], text_of: Callable[[Hole], str]) -> str:
     """Return an expression with texts in its holes."""
-    if not holes:
-        return expression
-    expression = repair(expression)
     parts: list[str] = []
     at = 0
     for hole in holes:
-        text = text_of(hole)
-        parts += expression[at : hole.start], f"not({text})" if hole.negated else text
+        text = f"not({text_of(hole)})" if hole.negated else text_of(hole)
+        # brackets of the part are those that its neighbours need: 5or is no XPath 2
+        parts += expression[at : hole.start], f"({text})" if expression[hole.start] == "(" else text
         at = hole.end
     return "".join((*parts, expression[at:]))
 

@@ -108,7 +108,7 @@ def _tested(nodes: Iterable[Node], test: NameTest | KindTest, state: State) -> l
         else:
             field = layout.fields[node.at]
             element, tag = node.kind is NodePart.FIELD and not field.attribute, field.tag
-        if element and _fits(test, tag):
+        if element and test.takes(tag):
             found.append(node)
     return found
 
@@ -123,18 +123,10 @@ def _below(asked: Step, node: Node, state: State) -> Iterable[Node]:
             return [Node(partial(source.filled, node.at), node.at, NodePart.TEXT)]
     elif node.at == RECORD:
         attribute = asked.axis == "attribute"
-        found = (at for at, f in enumerate(fields) if f.attribute == attribute and _fits(test, f.tag))
-        return [Node(partial(source.present, at), at) for at in found]
+        named = [at for at, f in enumerate(fields) if f.attribute == attribute and test.takes(f.tag)]
+        return [Node(partial(source.present, at), at) for at in named]
     source.also([node.at])
     return []
-
-
-def _fits(test: NameTest, tag: str) -> bool:
-    """Tell whether an element or attribute has a name."""
-    if ANY not in (test.local, test.space):
-        return tag == (f"{{{test.space}}}{test.local}" if test.space else test.local)
-    uri, _, name = tag.rpartition("}")
-    return test.local in (ANY, name) and test.space in (ANY, uri.removeprefix("{"))
 
 
 def name_of_node(function: str, node: Node, state: State) -> str:

@@ -6,7 +6,6 @@ node where the rule fires; and all verdicts of both have to be the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,12 +22,12 @@ from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, r
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
 from masktron.evaluation.recount.field_values import FieldValues, Reader, Wanted, program_of, wanted_of
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Binding, Variable, walk
 from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.slices import Frame
-from masktron.xpath.lexer import tokenize, variables
-from masktron.xpath.tokens import repair
 
 SPREAD = 120
 """Records of the sample that are spread evenly over the file."""
@@ -258,13 +257,19 @@ class _Probe:
 
     def equal(self, expression: str, place: TextPlace) -> list[str]:
         """Return the comparisons for an expression."""
-        source = repair(expression)
         holes = [hole for hole in self.planned.holes.get(place, ()) if hole.aggregate in self.found.known]
         texts = {hole: self.planned.text_of(hole, place, self.found.constants) for hole in holes}
-        if any(_bound(source, source[hole.start : hole.end]) for hole in holes):
+        if any(self._reads_bound(expression, hole) for hole in holes):
             # a part has no value outside the expression that binds its variable
-            return [f"deep-equal(({source}), ({filled(expression, holes, texts.__getitem__)}))"]
-        return [self._same(source[hole.start : hole.end], hole, text) for hole, text in texts.items()]
+            return [f"deep-equal(({expression}), ({filled(expression, holes, texts.__getitem__)}))"]
+        return [self._same(expression[hole.start : hole.end], hole, text) for hole, text in texts.items()]
+
+    def _reads_bound(self, expression: str, hole: Hole) -> bool:
+        """Whether a part of an expression reads a variable that the expression itself binds."""
+        parts = list(walk(parsed(expression, self.planned.original.namespaces)))
+        bound = {name for part in parts if isinstance(part, Binding) for name, _ in part.bound}
+        inside = (part for part in parts if hole.start <= part.start < hole.end)
+        return any(isinstance(part, Variable) and part.name in bound for part in inside)
 
     def _same(self, written: str, hole: Hole, text: str) -> str:
         if hole.type == "boolean":
@@ -298,9 +303,3 @@ class _Probe:
                 equal += self.equal(text, (*place, c, k))
             probes.append(replace(check, kind="assert", test=" and ".join(equal) or "true()", message=()))
         return replace(rule, lets=lets, checks=tuple(probes))
-
-
-def _bound(source: str, part: str) -> bool:
-    """Whether a part of an expression reads a variable that the expression itself binds."""
-    names = variables(tokenize(part))
-    return any(re.search(rf"\$\s*{re.escape(name)}\s*(?:\bin\b|:=)", source) for name in names)
