@@ -513,7 +513,7 @@ def test_chosen_measures(survey: Survey, run: Runner) -> None:
     shown = run(*arguments, "--measures", "linkage, total_change", "--json", "-")
     assert [figure["figure"] for figure in json.loads(shown.out)["figures"]] == ["linkage", "total_change"]
     wrong = run(*arguments, "--measures", "lnkage")
-    wrong.refuses(2, "unknown-name")
+    wrong.refuses(2, "unknown-name", name="lnkage")
     lacking = run(*arguments, "--measures", "block_k")
     assert (lacking.code, "[needs-setting]" in lacking.err) == (2, True)
 
@@ -680,8 +680,8 @@ def test_mask_computes_what_costs_much_only_for_a_limit(tmp_path: Path, monkeypa
 def test_an_unknown_limit_is_refused_with_the_nearest_name(survey: Survey, run: Runner) -> None:
     for command in (("check", survey.out), ("mask", survey.data, "-o", survey.out.with_name("n.xml"))):
         outcome = run(*command, "-r", survey.rules, "--limit", "linkages=5")
-        outcome.refuses(2, "unknown-name")
-    with refused(UsageError, "unknown-name"):
+        outcome.refuses(2, "unknown-name", name="limits.linkages")
+    with refused(UsageError, "unknown-name", name="limits.blok_k"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"blok_k": 1})
     with refused(UsageError, "bad-value", name="limits.linkage"):
         masktron.check(survey.out, survey.rules, original=survey.data, limits={"linkage": -1})

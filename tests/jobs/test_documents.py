@@ -209,7 +209,7 @@ def test_documents_are_given_once_and_used(tmp_path: Path, codes: Path, run: Run
     assert run("validate", data, "-r", rules, "--document", f"nace.xml={codes}").code == 0
     said = run("mask", data, "-r", rules, "-o", codes, "--document", f"nace.xml={codes}")
     said.refuses(2, "would-overwrite", taken="the document 'nace.xml'")
-    with refused(UsageError, "would-overwrite"):
+    with refused(UsageError, "would-overwrite", taken="the document 'nace.xml'"):
         masktron.mask(data, rules, codes, documents={"nace.xml": codes})
     assert "no rule reads the original" in " ".join(masktron.validate(data, plain, original=data).notes)
 

@@ -20,7 +20,7 @@ from masktron.jobs.key_treatments import run_keys
 from masktron.problems.wording import sentence
 from masktron.settings_file import load_config
 from plain_rows import read_rows, write_csv
-from refusals import code_of, refused
+from refusals import code_of, problem_of, refused
 from schema_files import conforms
 
 N = 240
@@ -301,11 +301,12 @@ def test_a_rate_that_is_not_reached_is_said(tmp_path: Path, rules: Path) -> None
 
 
 def test_too_few_regions_are_the_reason_why_nobody_moves(tmp_path: Path, rules: Path) -> None:
-    with refused(InfeasibleError, "no-swaps", where=f"{tmp_path / 'd.csv'}, field COUNTY"):
+    with refused(InfeasibleError, "no-swaps", where=f"{tmp_path / 'd.csv'}, field COUNTY") as caught:
         masktron.mask(
             write_csv(tmp_path / "d.csv", ROWS), rules, tmp_path / "m.csv",
             **settings(swap={"regions": ["COUNTY"], "keys": ["OCC"], "k": 2}, roles={**ROLES, "TOWN": "identifier"}),
         )  # fmt: skip
+    assert "least_regions = 2" in str(problem_of(caught.value).references["reason"])
 
 
 @pytest.mark.full

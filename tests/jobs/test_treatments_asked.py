@@ -202,13 +202,14 @@ def test_keys_that_are_missing_from_a_suppression_are_found(run: Path, tmp_path:
     content["treatments"][-1].update(fields=["AGE"], also=["REGION", "STATUS"])
     edited = tmp_path / "edited.manifest.json"
     edited.write_text(json.dumps(content))
-    with refused(UsageError, "not-a-manifest"):
+    with refused(UsageError, "not-a-manifest") as caught:
         masktron.check(run / "m.csv", run / "r.sch", manifest=edited)
+    assert "REGION" in problem_of(caught.value).references["reason"]
     # settings that name none: then the roles of the plan do
     content["config"]["roles"] = {}
     edited.write_text(json.dumps(content))
     found = masktron.check(run / "m.csv", run / "r.sch", manifest=edited)
-    assert not found.complies
+    assert any("AGE, without REGION, STATUS" in one for one in found.problems)
 
 
 def test_recodings_and_translated_rules_are_made_anew(run: Path, tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_what_is_allowed(data: Path, tmp_path: Path, run: Runner, monkeypatch: p
     assert run("validate", data, "-r", rules, "--allow-unfired", "*").code == 0
     assert run("validate", data, "-r", rules, "--allow-unfired", "idle").code == 1
     outcome = run("validate", data, "-r", rules, "--allow-unfired", "idel")
-    outcome.refuses(2, "unknown-name")
+    outcome.refuses(2, "unknown-name", name="idel")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "masktron.toml").write_text('allow_unfired = ["idle", "never"]\n')
     assert run("validate", data, "-r", rules).code == 0

@@ -263,7 +263,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     for register in (folder, nowhere):
         with refused(DocumentError, "register-unusable", where=register.path), opened_register(register):
             pass
-    with refused(DocumentError, "not-a-plain-file"), opened_register(pipe):
+    with refused(DocumentError, "not-a-plain-file", where=pipe.path), opened_register(pipe):
         pass
     monkeypatch.setattr(register_file, "PATIENCE", 0.1)
     held = Register(tmp_path / "r", tmp_path / "s")

@@ -31,7 +31,7 @@ from masktron.sources.tables import arrow_files, arrow_stream, parquet_stream, s
 from masktron.sources.tables.separated import csv_stream, writing
 from masktron.sources.tables.two_readings import ComparedBlocks
 from masktron.sources.xml import wellformed
-from refusals import refused
+from refusals import problem_of, refused
 
 ROWS = 400
 ALL = 1 << 60
@@ -207,11 +207,14 @@ def test_room_is_required_before_anything_is_written(
     source.layout  # noqa: B018 -- the survey
     target = tmp_path / "out"
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100))
-    with refused(DocumentError, "cannot-write"):
+    with refused(DocumentError, "cannot-write") as caught:
         source.write(target, {})
+    assert "writing a file like data" in problem_of(caught.value).references["reason"]
     assert not target.exists()
-    with refused(DocumentError, "cannot-write"):
+    with refused(DocumentError, "cannot-write") as caught:
         source.document_path  # noqa: B018
+    assert "what engines read of data" in problem_of(caught.value).references["reason"]
+    del caught
     del source
     assert list(small_blocks.glob("*/*")) == []
 
