@@ -148,7 +148,7 @@ def test_codes_of_categories_stay_codes(kind: Any) -> None:
     masked = kind(nominal=(1,), random_state=0).fit_transform(values)
     assert {*masked[:, 1]} <= {10.0, 20.0, 30.0}
     assert not np.isin(masked[:, 0], [10.0, 20.0, 30.0]).any()
-    with refused(UsageError, "no-such-column", column="2", columns=2):
+    with refused(UsageError, "bad-value", given="2", expected="a column from 0 to 1"):
         kind(nominal=(2,)).fit(values)
     with refused(UsageError, "bad-value", name="nominal"):
         kind(nominal=("REGION",)).fit(values)

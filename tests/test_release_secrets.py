@@ -152,8 +152,8 @@ def test_the_key_stands_in_the_manifest_alone(tmp_path: Path, run: Runner) -> No
         ("00" * 32, "bad-secret"),
         ("xyz" * 30, "bad-secret"),
         (KEY.hex()[1:], "bad-secret"),
-        ('{"secret": null}', "no-secret-needed"),
-        ('{"key": null}', "no-secret-needed"),  # of a manifest of an earlier version
+        ('{"secret": null}', "setting-not-usable"),
+        ('{"key": null}', "setting-not-usable"),  # of a manifest of an earlier version
         ('{"order": null}', "bad-secret"),
         ('{"secret": 5}', "bad-secret"),
         ('{"secret"', "bad-secret"),
@@ -171,7 +171,7 @@ def test_what_is_no_key_is_refused_and_not_shown(tmp_path: Path, content: str, c
 def test_a_run_that_had_no_key_is_repeated_with_its_units(tmp_path: Path, size: str, units: int | str) -> None:
     path = tmp_path / "m.manifest.json"
     path.write_text(f'{{"secret": null, "config": {{"unit_records": {size}}}}}')
-    with refused(UsageError, "no-secret-needed", units=units):
+    with refused(UsageError, "setting-not-usable"):
         read_secret(path)
 
 

@@ -718,11 +718,11 @@ class Config(Settings):
         if masked or role in refused:
             said = f"is declared as {kind}, and so masked" if masked else f"has the role {role}"
             raise UsageError.of(
-                "treated-field-not-written",
+                "role-does-not-fit",
                 setting=SettingName(setting, (name,)),
                 field=Field(name),
-                said=said,
-                done=done,
+                reason=f"which {said}, so it cannot be {done}",
+                role=Role.QUASI_IDENTIFIER,
             )
 
     @property

@@ -184,7 +184,7 @@ def refuse_outputs(
         if name not in renewed and is_rulebook(path):
             raise UsageError.of("would-overwrite", path, output=name, taken="a rulebook")
         if path.is_dir():
-            raise UsageError.of("output-is-folder", path, output=name)
+            raise UsageError.of("would-overwrite", path, output=name, taken="a folder")
         refuse_leading_out(path)
         if not path.parent.is_dir() and (made is None or path.parent.resolve() != made.resolve()):
             raise UsageError.of("no-folder-for-output", path.parent, output=name)

@@ -12,6 +12,7 @@ from pathlib import Path
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.former_names import manifest_from
+from masktron.problems.problem import Note, Setting
 
 LEAST_BYTES = 16
 """Of a secret: 128 bits are out of reach of trying."""
@@ -114,7 +115,16 @@ def _in_manifest(text: str, path: Path) -> str:
     except ValueError as error:
         raise UsageError.of("bad-secret", path, reason=str(error)) from None
     if "secret" in content and content["secret"] is None:
-        raise UsageError.of("no-secret-needed", path, units=_units_in(content) or "whole")
+        raise UsageError.of(
+            "setting-not-usable",
+            path,
+            more=Note(
+                "; the file is the same to the byte with [[--unit-records {units}]]",
+                units=_units_in(content) or "whole",
+            ),
+            name=Setting("--secret"),
+            reason="the run of this manifest took no random numbers",
+        )
     secret = content.get("secret")
     if not isinstance(secret, str):
         raise UsageError.of("bad-secret", path, reason="the manifest holds none")

@@ -143,7 +143,8 @@ def place(given: File) -> Path:
         return path_of(given)
     found = path(given)
     if is_address(str(found)):
-        raise WrongValue("bad-value", expected="a text", given="an address as a path, which has no double slashes")
+        hint = "give it as a text: a path has no double slashes"
+        raise WrongValue("bad-value", expected="a path", given="an address", hint=hint)
     return found
 
 

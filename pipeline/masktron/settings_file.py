@@ -126,15 +126,14 @@ def untrusted(
     line = TomlText(read_text(path, "configuration").replace("\r\n", "\n")).line_of(setting)
     named, config = SettingName(setting[0], setting[1:]), Setting("--config", (str(path),))
     place = Place(str(path), line)
+    instead: object = None
     if section and len(setting) == 1:
-        return UsageError.of("untrusted-section", place, setting=named, why=why, config=config)
-    if option:
+        instead = f"; or delete the section [{named}]"
+    elif option:
         name, _, value = option.partition(" ")
         given = Setting(name, (value,) if value else ())
-        return UsageError.of(
-            "untrusted-option", place, setting=named, why=why, config=config, line=line, option=given
-        )
-    return UsageError.of("untrusted-setting", place, setting=named, why=why, config=config)
+        instead = Note("; or delete line {line}, and give {option}", line=line, option=given)
+    return UsageError.of("untrusted-setting", place, setting=named, why=why, config=config, instead=instead)
 
 
 def _in_short(part: Any) -> str:

@@ -163,7 +163,7 @@ def test_explain_says_what_would_stop_and_what_is_given_up(data: Path, tmp_path:
     out = run("explain", rules, "--data", data, "--role", "Id=record-id").out
     assert "these data break R1: mask needs --invalid exclude or --allow RULE-ID for that\n" in out
     assert "mask would stop" not in out
-    assert "k = 41 [fewer-than-k]" in run("explain", rules, "--data", data, "-k", 41).out
+    assert "k = 41 needs at least 41 records" in run("explain", rules, "--data", data, "-k", 41).out
     rules.write_text(rules.read_text().replace("<assert ", '<assert role="warning" '))
     content = json.loads(run("explain", rules, "--data", data, "--role", "Id=record-id", "--json", "-").out)
     assert content["rules"][0]["why"].startswith("soft and broken by these data")
@@ -208,7 +208,7 @@ def test_outputs_are_checked_before_anything_runs(
         ("--svrl", link, "would overwrite the data"),
         ("--json", rules, "would overwrite the rulebook"),
         ("--svrl", part, "would overwrite a rulebook"),
-        ("--json", tmp_path, "names a folder"),
+        ("--json", tmp_path, "would overwrite a folder"),
         ("--json", tmp_path / "none" / "x.json", "does not exist"),
         ("--svrl", "-", "needs a file"),
     ):
@@ -263,7 +263,7 @@ def test_pipes_and_devices_are_refused_at_once(data: Path, rules: Path, tmp_path
 
 def test_addresses_are_not_fetched(rules: Path, run: Runner) -> None:
     outcome = run("validate", "http://example.org/d.xml", "-r", rules)
-    outcome.refuses(4, "file-unreadable")
+    outcome.refuses(4, "cannot-read")
 
 
 # hostile names
@@ -402,7 +402,7 @@ def test_what_rules_cannot_change_stays_as_it_is(rules: Path, run: Runner, tmp_p
         (("--accept", "1"), 2, "[needs-setting]"),
         (("--out", "x.sch"), 2, "[needs-setting]"),
         (("--suggested", proposals, "--accept", "1"), 2, "[not-suggested-rules]"),
-        (("--remove", "#1", "--out", tmp_path), 2, "[output-is-folder]"),
+        (("--remove", "#1", "--out", tmp_path), 2, "[would-overwrite]"),
     ):
         outcome = run("rules", rules, *words)
         assert (outcome.code, said in outcome.err) == (code, True), outcome.err

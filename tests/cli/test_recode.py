@@ -227,7 +227,7 @@ def test_limits_and_diversity_ask_for_more(run: Runner, survey: Path) -> None:
         (("--importance", "AGE=0"), 2, "importance['AGE'] must be above 0"),
         (("--diversity", "AGE=2"), 2, "[unknown-name]"),
         (("--diversity", "INCOME=x"), 2, "[bad-value]"),
-        (("--role", "AGE=weight"), 2, "[role-not-recoded]"),
+        (("--role", "AGE=weight"), 2, "[role-does-not-fit]"),
         (("--write", "rules.sch"), 2, "[would-overwrite]"),
         (("--write", "there.toml"), 2, "[cannot-write-settings]"),
         (("--limit", "global_risk=0.5"), 5, "[recoding-out-of-reach]"),

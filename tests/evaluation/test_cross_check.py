@@ -200,7 +200,7 @@ def test_a_document_that_workers_elsewhere_do_not_see_stays_here(tmp_path: Path)
 def test_a_worker_that_cannot_read_the_file_says_which(tmp_path: Path) -> None:
     path, layout = written(tmp_path)
     book = rules(tmp_path)
-    with refused(DocumentError, "worker-cannot-read", where=path, reason="No such file or directory"):
+    with refused(DocumentError, "worker-unfit", where=path, reason="cannot read the file: No such file or directory"):
         by_executor(path, book, layout, asking(), ByHand(lambda: path.unlink(missing_ok=True)))
 
 

@@ -404,7 +404,7 @@ def test_a_file_that_changes_is_refused(plain: tuple[Path, Rulebook, Layout]) ->
     assert frame is not None
     (batch,) = batches_of(path, layout, 100)
     cut = replace(batch, stops=batch.stops - 1)
-    with refused(DocumentError, "records-changed", first=1, last=4):
+    with refused(DocumentError, "file-changed", what=": records 1 to 4 are no longer what they were"):
         tiered.evaluate_columns(
             EvaluationRequest(path, rulebook, layout),
             frame,

@@ -731,7 +731,7 @@ def test_figures_of_a_class_are_for_assess_alone(monkeypatch: pytest.MonkeyPatch
 
     class_figure = figures.Figure("of_class", "utility", "lower", "Usual.", needs=("class",))
     monkeypatch.setattr(figures, "FIGURES", (*FIGURES, class_figure))
-    with refused(UsageError, "limit-only-assessed", figure="of_class"):
+    with refused(UsageError, "setting-not-usable", name="of_class"):
         refuse_class_limits({"linkage": 1.0, "of_class": 1.0})
 
 

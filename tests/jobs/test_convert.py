@@ -72,7 +72,7 @@ def test_a_sample_obeys_its_rules_in_another_format(
 def test_what_is_no_table_or_says_no_format_is_refused(tmp_path: Path) -> None:
     nested = tmp_path / "n.xml"
     nested.write_text("<S><R><A><B>1</B></A></R><R><A><B>2</B></A></R></S>")
-    with refused(UsageError, "not-a-table"):
+    with refused(UsageError, "records-not-flat"):
         run_convert(nested, tmp_path / "n.parquet")
     pq.write_table(pa.table({"A": [1]}), tmp_path / "d.parquet")
     with refused(UsageError, "needs-setting"):

@@ -311,12 +311,12 @@ def test_a_file_may_be_pinned_whole(given: Files, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("masktron.memory.free_memory", lambda: 800_000_000)
     result = run_rerun(manifest, given[0], folder / "again.xml")
     assert result.same_bytes
-    with refused(UsageError, "nothing-to-resume"):
+    with refused(UsageError, "cannot-resume"):
         mask(given, "whole.xml", unit_records=0, resume=True)
 
 
 def test_nothing_to_go_on_from(given: Files) -> None:
-    with refused(UsageError, "nothing-to-resume"):
+    with refused(UsageError, "cannot-resume"):
         mask(given, resume=True)
 
 

@@ -501,7 +501,7 @@ def test_what_is_lacking_is_named(releases: Releases, tmp_path: Path) -> None:
             manifest=folder / "second.manifest.json",
             measures=["differencing"],
         )
-    with refused(UsageError, "limit-only-assessed", figure="differencing"):
+    with refused(UsageError, "setting-not-usable", name="differencing"):
         masktron.mask(folder / "first.data.xml", releases.rules, tmp_path / "m.xml", limits={"differencing": 1.0})
 
 

@@ -140,8 +140,8 @@ OTHERS: list[tuple[str, dict[str, object], Callable[[], object]]] = [
     ("unknown-name", {"kind": "variant of linkage"}, lambda: linkage_by_name(WRONG, FILE, FILE)),
     ("unknown-name", {"kind": "variant of interval disclosure"}, lambda: interval_by_name(WRONG, FILE, FILE)),
     (
-        "too-many-cells",
-        {"cells": 27_000_000},
+        "too-many-values",
+        {"number": 27_000_000},
         lambda: keys.log_linear_risk([np.arange(300)] * 3, np.full(300, 2.0), pairs=((0, 1),)),
     ),
 ]

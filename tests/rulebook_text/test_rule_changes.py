@@ -161,7 +161,7 @@ def test_what_is_left_of_a_pattern_means_what_it_has_meant() -> None:
     assert b'context="B"' not in left and b'<sch:pattern id="named">' in left
     left = without(rules, "five")
     assert left == re.sub(rb'  <sch:pattern><sch:rule context="C">.*\n', b"", PATTERN)
-    with refused(UsageError, "rule-locked", reason="phase 'p' names its pattern 'named'"):
+    with refused(UsageError, "not-in-place", reason="phase 'p' names its pattern 'named'"):
         rest = rules
         for name in ("four", "three", "one", "#1"):
             rest = rules_in(without(rest, name))
@@ -174,7 +174,7 @@ def test_a_rule_moves_within_its_rule_element_or_with_its_pattern() -> None:
     assert [one.id for one in rules_in(swapped).entries] == ["five", "one", "", "three", "four"]
     assert sorted(swapped) == sorted(PATTERN)
     assert moved(rules_in(swapped), "five", up=False) == PATTERN
-    with refused(UsageError, "rule-locked", rule="five", reason="it is the last already"):
+    with refused(UsageError, "not-in-place", what="five", reason="it is the last already"):
         moved(rules, "five", up=False)
 
 
@@ -211,11 +211,11 @@ def test_what_cannot_be_written_is_named(parts: dict[str, str], code: str, names
 
 def test_what_cannot_be_changed_says_why() -> None:
     household = rules_in(HOUSEHOLD)
-    with refused(UsageError, "rule-locked", rule="size-sum", done="changed"):
+    with refused(UsageError, "not-in-place", what="size-sum", done="changed"):
         with_parts(household, "size-sum", {"test": "1"})
-    with refused(UsageError, "rule-locked", rule="#1", done="removed", reason="its rules stand in patterns.sch"):
+    with refused(UsageError, "not-in-place", what="#1", done="removed", reason="its rules stand in patterns.sch"):
         without(household, "#1")
-    with refused(UsageError, "rule-locked", rule="three", reason="it has an element emph"):
+    with refused(UsageError, "not-in-place", what="three", reason="it has an element emph"):
         with_parts(rules_in(PATTERN), "three", {"message": "other"})
     with refused(UsageError, "unknown-name", kind="rule", name="size"):
         household.entry("size")
@@ -224,12 +224,12 @@ def test_what_cannot_be_changed_says_why() -> None:
 def test_what_has_no_places_is_refused() -> None:
     bomb = b'<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>' + PATTERN[PATTERN.index(b"<sch:schema") :]
     for source, reason in (
-        (bomb, "that declares entities"),
-        (b"<!DOCTYPE schema>" + PATTERN[PATTERN.index(b"<sch:schema") :], "with a document type"),
-        (PATTERN.decode().replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"), "in UTF-16"),
-        (PATTERN.replace(b'"1.0"', b'"1.0" encoding="cp1252"'), "in cp1252"),
-        (PATTERN + b" " * 1_000_000, "of more than 1 MB"),
-        (HEAD.encode() + b"<a>" * 200 + b"</a>" * 200 + b"</sch:schema>", "that is nested so deeply"),
+        (bomb, "it declares entities"),
+        (b"<!DOCTYPE schema>" + PATTERN[PATTERN.index(b"<sch:schema") :], "it has a document type"),
+        (PATTERN.decode().replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"), "it is in UTF-16"),
+        (PATTERN.replace(b'"1.0"', b'"1.0" encoding="cp1252"'), "it is in cp1252"),
+        (PATTERN + b" " * 1_000_000, "it has more than 1 MB"),
+        (HEAD.encode() + b"<a>" * 200 + b"</a>" * 200 + b"</sch:schema>", "it is nested too deeply"),
     ):
         with refused(NotInPlaceError, "not-in-place", reason=reason):
             rules_in(source)

@@ -112,13 +112,13 @@ def test_too_long_a_value_is_refused_in_columns(tmp_path):
 
 
 def test_missing_file(tmp_path):
-    with refused(DocumentError, "no-such-file") as caught:
+    with refused(DocumentError, "cannot-read") as caught:
         parse_tree(tmp_path / "no.xml")
     assert caught.value.where == str(tmp_path / "no.xml")
 
 
 def test_directory(tmp_path):
-    with refused(DocumentError, "file-unreadable"):
+    with refused(DocumentError, "cannot-read"):
         parse_tree(tmp_path)
 
 
@@ -126,19 +126,19 @@ def test_directory(tmp_path):
 def test_unreadable(tmp_path):
     path = write_file(tmp_path / "file.xml", b"<Data/>")
     path.chmod(0)
-    with refused(DocumentError, "file-unreadable", reason="Permission denied"):
+    with refused(DocumentError, "cannot-read", reason="Permission denied"):
         parse_tree(path)
 
 
 def test_impossible_name():
-    with refused(DocumentError, "file-unreadable"):
+    with refused(DocumentError, "cannot-read"):
         parse_tree("a\0b.xml")
 
 
 def test_a_file_name_is_never_taken_for_an_address(tmp_path):
     path = write_file(tmp_path / "a#b%20?c=http:.xml", b"<Data/>")
     assert parse_tree(path).getroot().tag == "Data"
-    with refused(DocumentError, "file-unreadable"):
+    with refused(DocumentError, "cannot-read"):
         parse_tree("http://localhost:1/data.xml")
 
 

@@ -123,7 +123,7 @@ class Reading:
         try:
             return f"{number} {self.path.read_text()}"
         except OSError as problem:
-            raise DocumentError.of("file-unreadable", self.path, reason=problem.strerror) from None
+            raise DocumentError.of("cannot-read", self.path, file="file", reason=problem.strerror) from None
 
 
 def part_of_slice(given: tuple[str, str, int]) -> RunPart:

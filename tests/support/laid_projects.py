@@ -64,8 +64,13 @@ def failed_project(store: ProjectStore) -> Project:
     outside = {**_verdict(), "problems": [f"{LONG} is not as the manifest says"], "rules": []}
     laid_run(project, "check", ["check", InRunOf(mask, "masked.xml")], {"check.json": outside}, code=1)
     where = f"/srv/surveys/{LONG.lower()}/rules.sch:31"
-    named = {"setting": SettingName("recode", (LONG,)), "field": Field(LONG), "said": "is masked", "done": "recoded"}
-    problem = Problem("treated-field-not-written", where).naming(**named)
+    named = {
+        "setting": SettingName("recode", (LONG,)),
+        "field": Field(LONG),
+        "reason": "which is masked",
+        "role": "quasi-identifier",
+    }
+    problem = Problem("role-does-not-fit", where).naming(**named)
     words: Mapping[str, list[Any]] = {
         "describe": ["describe", data],
         "rules": ["explain", RULES, "--data", data, *SETTINGS],

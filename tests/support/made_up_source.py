@@ -32,7 +32,7 @@ class BlockFormat(TableFormat):
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
-            raise DocumentError.of("file-unreadable", path, reason=error.strerror) from error
+            raise DocumentError.of("cannot-read", path, file="file", reason=error.strerror) from error
         records: list[dict[str, str]] = []
         starts: list[int] = []
         last = ""

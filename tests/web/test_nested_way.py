@@ -80,7 +80,7 @@ def test_levels_and_fields_of_both_are_shown_and_get_roles(office: Office, proje
     assert "keys of nested files are written as they are" in keys
     assert 'name="way.Age"' not in keys
     answer = posted(office, project, "protect", "save", way__Age="width", recode__Age="10")
-    assert codes_of(answer) == {"nested-keys-untreated"}
+    assert codes_of(answer) == {"setting-not-usable"}
     assert "recode" not in project.settings.table
 
 

@@ -114,7 +114,7 @@ def test_a_rulebook_that_is_not_changed_in_place_is_still_used(client: TestClien
     text = text_of(client.get(f"{where}/rules"))
     assert "cannot be changed here" in text and "sum" in text
     answer = client.get(f"{where}/rules/edit/1")
-    assert answer.status_code == 422 and "with a document type" in answer.text
+    assert answer.status_code == 422 and "it has a document type" in answer.text
 
 
 def test_each_rule_shows_what_is_known_of_it(client: TestClient, own: tuple[Project, str]) -> None:
@@ -416,7 +416,9 @@ def test_what_is_not_typed_as_yet_is_no_mistake_of_a_rule(client: TestClient, ow
     draft = (the_run(project, "draft").folder / "rules.sch").read_text()
     assert 'context="Record"' in draft and 'test="A &lt; 3"' in draft
     # nothing to be asked is one, and what is saved has to be whole
-    assert "test has no value" in typed(client, where, "new", "check", script="1", test="", message="").text
+    assert (
+        "test must be a text, not empty" in typed(client, where, "new", "check", script="1", test="", message="").text
+    )
     assert typed(client, where, "new", "save", context="Record", test="A", message="").status_code == 422
 
 

@@ -66,7 +66,7 @@ def test_any_exception_leaves_things_as_they_were(problem, old, tmp_path):
 def test_an_error_names_the_output_and_not_what_it_was_written_to(tmp_path):
     target = tmp_path / "o.sav"
     with pytest.raises(UsageError) as caught, atomic_path(target) as part:
-        raise UsageError.of("no-such-file", Place(str(part), 3))
+        raise UsageError.of("empty-file", Place(str(part), 3))
     assert caught.value.where == f"{target}:3"
     assert str(part) not in str(caught.value)
 

@@ -94,7 +94,13 @@ def _made(kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings:
         inside = next((name for name, one in tables.items() if unknown[0] in one), "")
         name, taken = unknown[0], tuple(sorted(own.keys() | known))
         if inside:
-            raise UsageError.of("setting-in-table", setting=SettingName(name), table=inside)
+            raise UsageError.of(
+                "unknown-name",
+                name=SettingName(name),
+                asked_by=f" outside {inside}",
+                kind="setting",
+                known=f'{inside}={{"{name}": ...}}',
+            )
         if name in declared_in(Config):
             raise UsageError.of(
                 "setting-not-usable", name=SettingName(name), reason=f"{kind.name} takes no such setting"

@@ -137,9 +137,9 @@ def _read(path: Path) -> dict[str, object]:
     try:
         found = loads(read_text(path, "the proposals"))
     except JSONDecodeError as error:
-        raise UsageError.of("not-json", Place(str(path), error.lineno), reason=error.msg) from error
+        raise UsageError.of("not-suggested-rules", Place(str(path), error.lineno), reason=f": {error.msg}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError.of("not-json", path, reason="nested too deeply, or a number is too long") from error
+        raise UsageError.of("not-suggested-rules", path, reason=": it is no usual JSON") from error
     if not isinstance(found, dict):
         raise UsageError.of("not-suggested-rules", path)
     return found

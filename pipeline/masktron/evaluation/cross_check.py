@@ -108,7 +108,7 @@ class TaskBatch:
                 found[place] = refusal
             except OSError as problem:
                 where, reason = self._path.with_name(name_to_be(self._path)), problem.strerror or str(problem)
-                raise DocumentError.of("worker-cannot-read", where, reason=reason) from None
+                raise DocumentError.of("worker-unfit", where, reason=f"cannot read the file: {reason}") from None
         return tuple(found.items())
 
 

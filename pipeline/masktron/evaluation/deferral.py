@@ -82,7 +82,9 @@ class DocumentFrame:
         if root is None or len(records_of(root, batch.layout)) != len(rows):
             first, last = (batch.first + int(row) + 1 for row in (rows[0], rows[-1]))
             place = Place(str(self.path), int(batch.lines[rows[0]]))
-            raise DocumentError.of("records-changed", place, first=first, last=last)
+            raise DocumentError.of(
+                "file-changed", place, what=f": records {first:,} to {last:,} are no longer what they were"
+            )
         return root
 
 

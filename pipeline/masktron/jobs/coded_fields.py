@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
+from masktron.problems.problem import Note
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status
@@ -67,7 +68,7 @@ def coded(column: Column, missing: frozenset[str] = frozenset(), values: Sequenc
     for at in used[np.argsort(first)].tolist():
         if present[at] and not _lacks(texts[at], missing):
             if values and texts[at] not in places:
-                raise UsageError.of("matrix-lacks-value", value=texts[at])
+                raise UsageError.of("bad-matrix", detail=Note("it has no row for the value {value!r}", value=texts[at]))
             code_of[at] = places.setdefault(texts[at], len(places))
     some = np.full(len(places), -1, dtype=np.int32)
     known = used[code_of[used] >= 0]

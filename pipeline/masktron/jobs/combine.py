@@ -34,7 +34,7 @@ def run_combine(
         try:
             combined[name] = combine(points, variances, full=full, population=population, level=level, ratio=ratio)
         except UsageError as error:
-            raise UsageError.of("cannot-combine", quantity=name, reason=error.problem) from error
+            raise error.at(name) from None
     return CombineResult("population" if population else "fully" if full else "partially", level, combined)
 
 

@@ -40,7 +40,7 @@ from masktron.preflight.conclusions import Coverage, Preflight, Tie
 from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
-from masktron.problems.problem import Note, Problem, Sentence
+from masktron.problems.problem import Note, Problem, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     ExplainResult,
@@ -207,7 +207,7 @@ def _planned(
         if records is None:
             return facts, None, (), None
         if len(records) < config.k:
-            raise InfeasibleError.of("fewer-than-k", records=len(records), k=config.k)
+            raise InfeasibleError.of("too-few-records", records=len(records), least=config.k, what=f"k = {config.k}")
         require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
         facts, likely = fields_of(records, job.edits, config)
         codes = likely_missing(records, facts, job.edits, job.source.variables)
@@ -326,7 +326,13 @@ def method_notes(plan: Plan, method: Method) -> tuple[str, ...]:
     drawable = {fact.name for fact in plan.fields if fact.numeric or (method.orders and fact.order is not None)}
     drawn = [block for block in plan.blocks if method.categories or drawable.issuperset(block.variables)]
     if not drawn:
-        raise UsageError.of("no-numbers-to-mask", method=method.name)
+        raise UsageError.of(
+            "bad-value",
+            given=method.name,
+            name=Setting("--method"),
+            expected="a method that masks categories, as every block of masked fields has some",
+            hint="masktron methods lists them",
+        )
     return _drawn(method, drawn, [block for block in plan.blocks if block not in drawn])
 
 

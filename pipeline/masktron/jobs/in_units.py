@@ -66,7 +66,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
     config, notes = original.config, original.notes
     if config.unit_records == 0 and resume:
         raise UsageError.of(
-            "nothing-to-resume",
+            "cannot-resume",
             out,
             reason="this run masks the file as a whole, unless it is given the former size of units",
         )
@@ -76,7 +76,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
             raise UsageError.of(
-                "nothing-to-resume",
+                "cannot-resume",
                 out,
                 reason="there are no finished parts of a run of yours, which only runs in units keep",
             )
@@ -84,7 +84,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
             size = former.get("unit_records", "")
             if not size.isdecimal():
                 raise UsageError.of(
-                    "nothing-to-resume", parts_folder(out), reason="the journal is not that of a run in units"
+                    "cannot-resume", parts_folder(out), reason="the journal is not that of a run in units"
                 )
             config = replace(config, unit_records=int(size))
     elif config.unit_records is None:

@@ -76,4 +76,9 @@ def refuse_only_assessed(figure: str) -> None:
     """
     for need, (needed, setting) in _ONLY_ASSESSED.items():
         if need in figure_of(figure).needs:
-            raise UsageError.of("limit-only-assessed", figure=figure, needed=needed, setting=setting)
+            raise UsageError.of(
+                "setting-not-usable",
+                name=figure,
+                reason=f"only assess takes {needed}",
+                more=Note("; masktron assess {setting} shows this figure", setting=setting),
+            )

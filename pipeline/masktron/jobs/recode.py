@@ -207,7 +207,13 @@ def run_recode(
     trees = {name: read_hierarchy(path, name, header=wishes.header) for name, path in hierarchies.items()}
     for name in trees:
         if config.roles.get(name) in (Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER):
-            raise UsageError.of("role-not-recoded", field=Field(name), role=config.roles[name])
+            raise UsageError.of(
+                "role-does-not-fit",
+                field=Field(name),
+                reason=f"which has the role {config.roles[name]}, so it cannot be recoded",
+                setting=Setting("--hierarchy"),
+                role=Role.QUASI_IDENTIFIER,
+            )
     config = replace(config, roles={**dict.fromkeys(trees, Role.QUASI_IDENTIFIER), **config.roles})
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})

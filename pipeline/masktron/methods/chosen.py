@@ -10,7 +10,7 @@ from masktron.errors import UsageError
 from masktron.methods import method_named
 from masktron.methods.base import Method
 from masktron.methods.parameters import Parameter
-from masktron.problems.problem import Known, Setting
+from masktron.problems.problem import Known, Note, Setting
 
 CLASS = ("class", "classes")
 """Names under which the fields with the class of each record are given."""
@@ -115,7 +115,13 @@ def _require_known(method: Method, others: list[str]) -> None:
     for key in others:
         if key in ELSEWHERE:
             setting = ELSEWHERE[key]
-            raise UsageError.of("parameter-elsewhere", parameter=key, method=method.name, setting=setting)
+            raise UsageError.of(
+                "unknown-name",
+                name=key,
+                kind=f"parameter of {method.name}",
+                known=Note("give {setting:or}", setting=setting),
+                asked_by=", which is a setting of the run",
+            )
         known = [name for name in method.parameters if name not in ELSEWHERE]
         if method.needs_class:
             known.append(CLASS[0])

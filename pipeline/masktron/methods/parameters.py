@@ -264,7 +264,9 @@ def columns_at(positions: Iterable[int], variables: int, name: str) -> NDArray[n
     found = np.zeros(variables, dtype=np.bool_)
     for position in positions:
         if not _is_number(position) or position not in range(variables):
-            raise UsageError.of("no-such-column", parameter=name, column=repr(position), columns=variables)
+            raise UsageError.of(
+                "bad-value", name=name, given=repr(position), expected=f"a column from 0 to {variables - 1}"
+            )
         found[int(position)] = True
     return found
 
@@ -279,7 +281,13 @@ def kept_columns(positions: Iterable[int], variables: int, named_by: Parameter) 
     """
     kept = columns_at(positions, variables, named_by.name)
     if kept.all():
-        raise UsageError.of("nothing-to-mask", parameter=named_by.name, help=named_by.help)
+        raise UsageError.of(
+            "bad-value",
+            name=named_by.name,
+            hint=named_by.help,
+            expected="some of the variables, as others are to be masked",
+            given="all",
+        )
     return kept
 
 

@@ -168,7 +168,7 @@ def moved(rules: RulesInText, name: str, *, up: bool) -> bytes:
 
 
 def _locked(entry: RuleEntry, done: str, reason: str) -> UsageError:
-    return UsageError.of("rule-locked", rule=Rule(entry.named), done=done, reason=reason)
+    return UsageError.of("not-in-place", what=Rule(entry.named), done=done, reason=reason)
 
 
 def alone(rules: RulesInText, name: str) -> bytes | None:

@@ -123,7 +123,7 @@ def xml_text(source: bytes, where: str) -> XmlText:
         It declares a document type, has an encoding of which bytes are no places, or is too large or too deep.
     """
     if len(source) > LARGEST:
-        raise NotInPlaceError.of("not-in-place", where, reason=f"of more than {LARGEST // 1_000_000} MB")
+        raise _not_in_place(f"it has more than {LARGEST // 1_000_000} MB", where)
     builder = _Builder(source)
     try:
         builder.parser.Parse(source, True)
@@ -131,12 +131,16 @@ def xml_text(source: bytes, where: str) -> XmlText:
         reason = expat.ErrorString(error.code)
         raise RulebookError.of("not-well-formed", Place(where, error.lineno), reason=reason) from error
     except (LookupError, UnicodeError) as error:
-        raise NotInPlaceError.of("not-in-place", where, reason="in an unknown encoding") from error
+        raise _not_in_place("its encoding is not known", where) from error
     if builder.refused:
-        raise NotInPlaceError.of("not-in-place", where, reason=builder.refused)
+        raise _not_in_place(builder.refused, where)
     if builder.root is None:
         raise AssertionError
     return XmlText(source, builder.root, builder.encoding)
+
+
+def _not_in_place(reason: str, where: str = "") -> NotInPlaceError:
+    return NotInPlaceError.of("not-in-place", where, what="the rulebook", done="changed", reason=reason)
 
 
 class _Builder:
@@ -159,27 +163,27 @@ class _Builder:
         parser.ProcessingInstructionHandler = self._other
         parser.StartCdataSectionHandler = self._other
         if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            self.refused = "in UTF-16"
+            self.refused = "it is in UTF-16"
 
     def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         known = _ENCODINGS.get((encoding or "utf-8").lower())
         if known is None:
-            self.refused = f"in {encoding}"
+            self.refused = f"it is in {encoding}"
         else:
             self.encoding = known
 
     def _doctype(self, *_: Any) -> None:
         # entities stand for text that is elsewhere
-        self.refused = "with a document type"
+        self.refused = "it has a document type"
         self.parser.EntityDeclHandler = self._entity
 
     def _entity(self, *_: Any) -> None:
-        raise NotInPlaceError.of("not-in-place", reason="that declares entities")
+        raise _not_in_place("it declares entities")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise NotInPlaceError.of("not-in-place", reason="that is nested so deeply")
+            raise _not_in_place("it is nested too deeply")
         space, _, local = name.rpartition(" ")
         start = self.parser.CurrentByteIndex
         inner = self._tag_end(start)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.errors import UsageError
-from masktron.problems.problem import Field
+from masktron.problems.problem import Field, Note
 from masktron.sources.variables import NONE
 
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
@@ -66,5 +66,7 @@ def numbered(labels: Sequence[str], is_taken: Callable[[int], bool], column: str
     if len(found) < len(labels):
         detail = f"it has {len(labels):,} classes, and most of these numbers mean 'missing'; declare fewer so"
         numbers = f"the whole numbers from 1 to {_TRIED:,}"
-        raise UsageError.of("field-does-not-fit", format=numbers, field=Field(column), detail=detail)
+        raise UsageError.of(
+            "cannot-hold", format=numbers, detail=Note("{field}: {detail}", field=Field(column), detail=detail)
+        )
     return found

@@ -105,7 +105,7 @@ def test_every_method_can_be_asked_for() -> None:
         ({"risk": "linkag"}, "unknown-name"),
         ({"risk": "pil"}, "unknown-name"),
         ({"utility": "linkage"}, "unknown-name"),
-        ({"risk": "homogeneous_groups"}, "limit-only-assessed"),
+        ({"risk": "homogeneous_groups"}, "setting-not-usable"),
         ({"budget": "ten"}, "bad-value"),
         ({"budget": 0}, "bad-value"),
         ({"seeds": 0}, "bad-value"),

@@ -604,7 +604,7 @@ def test_nothing_is_tried_of_a_file_that_breaks_its_rules(pair: tuple[Path, Path
     [
         ({"seed": 5}, "setting-not-usable"),
         ({"secret": bytes(range(32))}, "setting-not-usable"),
-        ({"limits": {"class_imbalance": 1.0}}, "limit-only-assessed"),
+        ({"limits": {"class_imbalance": 1.0}}, "setting-not-usable"),
     ],
 )
 def test_what_a_search_cannot_take_is_refused(pair: tuple[Path, Path], given: dict[str, Any], code: str) -> None:

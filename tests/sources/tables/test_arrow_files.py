@@ -291,8 +291,8 @@ def test_what_has_a_name_is_refused_by_it(tmp_path: Path) -> None:
             (pa.table({}), "file-damaged", {"detail": "it has no columns"}),
             (pa.table({"a": [b"x"]}), "column-not-readable", {"field": "a"}),
             (pa.table({"a": [1.0, None, np.inf]}), "value-not-readable", {"where": f"{path}, record 3"}),
-            (pa.table({"": [1]}), "bad-column-name", {"columns": (1,), "name": ""}),
-            (pa.table([[1], [2]], ["a", "a"]), "bad-column-name", {"columns": (1, 2), "name": "a"}),
+            (pa.table({"": [1]}), "column-without-name", {"column": 1}),
+            (pa.table([[1], [2]], ["a", "a"]), "name-taken", {"name": "a"}),
         ]
         for table, code, references in cases:
             write_typed(path, table) if end == ".feather" else pq.write_table(table, path)

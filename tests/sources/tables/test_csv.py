@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[bytes, dict[str, str], str, str]] = {
     "CP1252": ("A,B\n1,2\n1,ö\n".encode("cp1252"), {}, ":3", "wrong-encoding"),
     "not CP1252": (b"A,B\n\x81,2\n", {"encoding": "cp1252"}, ":2", "wrong-encoding"),
     "cut UTF-16": (b"\xff\xfeA\0,\0B", {}, ":1", "wrong-encoding"),
-    "one name twice": (b"A,B,A\n1,2,3\n", {}, ":1", "bad-column-name"),
+    "one name twice": (b"A,B,A\n1,2,3\n", {}, ":1", "name-taken"),
     "no name": (b",A\n1,2\n", {}, ":1", "column-without-name"),
     "numbers as names": (b"1,2.5\n3,4\n", {}, ":1", "unclear-header"),
     "a record as names": (b"M,1,NO\nF,2,NO\nM,3,SO\n", {}, ":1", "unclear-header"),

@@ -154,7 +154,7 @@ def test_a_table_is_chosen(tmp_path: Path, made: TableFormat) -> None:
 def test_files_that_are_no_databases_are_refused(tmp_path: Path, made: TableFormat) -> None:
     path = tmp_path / f"a.{made.name}"
     path.write_bytes(b"a,b\n1,2\n" * 1000)
-    for file, code in ((path, "file-damaged"), (tmp_path / f"none.{made.name}", "no-such-file")):
+    for file, code in ((path, "file-damaged"), (tmp_path / f"none.{made.name}", "cannot-read")):
         with refused(DocumentError, code, where=file):
             read(file)
     assert not (tmp_path / f"none.{made.name}").exists()

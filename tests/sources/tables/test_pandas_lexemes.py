@@ -117,11 +117,11 @@ def test_column_names_that_xml_forbids_have_others(label, name):
 
 
 def test_two_columns_that_would_have_one_name():
-    with refused(UsageError, "bad-column-name", columns=(1, 2), name="7"):
+    with refused(UsageError, "name-taken", name="7"):
         columns_of(pd.DataFrame([[1, 2]], columns=[7, "7"]), "data frame")
-    with refused(UsageError, "bad-column-name", columns=(1, 2), name="A"):
+    with refused(UsageError, "name-taken", name="A"):
         columns_of(pd.DataFrame([[1, 2]], columns=["A", "A"]), "data frame")
-    with refused(UsageError, "bad-column-name", columns=(2,), name=""):
+    with refused(UsageError, "column-without-name", column=2):
         columns_of(pd.DataFrame([[1, 2]], columns=["A", ""]), "data frame")
 
 

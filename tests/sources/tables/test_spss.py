@@ -278,7 +278,7 @@ def test_a_long_text_that_means_missing_stays_a_text(tmp_path: Path, code: str, 
 def test_an_integer_that_no_double_holds_is_refused(tmp_path: Path) -> None:
     for said in (pa.int64(), pa.decimal128(20, 0)):
         table = table_of_texts({"n": [str(2**53 + 1)]}, n=Variable("n", "n", stored=said))
-        with refused(UsageError, "field-does-not-fit", field="n", format="a number of double precision"):
+        with refused(UsageError, "cannot-hold", format="a number of double precision"):
             table_format("spss").create(tmp_path / "new.sav", table, {})
     # where nobody says that it is a number, it is a text
     table_format("spss").create(tmp_path / "text.sav", table_of_texts({"n": [str(2**53 + 1)]}), {})

@@ -178,7 +178,7 @@ def test_what_is_told_of_a_file_does_not_depend_on_blocks(
         ("A;B,C\n1;2,3\n", "unclear-delimiter"),
         ("1,2\n3,4\n", "unclear-header"),
         ("A,\n1,2\n", "column-without-name"),
-        ("A,A\n1,2\n", "bad-column-name"),
+        ("A,A\n1,2\n", "name-taken"),
         ("A;B\n" + "1;2,5\n" * 9 + "1;\n" * 20, "unclear-numbers"),
     ],
 )

@@ -63,7 +63,7 @@ def test_two_names_for_records_are_refused(tmp_path: Path) -> None:
         path.write_text(SCHEMA.format(context=context, test=test, ns=""))
         assert twin_names({"Id"}, None, context_names(read_rules(path))).record == "Person"
     path.write_text(SCHEMA.format(context="Record", test="not(Id = preceding-sibling::Row/Id)", ns=""))
-    with refused(UsageError, "record-names-differ", record="Record", others=("Row",)):
+    with refused(UsageError, "record-unclear", elements="the rules call it 'Record', and the records beside it Row"):
         twin_names({"Id"}, None, context_names(read_rules(path)))
 
 

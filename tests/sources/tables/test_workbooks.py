@@ -346,7 +346,7 @@ def test_what_is_beside_the_table_is_named(tmp_path: Path) -> None:
     ("rows", "code", "references"),
     [
         ([["a", None, "c"], [1, 2, 3]], "sheet-unclear", {}),
-        ([["a", "a"], [1, 2]], "bad-column-name", {"columns": (1, 2), "name": "a"}),
+        ([["a", "a"], [1, 2]], "name-taken", {"name": "a"}),
         ([["a"], [1], [None], [2]], "sheet-unclear", {}),
         ([["a"], [(60, "yyyy-mm-dd")]], "cell-not-readable", {"cell": "A2"}),
         ([["a"], [(-1, "yyyy-mm-dd")]], "cell-not-readable", {"cell": "A2"}),
@@ -403,7 +403,7 @@ def test_files_that_are_no_workbooks_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with refused(DocumentError, "file-damaged", where=path, format="an Excel workbook"):
             read(path)
-    with refused(DocumentError, "no-such-file"):
+    with refused(DocumentError, "cannot-read"):
         read(tmp_path / "none.xlsx")
 
 

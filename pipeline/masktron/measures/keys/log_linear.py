@@ -147,7 +147,13 @@ def _fitted(
     cells, total = math.prod(shape), float(weights.sum())
     complete = np.logical_and.reduce([key >= 0 for key in keys])
     if pairs and cells > MOST_CELLS:
-        raise UsageError.of("too-many-cells", cells=cells, most=MOST_CELLS)
+        raise UsageError.of(
+            "too-many-values",
+            number=cells,
+            most=MOST_CELLS,
+            things="cells of the table of these keys",
+            more=", or give no pairs",
+        )
     if pairs != () and cells <= MOST_CELLS and complete.any() and len(keys) > 1 and sizes.sum() < total:
         at = np.ravel_multi_index([key[complete] for key in keys], shape)
         table, counts = (

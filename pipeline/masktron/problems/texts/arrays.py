@@ -11,24 +11,14 @@ TEXTS = {
         "the estimates of all {releases} releases are equal",
         "replaced values do not affect them: take any one with its own variance ({variance:g} on average)",
     ),
-    "too-many-cells": (
-        "the table of these keys has {cells:,} cells, and interactions of two are fitted to at most {most:,}",
-        "recode the keys, or give no pairs",
-    ),
     "too-many-categories": (
         "{categories:,} different values are too many to group {records:record} by",
         "recode the field to fewer values, or declare it an identifier: [[--role {field}=identifier]]",
     ),
-    "parameter-elsewhere": ("{parameter} is a setting of the run, not a parameter of {method}", "give {setting:or}"),
     "y-missing": (
         "{method} requires y to be passed, but the target y is None",
         "give the class of each record as y, to fit and fit_transform",
     ),
-    "no-such-column": (
-        "{parameter} names column {column}, and there are only {columns:column}",
-        "count columns from 0",
-    ),
-    "nothing-to-mask": ("{parameter} names all variables, so none is left to mask", "{help}"),
     "categories-not-drawn": (
         "{method} draws numbers, and column {column} holds categories",
         "name the column among the conditions, or choose a method that draws categories",

@@ -13,6 +13,5 @@ TEXTS = {
         "name the file itself, or another one",
     ),
     "would-overwrite": ("{output} would overwrite {taken}", "give another name"),
-    "output-is-folder": ("{output} names a folder", "give a file name"),
     "no-folder-for-output": ("the folder of {output} does not exist", "create it first"),
 }

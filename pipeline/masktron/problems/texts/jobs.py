@@ -45,11 +45,6 @@ TEXTS = {
         "write a line name,estimate,variance for each quantity and release below a header of these words, with "
         'decimal points; or JSON: {{"INCOME": {{"estimates": [1.5, 1.6], "variances": [0.1, 0.2]}}}}',
     ),
-    "cannot-combine": ("{quantity} cannot be combined: {reason}", ""),
-    "limit-only-assessed": (
-        "{figure} cannot be judged here: only assess takes {needed}",
-        "take another figure; masktron assess {setting} shows this one",
-    ),
     "document-not-given": (
         "no file is given for {documents:document} of the rules: {documents} (read by {rules})",
         "give [[--document {documents}=FILE]]; for the original, give [[--original FILE]], and write "
@@ -59,11 +54,6 @@ TEXTS = {
         "the document {document!r} of the rules cannot be read: {reason}",
         "give an XML file, and do not change it while masktron runs: [[--document {document}=FILE]]",
     ),
-    "no-numbers-to-mask": (
-        "{method} draws numbers, and every block of masked fields holds categories",
-        "take a method that masks categories: masktron methods lists them",
-    ),
-    "fewer-than-k": ("{records:record} cannot make a group of k = {k}", "lower k, or give a file with more records"),
     "rare-units": (
         "fewer than k = {k} {unit} have as many members as each of these {units}: {composed}",
         "leave them out with [[--rare-units exclude]]; [[docs/nested-files.md]] says how to make large units less "
@@ -73,15 +63,6 @@ TEXTS = {
         "in the hierarchy of {field}, {values:and} can mean the same value, in rows that differ",
         "keep one of the rows, or write all values as they stand in the file: masktron describe shows values and "
         "labels",
-    ),
-    "hierarchy-lacks-value": (
-        "{field} has values that are not in its hierarchy, in {records:record}",
-        "add rows for them; if they mean that a value is missing, give [[--missing {field}=CODE]]",
-    ),
-    "matrix-lacks-value": ("the matrix has no row for the value {value!r}", "give every value a row and a column"),
-    "role-not-recoded": (
-        "{field} has a hierarchy and the role {role}",
-        "only fields that are written as they are can be recoded: [[--role {field}=quasi-identifier]]",
     ),
     "recodings-lose-rules": (
         "each of the {tried} best recodings loses a hard rule; the one that loses least loses {rules}: {reasons}",
@@ -125,10 +106,6 @@ TEXTS = {
         "python -c 'import secrets; print(secrets.token_hex(32))' > FILE makes one; or name the manifest of the run "
         "to repeat",
     ),
-    "no-secret-needed": (
-        "the run of this manifest took no random numbers and has no secret",
-        "leave [[--secret]] out: the file is the same to the byte with [[--unit-records {units}]]",
-    ),
     "cluster-unreachable": (
         "the Dask cluster cannot be used: {reason}",
         "start it (dask scheduler; dask worker ADDRESS), and name the address that the scheduler says, as in "
@@ -154,8 +131,8 @@ TEXTS = {
         "wait until the other run ends, or write the output to another file",
     ),
     "cannot-resume": (
-        "the run cannot be resumed, since the following changed: {changes}",
-        "undo the change; or start anew without [[--resume]], which removes what is finished",
+        "the run cannot be resumed: {reason}",
+        "undo what changed, or run it again without [[--resume]], which removes what is finished",
     ),
     "out-of-memory": (
         "there is too little memory: {reason}",
@@ -163,4 +140,8 @@ TEXTS = {
         "for more than it needs",
     ),
     "package-broken": ("{what} needs {package}, which {reason}", "{install}"),
+    "hierarchy-lacks-value": (
+        "{field} has values that are not in its hierarchy, in {records:record}",
+        "add rows for them; if they mean that a value is missing, give [[--missing {field}=CODE]]",
+    ),
 }

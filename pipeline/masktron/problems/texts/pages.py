@@ -28,10 +28,6 @@ TEXTS = {
         "a project cannot have the setting {setting}: {reason}",
         "remove it, or run masktron in a shell",
     ),
-    "nested-keys-untreated": (
-        "keys of nested files cannot be treated yet",
-        "treat them in a flat file, or leave them as they are and look at the risk",
-    ),
     "hierarchy-in-use": (
         "this hierarchy recodes the field, so it cannot be removed",
         "recode the field another way on the page Protect keys first",

@@ -47,15 +47,11 @@ TEXTS = {
         "the function {function}() is not allowed here: {reason}",
         "write {instead}; rules read only the data and, by document('original.xml'), the file of [[--original]]",
     ),
-    "rule-locked": ("{rule} cannot be {done} here: {reason}", "change the file in a text editor"),
     "message-braces": (
         "the {part} has {found}",
         "{{Income}} shows the value of the record; double a brace that is meant: {{{{",
     ),
-    "not-in-place": (
-        "a rulebook {reason} cannot be changed in place",
-        "change it in a text editor; a small one in UTF-8 without DOCTYPE can be changed here",
-    ),
+    "not-in-place": ("{what} cannot be {done} here: {reason}", "change the file in a text editor"),
     "not-well-formed": (
         "not well-formed XML: {reason}",
         "correct that line: close every element, and write < and & as &lt; and &amp;",
@@ -77,14 +73,6 @@ TEXTS = {
     "engines-disagree": (
         "{engine} and {other} disagree on {about}",
         "please report this rulebook and file: the result cannot be trusted",
-    ),
-    "records-changed": (
-        "records {first:,} to {last:,} are no longer what they were when the file was read first",
-        "leave the file alone while it is being read; if nobody changed it, please report this",
-    ),
-    "worker-cannot-read": (
-        "a worker cannot read the file: {reason}",
-        "workers on other machines find files under the same full paths ([[docs/workers.md]])",
     ),
     "engine-ended": (
         "the process of {name} {how}",

@@ -15,7 +15,7 @@ TEXTS = {
     # treatments
     "too-many-values": (
         "{number:,} {things} are more than the {most:,} that masktron can handle",
-        "use fewer fields or coarser classes: a larger width, fewer levels, or values that are recoded first",
+        "use fewer fields or coarser classes: a larger width, fewer levels, or values that are recoded first{more?}",
     ),
     "household-differs": (
         "{households:household} of {total:,} {households:has|have} more than one value of {fields:and}",
@@ -153,7 +153,6 @@ TEXTS = {
         "put a line of names before the records ({first} ... {last}), and leave out [[--format-option header=no]]",
     ),
     # masking in units
-    "nothing-to-resume": ("the run cannot be resumed: {reason}", "run it again without [[--resume]]"),
     "memory-too-small": (
         "{memory:,} MB of memory cannot hold {records:,} of {total:,} records of {fields} fields at a time",
         "give at least {least:,} MB: [[--memory {least}MB]]",

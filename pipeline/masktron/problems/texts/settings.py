@@ -1,35 +1,17 @@
 """Settings, options and keywords: their values, and what they say together."""
 
 TEXTS = {
-    "setting-in-table": ("there is no setting {setting} outside {table}", '{table}={{"{setting}": ...}}'),
     "given-twice": ("{one} and {other} are both given{to?}", "keep one of them{why?}"),
     "weight-made-text": (
         "{setting}: this field is the weight, and recoding would make it text",
         "write classes as their means (breaks:0,5,20:mean), or round it (round:5)",
     ),
-    "treated-field-not-written": (
-        "{setting}: the field {said}",
-        "only fields that are written as they are can be {done}: [[--role {field}=quasi-identifier]], "
-        "or leave {setting} out",
-    ),
     "not-toml": ("not valid TOML: {reason}", "correct the line, and run the command again"),
-    "not-json": ("not valid JSON: {reason}", "give a file that masktron has written, unchanged"),
     "not-suggested-rules": (
-        "the file was not written by masktron suggest",
+        "the file was not written by masktron suggest{reason?}",
         "`masktron suggest DATA --json FILE` writes one",
     ),
-    "untrusted-setting": (
-        "{setting}: {why}",
-        "if you trust the whole file, name it: {config}",
-    ),
-    "untrusted-option": (
-        "{setting}: {why}",
-        "if you trust the whole file, name it: {config}; or delete line {line}, and give {option}",
-    ),
-    "untrusted-section": (
-        "{setting}: {why}",
-        "if you trust the whole file, name it: {config}; or delete the section [{setting}]",
-    ),
+    "untrusted-setting": ("{setting}: {why}", "if you trust the whole file, name it: {config}{instead?}"),
     "secret-in-settings": (
         "{setting} may not stand in a file of settings: these travel with a release, and whoever knows it undoes "
         "the protection",

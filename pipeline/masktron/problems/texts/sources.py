@@ -103,10 +103,6 @@ TEXTS = {
         "[[--role {field}=record-id]] keeps it, [[--role {field}=identifier]] gives new numbers",
     ),
     "level-without-records": ("no {parent} has a {level}", "leave [levels] out where there are none"),
-    "other-units": (
-        "{reason}, so this file is not made of the units of the other",
-        "compare a released file with its own original",
-    ),
     "member-roles-differ": (
         "{field} would be removed of some members and not of others",
         "give it one role, for example [[--role {field}=identifier]]",

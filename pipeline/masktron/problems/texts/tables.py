@@ -12,20 +12,11 @@ TEXTS = {
         "{field} holds {detail}",
         "convert it to text or leave it out before masktron reads it, for example with {how}",
     ),
-    "encoding-unlike": ("{field} holds a text that is not {encoding}", "name the encoding of its texts: {helps:or}"),
-    "bad-column-name": (
-        "{columns:column|columns} {columns:and} {columns:has|have} the name {name!r}",
-        "give each column a name of its own",
-    ),
     "sheet-unclear": (
         "{detail}",
         "name the cells of the table: [[--format-option range={range}]]; name the row of its column names: "
         "[[--format-option header=3]], or [[--format-option header=none]]; or choose another sheet: "
         "[[--format-option sheet=NAME]]",
-    ),
-    "field-does-not-fit": (
-        "{format} cannot hold {field}: {detail}",
-        "convert {field} to text, leave it out, or write another format",
     ),
     "new-value-does-not-fit": (
         "{field} cannot hold a new value: {detail}",
@@ -36,19 +27,14 @@ TEXTS = {
         "names have {allowed}; rename the columns: {renames}",
     ),
     "no-column-left": ("no column is left to write", "leave fewer columns out"),
-    "not-a-table": (
-        "only a plain table can be converted: {reason}",
-        "each record must have single fields that hold text only",
-    ),
-    "record-names-differ": (
-        "the rules call the record {record!r}, and the records beside it {others:and}",
-        "use one name of the record in all rules, or give it: [[--record NAME]]",
-    ),
     "readings-differ": (
         "two readings of the data do not agree on {what}",
         "the file can be read in several ways: give the options of its format, or convert the file",
     ),
-    "file-changed": ("the file changed while it was read", "leave the file alone during a run, and start again"),
+    "file-changed": (
+        "the file changed while it was read{what?}",
+        "leave the file alone during a run, and start again",
+    ),
     "no-temporary-file": (
         "temporary files cannot be written: {reason}",
         "free space there, or set TMPDIR to another folder",

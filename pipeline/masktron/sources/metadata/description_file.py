@@ -35,7 +35,7 @@ def read_description(path: Path) -> Description:
     except MasktronError:
         raise
     except OSError as error:
-        raise DocumentError.of("file-unreadable", path, reason=error.strerror) from error
+        raise DocumentError.of("cannot-read", path, reason=error.strerror, file="file") from error
     except (ValueError, RecursionError) as error:
         raise DocumentError.of("bad-description", path, detail=f"it is not valid JSON: {error}") from error
     root = parse_tree(path, DocumentError).getroot()

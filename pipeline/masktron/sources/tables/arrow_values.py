@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from masktron.errors import CannotHoldError, UsageError
-from masktron.problems.problem import Field
+from masktron.problems.problem import Field, Note
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.tables.arrow_lexemes import is_text
 
@@ -57,7 +57,9 @@ def unfit_field(holder: str, name: str, detail: object) -> UsageError:
     detail : object
         Why, or the error that says so.
     """
-    return UsageError.of("field-does-not-fit", format=holder, field=Field(name), detail=str(detail))
+    return UsageError.of(
+        "cannot-hold", format=holder, detail=Note("{field}: {detail}", field=Field(name), detail=str(detail))
+    )
 
 
 def array_of(texts: list[str], kind: pa.DataType) -> pa.Array:

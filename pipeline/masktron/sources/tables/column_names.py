@@ -50,8 +50,10 @@ def xml_names(columns: Iterable[str], where: str) -> tuple[str, ...]:
     found: dict[str, int] = {}
     for at, column in enumerate(columns, start=1):
         if not column or column in found:
-            alike = (found[column], at) if column else (at,)
-            raise DocumentError.of("bad-column-name", where, columns=alike, name=Field(column))
+            if not column:
+                raise DocumentError.of("column-without-name", where, column=at)
+            first = f"by column {found[column]}"
+            raise DocumentError.of("name-taken", where, kind="column", name=Field(column), first=first)
         found[column] = at
     return tuple(map(xml_name, found))
 

@@ -51,7 +51,9 @@ def table_of_source(source: Source) -> Table:
     if isinstance(source, TableSource):
         return _described(source.table, source)
     if not source.shape.flat:
-        raise UsageError.of("not-a-table", Place(str(source.path), source.shape.line), reason=source.shape.reason)
+        raise UsageError.of(
+            "records-not-flat", Place(str(source.path), source.shape.line), reason=source.shape.reason
+        )
     records = source.records()
     cells = {name: pa.array(column.lexemes.tolist(), pa.string()) for name, column in records.columns.items()}
     variables = tuple(Variable(name, column_name(name)) for name in records.columns)

@@ -108,7 +108,10 @@ def _require_one_name(record: str, beside: Collection[str]) -> None:
     UsageError
     """
     if others := [name for name in beside if name != record]:
-        raise UsageError.of("record-names-differ", record=record, others=tuple(others))
+        raise UsageError.of(
+            "record-unclear",
+            elements=f"the rules call it {record!r}, and the records beside it {' and '.join(others)}",
+        )
 
 
 def twin_frame(names: TwinNames) -> tuple[str, str]:

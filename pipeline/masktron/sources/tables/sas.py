@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.problems.problem import Field, format_option
+from masktron.problems.problem import Field, Place, format_option
 from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_values import unfit_field
@@ -321,7 +321,11 @@ def _transported(file: SasFile, one: SasVariable, encoding: str, where: str) -> 
             texts = [bytes(cell).rstrip(b" \0").decode(encoding) for cell in cells]
         except (UnicodeDecodeError, LookupError):
             raise DocumentError.of(
-                "encoding-unlike", where, field=Field(one.name), encoding=encoding, helps=(_CP1252,)
+                "wrong-encoding",
+                Place(where, field=Field(one.name)),
+                codec=encoding,
+                helps=(_CP1252,),
+                detail="a text of this field is in another one",
             ) from None
         found = np.array(texts, dtype=np.object_) if texts else np.zeros(0, dtype=np.object_)
         return StoredColumn(one.name, found, np.array([not text.strip() for text in texts], dtype=np.bool_))

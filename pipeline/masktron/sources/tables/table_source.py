@@ -515,7 +515,7 @@ def _require_file(path: Path, where: str) -> None:
     if path.is_dir():
         raise DocumentError.of("cannot-read", where, file="table", reason="this is a folder")
     if not path.exists():
-        raise DocumentError.of("no-such-file", where)
+        raise DocumentError.of("cannot-read", where, file="file", reason="it does not exist")
 
 
 def _first_value(column: pa.ChunkedArray) -> int:

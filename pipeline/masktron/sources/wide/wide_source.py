@@ -161,7 +161,7 @@ class WideSource(TwinSource):
         try:
             return MemberRows.of(self.tables, self.wide, self.member_order)
         except ValueError as problem:
-            raise UsageError.of("other-units", self.path, reason=str(problem)) from problem
+            raise UsageError.of("not-of-one-run", self.path, reason=str(problem)) from problem
 
     @cached_property
     def _twin(self) -> XmlSource:

@@ -70,9 +70,9 @@ def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[t
     except FileNotFoundError:
         raise error(_missing(path)) from None
     except IsADirectoryError:
-        raise error(Problem("file-unreadable", path, reason="it is a directory, not a file")) from None
+        raise error(Problem("cannot-read", path, reason="it is a directory, not a file", file="file")) from None
     except (OSError, ValueError) as problem:
-        raise error(Problem("file-unreadable", path, reason=_reason(problem))) from None
+        raise error(Problem("cannot-read", path, reason=_reason(problem), file="file")) from None
     with stream:
         try:
             head = stream.read(HEAD)
@@ -82,15 +82,15 @@ def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[t
             stream.seek(0)
             yield stream, sniff(head, f"{path}:1:1", error)
         except OSError as problem:
-            raise error(Problem("file-unreadable", path, reason=_reason(problem))) from None
+            raise error(Problem("cannot-read", path, reason=_reason(problem), file="file")) from None
 
 
 def _missing(path: Path) -> Problem:
     if _URL.match(str(path)):
         return Problem(
-            "file-unreadable", path, reason="masktron reads no addresses of the web; download the file first"
+            "cannot-read", path, reason="masktron reads no addresses of the web; download the file first", file="file"
         )
-    return Problem("no-such-file", path)
+    return Problem("cannot-read", path, file="file", reason="it does not exist")
 
 
 def _reason(problem: Exception) -> str:

@@ -387,7 +387,9 @@ def _suppression(form: FormFields, names: list[str]) -> dict[str, Any]:
 def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
     config, changes = project.settings.config, _changes(project, form)
     if is_nested(project) and any(value for name, value in changes.items() if name != "allow_lost"):
-        raise UsageError.of("nested-keys-untreated")
+        raise UsageError.of(
+            "setting-not-usable", name="a treatment of keys", reason="masktron cannot do this with a nested file yet"
+        )
     project.settings.update(changes, said=f"Keys: {_said(changes)}")
     if project.settings.config != config or current_keys(project) is None:
         measure_keys(visit, project)

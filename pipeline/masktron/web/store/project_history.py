@@ -158,5 +158,7 @@ class History:
         if digest is None:
             return None
         if (content := bytes_of(self._versions / digest)) is None:
-            raise UsageError.of("no-such-file", f"{self._versions.name}/{digest}")
+            raise UsageError.of(
+                "cannot-read", f"{self._versions.name}/{digest}", file="file", reason="it does not exist"
+            )
         return content

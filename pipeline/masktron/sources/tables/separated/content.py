@@ -174,10 +174,12 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise DocumentError.of("no-such-file", path) from None
+        raise DocumentError.of("cannot-read", path, file="file", reason="it does not exist") from None
     except (OSError, ValueError) as problem:
         code = getattr(problem, "errno", None)
-        raise DocumentError.of("file-unreadable", path, reason=os.strerror(code) if code else str(problem)) from None
+        raise DocumentError.of(
+            "cannot-read", path, reason=os.strerror(code) if code else str(problem), file="file"
+        ) from None
     compression = next((how for begin, how in _PACKED.items() if raw.startswith(begin)), "")
     if not compression:
         return raw, ""
