@@ -38,6 +38,28 @@ def require_fitting(fitting: bool, **arrays: Any) -> None:
         raise UsageError.of("arrays-differ", shapes=shapes)
 
 
+def require_value(condition: object, name: str, expected: str, given: object) -> None:
+    """Refuse an argument that is not what it must be.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not condition:
+        raise UsageError.of("bad-value", name=name, expected=expected, given=given)
+
+
+def require_arrays(condition: object, detail: str) -> None:
+    """Refuse arrays that are not what they must be.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not condition:
+        raise UsageError.of("bad-arrays", detail=detail)
+
+
 def cell_place(record: int, column: int) -> Place:
     """Return the place of a value of an array, for an error: both count from 0."""
     return Place(f"column {column + 1}", record=int(record) + 1)

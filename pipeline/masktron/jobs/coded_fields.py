@@ -68,7 +68,9 @@ def coded(column: Column, missing: frozenset[str] = frozenset(), values: Sequenc
     for at in used[np.argsort(first)].tolist():
         if present[at] and not _lacks(texts[at], missing):
             if values and texts[at] not in places:
-                raise UsageError.of("bad-matrix", detail=Note("it has no row for the value {value!r}", value=texts[at]))
+                raise UsageError.of(
+                    "bad-matrix", detail=Note("it has no row for the value {value!r}", value=texts[at])
+                )
             code_of[at] = places.setdefault(texts[at], len(places))
     some = np.full(len(places), -1, dtype=np.int32)
     known = used[code_of[used] >= 0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_value
 from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom
 from masktron.errors import UsageError
@@ -33,8 +34,7 @@ def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     UsageError
         There is no column, or their lengths differ.
     """
-    if not columns:
-        raise UsageError.of("bad-value", name="columns", expected="one column or more", given="none")
+    require_value(columns, "columns", "one column or more", "none")
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise UsageError.of("arrays-differ", shapes=tuple(f"a column of {length}" for length in sorted(lengths)))

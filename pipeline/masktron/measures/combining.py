@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from masktron.arrays import require_value
 from masktron.errors import UsageError
 
 _LEAST_FREEDOM = 0.01
@@ -128,8 +129,7 @@ def combine(
         raise UsageError.of("estimates-equal", releases=m, variance=within)
     adjusted = False
     if full:
-        if not within:
-            raise UsageError.of("bad-value", name="variances", expected=_SQUARED, given="0 in all releases")
+        require_value(within, "variances", _SQUARED, "0 in all releases")
         variance, freedom = within * (ratio + (1 + ratio) / m), np.inf
     elif population:
         variance = (1 + 1 / m) * between - within
@@ -203,13 +203,9 @@ def _check(estimates: Sequence[float], variances: Sequence[float], level: float,
     if len(estimates) != len(variances):
         shapes = (f"{len(estimates)} estimates", f"{len(variances)} variances")
         raise UsageError.of("arrays-differ", shapes=shapes)
-    if len(estimates) < 2:
-        raise UsageError.of("bad-value", name="estimates", expected="of two releases or more", given=len(estimates))
+    require_value(len(estimates) >= 2, "estimates", "of two releases or more", len(estimates))
     if not np.isfinite([*estimates, *variances]).all():
         raise UsageError.of("unusable-values", kind="missing or infinite")
-    if min(variances) < 0:
-        raise UsageError.of("bad-value", name="variances", expected=_SQUARED, given=f"{min(variances):g}")
-    if not 0 < level < 1:
-        raise UsageError.of("bad-value", name="level", expected="between 0 and 1; 0.95 is usual", given=repr(level))
-    if not 0 < ratio < np.inf:
-        raise UsageError.of("bad-value", name="ratio", expected="above 0; 1 for as many records", given=repr(ratio))
+    require_value(min(variances) >= 0, "variances", _SQUARED, f"{min(variances):g}")
+    require_value(0 < level < 1, "level", "between 0 and 1; 0.95 is usual", level)
+    require_value(0 < ratio < np.inf, "ratio", "above 0; 1 for as many records", ratio)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import require_fitting
+from masktron.arrays import require_fitting, require_value
 from masktron.errors import UsageError
 from masktron.kernels.distinct import factorized
 from masktron.kernels.sums import scaled
@@ -72,8 +72,7 @@ def p_percent(values: NDArray[np.float64], groups: NDArray[np.integer], percent:
     -----
     Source: Hundepool et al. (2010), Handbook on Statistical Disclosure Control, section 4.2, p % rule.
     """
-    if not 0 < percent <= 100:
-        raise UsageError.of("bad-value", name="percent", expected="above 0, at most 100", given=percent)
+    require_value(0 < percent <= 100, "percent", "above 0, at most 100", percent)
     totals = sensitive = at_risk = cells = 0
     for table in _totals(values, groups):
         rest = table.beyond(2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_value
 from masktron.measures.base import require_finite
 
 _BINS = 24
@@ -63,8 +63,7 @@ def joined_bins(original: NDArray[np.float64], masked: NDArray[np.float64], leas
     the end goes to the last one. Minimum frequencies of a table are the usual rule of disclosure control: Hundepool
     et al. (2012), Statistical Disclosure Control, section 4.2.
     """
-    if least < 1:
-        raise UsageError.of("bad-value", name="least", expected="1 or more", given=least)
+    require_value(least >= 1, "least", "1 or more", least)
     values = [column[~np.isnan(column)] for column in (original, masked)]
     together = np.concatenate(values)
     require_finite(together)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import require_fitting
+from masktron.arrays import require_fitting, require_value
 from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
@@ -58,8 +58,7 @@ def by_groups(
     together.
     """
     require_comparable(original, masked)
-    if not groups:
-        raise UsageError.of("bad-value", name="groups", expected="one group of variables or more", given="none")
+    require_value(groups, "groups", "one group of variables or more", "none")
     for group in groups:
         _require_columns(group, original.shape[1])
     return groups_of_fields(FieldPairs.over(original, masked), groups=groups, workers=workers)
@@ -103,9 +102,9 @@ def by_knowledge(
     figures there.
     """
     require_comparable(original, masked)
-    if not 1 <= known <= original.shape[1]:
-        expected = f"from 1 to {original.shape[1]}, the number of variables"
-        raise UsageError.of("bad-value", name="known", expected=expected, given=known)
+    require_value(
+        1 <= known <= original.shape[1], "known", f"from 1 to {original.shape[1]}, the number of variables", known
+    )
     return knowledge_of_fields(FieldPairs.over(original, masked), known=known, workers=workers)
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_value
 from masktron.kernels.logistic import logistic
 from masktron.kernels.polynomials import basis, factors
 from masktron.kernels.standardise import standardised
@@ -137,8 +137,7 @@ def pmse(
     They hold where p is small beside N: census with 13 variables, resampled, has 1.05 times the first with p at 4 per
     cent of N (1.07 with cubes), and its halves 1.09 times the second with p at 8 per cent (1.13).
     """
-    if terms not in ("squares", "cubic"):
-        raise UsageError.of("bad-value", name="terms", expected="squares or cubic", given=repr(terms))
+    require_value(terms in ("squares", "cubic"), "terms", "squares or cubic", repr(terms))
     original, masked = _compared(original, masked, sample, seed)
     n, p = original.shape
     rows = _variables(np.concatenate([original, masked]))
@@ -199,8 +198,7 @@ def pmse_cart(
     UsageError
         The shapes differ, a value is infinite, the sample or the number of permutations is below 1.
     """
-    if permutations < 1:
-        raise UsageError.of("bad-value", name="permutations", expected="1 or more", given=permutations)
+    require_value(permutations >= 1, "permutations", "1 or more", permutations)
     original, masked = _compared(original, masked, sample, seed)
     n, p = original.shape
     if not n or not p:
@@ -218,8 +216,7 @@ def _compared(
     require_comparable(original, masked)
     if sample is None:
         return original, masked
-    if sample < 1:
-        raise UsageError.of("bad-value", name="sample", expected="1 or more, or None for all records", given=sample)
+    require_value(sample >= 1, "sample", "1 or more, or None for all records", sample)
     if len(original) <= sample:
         return original, masked
     chosen = np.sort(np.random.default_rng(seed).choice(len(original), sample, replace=False))

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_value
 from masktron.errors import UsageError
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.linkage import linkage as over_all_variables
@@ -194,8 +195,7 @@ def score(loss: float, risk: float) -> float:
     Source: constrained microaggregation (2009, section 5).
     """
     for name, value in (("loss", loss), ("risk", risk)):
-        if not 0 <= value <= 100:
-            raise UsageError.of("bad-value", name=name, expected="from 0 to 100 (per cent)", given=value)
+        require_value(0 <= value <= 100, name, "from 0 to 100 (per cent)", value)
     return (loss + risk) / 2.0
 
 

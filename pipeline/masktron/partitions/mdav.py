@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import cell_place
+from masktron.arrays import cell_place, require_value
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.mdav import mdav
 from masktron.kernels.standardise import standardised
@@ -72,8 +72,7 @@ def partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:
 
 def require_groups(points: NDArray[np.float64], k: int) -> None:
     """Refuse what cannot be partitioned in groups of at least k, with the errors of `partition`."""
-    if k < 1:
-        raise UsageError.of("bad-value", name="k", expected="at least 1", given=k)
+    require_value(k >= 1, "k", "at least 1", k)
     if k > len(points):
         raise InfeasibleError.of("too-few-records", what=f"a group of {k}", least=k, records=len(points))
     if (wrong := np.argwhere(~np.isfinite(points))).size:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_arrays, require_value
 from masktron.errors import UsageError
 
 type KeyCodes = NDArray[np.intp]
@@ -25,8 +26,7 @@ def checked_codes(columns: Sequence[NDArray[np.integer]], what: str) -> tuple[Ke
     UsageError
         There is no column, lengths differ, a column holds no whole numbers, or one is below -1.
     """
-    if not columns:
-        raise UsageError.of("bad-arrays", detail=f"{what} takes at least one column")
+    require_arrays(columns, f"{what} takes at least one column")
     found = []
     for column in map(np.asarray, columns):
         if column.ndim != 1 or len(column) != len(columns[0]):
@@ -48,10 +48,8 @@ def checked_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.f
     if weights is None:
         return np.ones(n)
     found = np.asarray(weights, dtype=np.float64)
-    if found.shape != (n,):
-        raise UsageError.of("bad-arrays", detail=f"{n} records need {n} weights, not {found.size}")
-    if not (np.isfinite(found) & (found > 0)).all():
-        raise UsageError.of("bad-value", name="each weight", expected="a number above 0", given="another one")
+    require_arrays(found.shape == (n,), f"{n} records need {n} weights, not {found.size}")
+    require_value((np.isfinite(found) & (found > 0)).all(), "each weight", "a number above 0", "another one")
     return found
 
 

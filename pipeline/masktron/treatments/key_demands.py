@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_value
 from masktron.errors import UsageError
 from masktron.treatments.roll_up import KeyGroups
 
@@ -61,12 +62,10 @@ class KeyDemands:
     def __post_init__(self) -> None:
         if self.k < 1 or any(least < 1 for least in self.diversity.values()):
             raise UsageError.of("bad-value", name="k and l of keys", expected="1 or more", given="less")
-        if self.suppressed < 0:
-            raise UsageError.of("bad-value", name="suppressed", expected="0 or more", given=self.suppressed)
-        if self.mean_risk is not None and not 0 < self.mean_risk <= 1:
-            raise UsageError.of(
-                "bad-value", name="mean_risk", expected="above 0 and at most 1", given=repr(self.mean_risk)
-            )
+        require_value(self.suppressed >= 0, "suppressed", "0 or more", self.suppressed)
+        require_value(
+            self.mean_risk is None or 0 < self.mean_risk <= 1, "mean_risk", "above 0 and at most 1", self.mean_risk
+        )
 
     def left(self, groups: KeyGroups) -> NDArray[np.int64]:
         """Count the records of each combination that break k or l, shape (d,)."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
-from masktron.arrays import Floats, Indices
+from masktron.arrays import Floats, Indices, require_arrays, require_value
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.distinct import alike, codes_of
 from masktron.problems.problem import Place
@@ -407,10 +407,8 @@ def _require_one_way(change: float | None, minimum: float, matrix: Floats | None
         raise UsageError.of("bad-arrays", detail="PRAM takes either a share (change=0.1) or a matrix")
     if matrix is not None and (fields > 1 or minimum):
         raise UsageError.of("bad-arrays", detail="a matrix is for a single field, and has its own diagonal")
-    if change is not None and not 0 < change < 1:
-        raise UsageError.of("bad-value", name="change", expected="above 0 and below 1", given=f"{change:g}")
-    if not 0 <= minimum < 1:
-        raise UsageError.of("bad-value", name="minimum", expected="from 0 and below 1", given=f"{minimum:g}")
+    require_value(change is None or 0 < change < 1, "change", "above 0 and below 1", change)
+    require_value(0 <= minimum < 1, "minimum", "from 0 and below 1", minimum)
 
 
 def _domain(codes: tuple[KeyCodes, ...]) -> tuple[NDArray[np.intp], Indices]:
@@ -457,8 +455,7 @@ def _grouped(
         raise InfeasibleError.of("own-value-refused", Place(record=int(np.flatnonzero(~own)[0]) + 1))
     columns = [column.astype(np.int32) for column in bits.T]
     if strata is not None:
-        if np.shape(strata) != (n,):
-            raise UsageError.of("bad-arrays", detail=f"strata must have one number for each of {n} records")
+        require_arrays(np.shape(strata) == (n,), f"strata must have one number for each of {n} records")
         columns.append(codes_of(np.asarray(strata)))
     of_known, count = alike([column[known] for column in columns], int(known.sum()))
     group = np.full(n, -1, dtype=np.intp)

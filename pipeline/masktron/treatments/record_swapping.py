@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import Floats, Indices
+from masktron.arrays import Floats, Indices, require_value
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.kernels.distinct import alike
 from masktron.measures.keys.combinations import key_frequencies
@@ -313,16 +313,10 @@ def _admitted(
 
 
 def _require_numbers(k: int, rate: float, required: int, similar: int, least_regions: int) -> None:
-    if k < 2:
-        raise UsageError.of("bad-value", name="k", expected="2 or more", given=k)
-    if not 0 <= rate <= 1:
-        raise UsageError.of("bad-value", name="rate", expected="a share from 0 to 1", given=f"{rate:g}")
-    if not 0 <= required <= similar:
-        raise UsageError.of(
-            "bad-value", name="required", expected=f"from 0 to {similar}, the similar fields", given=required
-        )
-    if least_regions < 1:
-        raise UsageError.of("bad-value", name="least_regions", expected="1 or more", given=least_regions)
+    require_value(k >= 2, "k", "2 or more", k)
+    require_value(0 <= rate <= 1, "rate", "a share from 0 to 1", rate)
+    require_value(0 <= required <= similar, "required", f"from 0 to {similar}, the similar fields", required)
+    require_value(least_regions >= 1, "least_regions", "1 or more", least_regions)
 
 
 @dataclass(frozen=True, slots=True)

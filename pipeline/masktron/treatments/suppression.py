@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import require_value
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.kernels.distinct import factorized
@@ -305,10 +306,8 @@ def _checked(
     codes = np.column_stack([key.astype(np.int64) for key in keys])
     if (codes < -1).any():
         raise UsageError.of("bad-arrays", detail="codes must be numbers from 0, or -1 for a missing value")
-    if k < 2:
-        raise UsageError.of("bad-value", name="k", expected="2 or more", given=k)
-    if subsets is not None and subsets < 1:
-        raise UsageError.of("bad-value", name="subsets", expected="1 or more", given=subsets)
+    require_value(k >= 2, "k", "2 or more", k)
+    require_value(subsets is None or subsets >= 1, "subsets", "1 or more", subsets)
     cost = np.ones(len(keys)) if importance is None else np.array(importance, dtype=np.float64)
     if cost.shape != (len(keys),) or not (np.isfinite(cost) & (cost > 0)).all():
         raise UsageError.of(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import require_fitting
+from masktron.arrays import require_fitting, require_value
 from masktron.errors import UsageError
 from masktron.kernels.distinct import HASHED_FROM, factorized
 from masktron.measures.base import require_bounds
@@ -263,8 +263,7 @@ def _require(keys: Sequence[NDArray[np.integer[Any]]], weights: NDArray[np.float
         require_fitting(weights.shape == (n,), keys=keys[0], weights=weights)
         if (wrong := weights[~((weights > 0) & (weights < np.inf))]).size:
             raise UsageError.of("bad-value", name="each weight", expected="above 0", given=wrong[0])
-    if not 0 <= alpha <= 1:
-        raise UsageError.of("bad-value", name="alpha", expected="from 0 to 1", given=repr(alpha))
+    require_value(0 <= alpha <= 1, "alpha", "from 0 to 1", alpha)
     return n
 
 

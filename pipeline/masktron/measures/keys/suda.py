@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.arrays import require_value
 from masktron.measures.keys.combinations import combined, require_codes
 from masktron.progress import Told, untold
 
@@ -103,10 +103,8 @@ def suda(
     that are found; Skinner and Elliot (2002), A measure of disclosure risk for microdata, for theta.
     """
     n = require_codes(keys)
-    if largest < 1:
-        raise UsageError.of("bad-value", name="largest", expected="1 or more", given=repr(largest))
-    if not 0 < fraction <= 1:
-        raise UsageError.of("bad-value", name="fraction", expected="above 0, at most 1", given=repr(fraction))
+    require_value(largest >= 1, "largest", "1 or more", largest)
+    require_value(0 < fraction <= 1, "fraction", "above 0, at most 1", fraction)
     fields, largest = len(keys), min(largest, len(keys))
     found = _Found(keys, n)
     total = sum(math.comb(fields, size) for size in range(1, largest + 1))
