@@ -229,7 +229,7 @@ def test_what_cannot_be_recoded_is_refused(
 def test_a_field_that_is_not_written_as_it_is_cannot_be_recoded(
     tmp_path: Path, files: tuple[Path, Path], role: str
 ) -> None:
-    found = refusal(tmp_path, files, UsageError, "treated-field-not-written", roles={"AGE": role})
+    found = refusal(tmp_path, files, UsageError, "role-does-not-fit", roles={"AGE": role})
     assert plain(problem_of(found).references["field"]) == "AGE"
 
 

@@ -248,7 +248,7 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
         ({"swap_rate": (0.1,)}, "needs-setting"),
         ({"pram": {"JOB": ("change:0.1",), "JOB+SEX": ("change:0.1",)}}, "bad-value"),
         ({"pram": {"SEX": ("none.csv",)}}, "cannot-read"),
-        ({"pram": {"A": ("change:0.1",)}}, "treated-field-not-written"),
+        ({"pram": {"A": ("change:0.1",)}}, "role-does-not-fit"),
     ):
         with refused(MasktronError, code):
             tuned(files, out, CONFIG.updated(roles={**CONFIG.roles, "A": Role.CONFIDENTIAL}), **own)

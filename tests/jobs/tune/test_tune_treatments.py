@@ -299,7 +299,11 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
     with refused(UsageError, "unknown-name", name=("AEG",)):
         tuned(files, out, recode={"AEG": ("width:5",)})
     with refused(
-        UsageError, "treated-field-not-written", setting="recode.A", field="A", said="has the role confidential"
+        UsageError,
+        "role-does-not-fit",
+        setting="recode.A",
+        field="A",
+        reason="which has the role confidential, so it cannot be recoded",
     ):
         tuned(files, out, recode={"A": ("width:5",)}, config=CONFIG.updated(roles={"A": Role.CONFIDENTIAL}))
     with refused(UsageError, "cannot-read"):
