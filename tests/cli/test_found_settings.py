@@ -153,7 +153,7 @@ def test_tune_reads_nothing_outside_the_folder_either(folder: Path, run: Runner)
         'k = 3\n[tune]\nmethods = ["mdav"]\n[tune.recode]\nId = ["../private.csv"]\n'
     )
     refused = run("tune", "survey.xml", "--rules", "rules.sch", "--out", "tuned")
-    refused.refuses(2, "untrusted-option", setting="tune.recode.Id", line=5)
+    refused.refuses(2, "untrusted-setting", setting="tune.recode.Id")
 
 
 def test_python_finds_no_file_by_itself(folder: Path) -> None:
