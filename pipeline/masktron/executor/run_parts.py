@@ -31,7 +31,6 @@ from typing import IO, Any, Self
 
 from masktron.errors import DocumentError, UsageError
 from masktron.executor.contract import Executor, number_of
-from masktron.problems.problem import Note
 from masktron.progress import Told, untold
 from masktron.scratch import create_private, is_at, lock
 from masktron.supervisor import JOURNAL
@@ -266,9 +265,8 @@ class RunParts:
             changed = sorted(name for name in names if former.get(name) != fingerprint.get(name))
             if changed:
                 changes = [_change(name, former.get(name, ""), fingerprint.get(name, "")) for name in changed]
-                raise UsageError.of(
-                    "cannot-resume", self.folder, reason=Note("the following changed: {changes}", changes=changes)
-                )
+                reason = "the following changed: "
+                raise UsageError.of("cannot-resume", self.folder, reason=reason, changes=changes)
             self._entered, self.run = entered, former.get(_RUN, "")
             os.truncate(self.folder / JOURNAL, whole)
             self._remove(lambda name: name not in entered and name != JOURNAL)

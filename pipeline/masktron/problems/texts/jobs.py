@@ -131,7 +131,7 @@ TEXTS = {
         "wait until the other run ends, or write the output to another file",
     ),
     "cannot-resume": (
-        "the run cannot be resumed: {reason}",
+        "the run cannot be resumed: {reason}{changes?}",
         "undo what changed, or run it again without [[--resume]], which removes what is finished",
     ),
     "out-of-memory": (
