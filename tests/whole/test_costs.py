@@ -25,6 +25,7 @@ from masktron.jobs.job import open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
 from masktron.problems.wording import sentence
+from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml import xml_source
 from masktron.sources.xml.layout import survey_exactly
@@ -144,7 +145,7 @@ def test_rules_across_records_are_looked_up_in_files_of_any_shape(shape: str, tm
     )
     result = run_validate(data, rules, reading=ReadOptions(record="R"))
     assert [(rule.fired, rule.failed) for rule in result.rules] == [(1500, 0)] * len(SPELLINGS)
-    assert not any(looks_through(test.replace("&gt;", ">"), (), saxon=False) for test in SPELLINGS.values())
+    assert not any(looks_through(parsed(test.replace("&gt;", ">")), saxon=False) for test in SPELLINGS.values())
 
 
 def test_what_grows_with_the_square_is_said_before(tmp_path: Path) -> None:
@@ -215,8 +216,9 @@ def test_mask_and_check_say_what_grows_with_the_square(tmp_path: Path, monkeypat
         ("preceding-sibling::R[1]/A = A", False),
         ("preceding-sibling::R/A = B", True),
         ("../A = 1", True),
+        ("every $other in //R satisfies $other/A != B", True),
         ("count(//R[A = current()/A]) = 1", False),
     ],
 )
 def test_walks_are_told_from_what_is_looked_up(expression: str, expected: bool) -> None:
-    assert looks_through(expression, (), saxon=False) is expected
+    assert looks_through(parsed(expression), saxon=False) is expected

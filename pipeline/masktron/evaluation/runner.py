@@ -29,6 +29,7 @@ from masktron.evaluation.stylesheet import CheckSelection, EngineName, needs_sax
 from masktron.problems import problem
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.analysis import once
+from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.forbidden import shortened
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rule, Rulebook, ValueOf
@@ -276,7 +277,8 @@ def _walks(rulebook: Rulebook, checks: Collection[int]) -> bool:
             *(let.value for let in (*rulebook.lets, *pattern.lets, *rules[-1].lets)),
         )
     )
-    return any(looks_through(text, rulebook.namespaces, saxon=False) for text in texts)
+    trees = (understood(text, rulebook.namespaces) for text in texts)
+    return any(tree is None or looks_through(tree, saxon=False) for tree in trees)
 
 
 def time_for(run: Run) -> AbstractContextManager[None]:

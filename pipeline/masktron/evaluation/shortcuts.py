@@ -8,12 +8,11 @@ well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from xml.sax.saxutils import quoteattr
 
-from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
     ANY,
     Call,
@@ -130,23 +129,19 @@ def shortcuts(
             end = found.end
 
 
-def looks_through(expression: str, namespaces: Iterable[tuple[str, str]], *, saxon: bool) -> bool:
+def looks_through(expression: Expression, *, saxon: bool) -> bool:
     """Whether an expression looks at all records wherever it is evaluated, with all that is replaced left out.
 
-    By its steps alone, and so a guess, as for what is not understood: for a warning, and for where libxml2 evaluates.
+    By its steps alone, and so a guess: for a warning, and for where libxml2 evaluates.
 
     Parameters
     ----------
-    expression : str
-    namespaces : iterable of (prefix, uri)
+    expression : Expression
     saxon : bool
         Whether Saxon evaluates it.
     """
-    tree = understood(expression, namespaces)
-    if tree is None:
-        return True
-    covered = [(part.start, part.end) for part in shortcuts(tree, (), str, saxon=saxon)]
-    walking = (step for node in walk(tree) for step in _walking(node))
+    covered = [(part.start, part.end) for part in shortcuts(expression, (), str, saxon=saxon)]
+    walking = (step for node in walk(expression) for step in _walking(node))
     return any(not any(start <= step.start < end for start, end in covered) for step in walking)
 
 

@@ -17,10 +17,11 @@ from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
 from masktron.problems.problem import Field, Note, Place, Sentence
 from masktron.results import RuleResult, Untested
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import Filter, Step, Variable, walk
 from masktron.rulebook.schema import Check, Rule, Rulebook
 from masktron.sources.records import Column, Layout
 from masktron.sources.source import Source
-from masktron.xpath.lexer import tokenize, variables
 
 _STEP = 3e-7
 """Seconds for one record as it is looked at for another: libxml2 2.14 and SaxonC 13 took 0.6 to 3 * 10 ** -7."""
@@ -94,29 +95,20 @@ def _seconds(records: int) -> float:
 def _looks_through(rule: Rule, check: Check, rulebook: Rulebook, *, saxon: bool) -> bool:
     """Whether a check, its context or a variable of its own rule still walks over other records."""
     lets = {let.name: let.value for let in rule.lets}
-    # of the context the path alone is no walk: it is what the rule fires on
-    texts = [check.test, *_predicates(rule.context)]
+    context = understood(rule.context, rulebook.namespaces)
+    waiting = [understood(check.test, rulebook.namespaces)]
+    for part in () if context is None else walk(context):
+        # of the context the path alone is no walk: it is what the rule fires on
+        waiting += part.predicates if isinstance(part, Step | Filter) else ()
     seen: set[str] = set()
-    while texts:
-        text = texts.pop()
-        if looks_through(text, rulebook.namespaces, saxon=saxon):
+    while waiting:
+        expression = waiting.pop()
+        if expression is None or looks_through(expression, saxon=saxon):
             return True
-        named = variables(tokenize(text)) - seen
-        texts += [lets[name] for name in named if name in lets]
+        named = {part.name for part in walk(expression) if isinstance(part, Variable)} - seen
+        waiting += [understood(lets[name], rulebook.namespaces) for name in named if name in lets]
         seen |= named
     return False
-
-
-def _predicates(context: str) -> Iterator[str]:
-    depth, start = 0, 0
-    for token in tokenize(context):
-        if token.kind == "symbol" and token.text == "[":
-            depth += 1
-            start = token.end if depth == 1 else start
-        elif token.kind == "symbol" and token.text == "]":
-            depth -= 1
-            if not depth:
-                yield context[start : token.start]
 
 
 def _duration(seconds: float) -> str:
