@@ -6,14 +6,13 @@ checks are rewritten, and are evaluated like any others: over columns, or by the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.across.derived import Derived, DerivedBatch
-from masktron.evaluation.across.engine import BatchJudge
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.rewrite import constant_text, fraction_of
@@ -21,6 +20,9 @@ from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSou
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
+
+type BatchJudge = Callable[[Batch], NDArray[np.uint8]]
+"""Returns `Verdict` codes of checks that look at one record only, shape (n, checks)."""
 
 
 class Across(Planned):

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-from masktron.evaluation.across.engine import BatchJudge, ColumnJudge, EngineJudge
-from masktron.evaluation.across.gathering import Across, plan_across
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from masktron.evaluation.across.gathering import Across, BatchJudge, plan_across
 from masktron.evaluation.across.selection import RecordSource
 from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import BatchEvaluator, report_whole
-from masktron.evaluation.findings import HandedBack
+from masktron.evaluation.findings import HandedBack, Verdict
 from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.programs import Documents
 from masktron.evaluation.runner import Runner, runs_of, usual_engine
 from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import VerdictTally
-from masktron.evaluation.tiers import Assigned, ColumnCompiler, Tier
+from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier
 from masktron.evaluation.walk import Lane
 from masktron.rulebook.document_calls import readers
 from masktron.rulebook.schema import Rulebook
@@ -28,6 +32,7 @@ from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
 
 type Batches = Callable[[], Generator[Batch]]
+_CHUNK = 5000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,3 +194,51 @@ class TwoPasses:
             tally.count(events)
             if any(tally.room(int(check)) != 0 for check in events.check[events.fails]):
                 report_whole(self.table.document(), root, (), runner, tally, shown)
+
+
+class DocumentMaker(Protocol):
+    """Makes documents of records."""
+
+    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
+        """Return the root of a document with some records of a batch."""
+        ...
+
+
+class EngineJudge:
+    """Verdicts of the engine, a few thousand records at a time."""
+
+    def __init__(self, evaluator: BatchEvaluator, documents: DocumentMaker) -> None:
+        self._evaluator = evaluator
+        self._documents = documents
+
+    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return `Verdict` codes, shape (n, checks)."""
+        return self.rows(batch, np.arange(len(batch)))
+
+    def rows(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the verdicts of some records."""
+        parts = [self._evaluator.verdicts(self._documents.document(batch, part)) for part in _parts(rows)]
+        return np.concatenate(parts) if parts else self._evaluator.verdicts(self._documents.document(batch, rows))
+
+
+class ColumnJudge:
+    """Verdicts of checks that have all been compiled to columns; the engine says what these leave open."""
+
+    def __init__(self, columns: CompiledColumns, engine: EngineJudge) -> None:
+        self._columns = columns
+        self._engine = engine
+
+    def __call__(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return `Verdict` codes, shape (n, checks)."""
+        outcome = self._columns.evaluate(batch)
+        held = np.where(outcome.fired > 0, np.uint8(Verdict.HOLDS), np.uint8(Verdict.NOT_FIRED))
+        verdicts: NDArray[np.uint8] = np.where(outcome.failed > 0, np.uint8(Verdict.FAILS), held)
+        rows = np.flatnonzero(outcome.unsure.any(axis=1) | batch.odd)
+        if len(rows):
+            verdicts[rows] = self._engine.rows(batch, rows)
+        return verdicts
+
+
+def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    for at in range(0, len(rows), _CHUNK):
+        yield rows[at : at + _CHUNK]
