@@ -16,6 +16,7 @@ from masktron.reading.nodes import (
     Comparison,
     ContextRecord,
     FieldRef,
+    Not,
     Number,
     OtherField,
     OtherNodes,
@@ -139,12 +140,8 @@ def test_what_is_unknown_still_says_what_it_reads(
     assert reads_everything(found) == everything
 
 
-def test_comparisons_of_comparisons_have_the_precedence_of_xpath_1() -> None:
-    within = Comparison("<", Number(Fraction(1)), FieldRef("V1"))
-    assert read("1 < V1 < 5", SCOPE) == Comparison("<", within, Number(Fraction(5)))
-    assert read("V1 = V2 < 5", SCOPE) == Comparison(
-        "=", FieldRef("V1"), Comparison("<", FieldRef("V2"), Number(Fraction(5)))
-    )
+def test_comparisons_of_comparisons_are_not_understood() -> None:
+    assert read("not(1 < V1 < 5)", SCOPE) == Not(Unknown("1 < V1 < 5", ("V1",)))
 
 
 @pytest.mark.parametrize(

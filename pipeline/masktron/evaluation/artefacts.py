@@ -7,17 +7,18 @@ exactly is no artefact. The verdict stays the engine's: this only says what lies
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from masktron.classify import record_names
+from masktron.classify.effort import Effort
+from masktron.classify.situation import Situation
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.tree import NEAR, TreeEvaluation, TreeItems, UntypedText
-from masktron.reading.contexts import places
 from masktron.reading.nodes import Call, Comparison, Expression, FieldRef
-from masktron.reading.reader import ROOT, Scope, read
-from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook
+from masktron.reading.reader import ROOT, Scope
+from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 
 type _Values = tuple[tuple[str, str | None], ...]
@@ -72,12 +73,9 @@ class Artefacts:
     def __init__(self, rulebook: Rulebook, layout: Layout) -> None:
         self._old = rulebook.version == "1.0"
         self._rulebook = rulebook
-        self._names = frozenset(field.name for field in layout.fields)
+        self._layout = layout
         self._start = Scope(
-            ROOT,
-            namespaces=rulebook.namespaces,
-            record_names=frozenset({layout.record_tag.rpartition("}")[2]}),
-            base=ROOT,
+            ROOT, namespaces=rulebook.namespaces, record_names=record_names(rulebook, layout), base=ROOT
         )
         self._asked: dict[int, _Asked | None] = {}
         self._known: dict[tuple[int, _Values], bool] = {}
@@ -117,21 +115,11 @@ class Artefacts:
     def _read(self, index: int) -> _Asked | None:
         """Return the test of a check that is read at records, or at one field of them."""
         pattern, position, check = next(each for each in self._rulebook.situated() if each[2].index == index)
+        situation = Situation(self._rulebook, self._layout, pattern, self._start, Effort())
         try:
-            test = self._test(pattern, pattern.rules[position], check.test)
+            places = situation.places(position)
+            if len(places) != 1 or places[0].kind not in ("record", "field"):
+                return None
+            return _Asked.of(situation.test(position, check, places[0]), check.kind == "assert")
         except (RulebookError, RecursionError):
             return None  # what the tree cannot say is no artefact
-        return None if test is None else _Asked.of(test, check.kind == "assert")
-
-    def _test(self, pattern: Pattern, rule: Rule, source: str) -> Expression | None:
-        outer = _bound(_bound(self._start, self._rulebook.lets), pattern.lets)
-        found = places(rule.context, outer, self._names or None)
-        if len(found) != 1 or found[0].kind not in ("record", "field"):
-            return None
-        return read(source, _bound(outer.starting_at(found[0].focus), rule.lets))
-
-
-def _bound(scope: Scope, lets: Iterable[Let]) -> Scope:
-    for let in lets:
-        scope = scope.bind(let.name, read(let.value, scope))
-    return scope

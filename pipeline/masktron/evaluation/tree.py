@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence as Numbers
 from fractions import Fraction
 
-from masktron.evaluation.arithmetic import FUNCTIONS, RealNumber, Unclear, computed, size
 from masktron.evaluation.xpath1_conversions import RELATIONS
 from masktron.reading.nodes import (
     And,
@@ -29,6 +29,7 @@ from masktron.reading.nodes import (
 from masktron.reading.nodes import Number as Literal
 from masktron.sources.lexical import XML_SPACE
 
+type RealNumber = Fraction | float
 type TreeItem = UntypedText | str | RealNumber
 type TreeItems = tuple[TreeItem, ...]
 
@@ -36,6 +37,10 @@ NEAR = 1e-9
 """Relative distance beyond which two numbers that are read have the same order exactly and in doubles."""
 _PLAIN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _NUMERIC_CASTS = frozenset({"decimal", "double", "integer", "float"})
+
+
+class _Unclear(Exception):  # noqa: N818 -- no mistake: the value is not known
+    """A value that is not known here."""
 
 
 class UntypedText(str):
@@ -74,7 +79,7 @@ class TreeEvaluation:
         """Return the effective boolean value."""
         try:
             return self._truth(test)
-        except (Unclear, ArithmeticError, RecursionError):
+        except (_Unclear, ArithmeticError, RecursionError):
             return None
 
     def _truth(self, test: Expression) -> bool | None:  # noqa: PLR0911 -- one branch per kind
@@ -83,7 +88,7 @@ class TreeEvaluation:
                 return _all(self.truth(part) for part in parts)
             case Or(parts=parts):
                 return _any(self.truth(part) for part in parts)
-            case Not(operand=operand) | Call(name="not", arguments=(operand,)):
+            case Not(operand=operand):
                 found = self.truth(operand)
                 return None if found is None else not found
             case Call(name="boolean", arguments=(operand,)):
@@ -114,7 +119,7 @@ class TreeEvaluation:
     def _compared(self, test: Comparison) -> bool | None:
         left, right = self.items(test.left), self.items(test.right)
         if not test.general and max(len(left), len(right)) > 1:
-            raise Unclear
+            raise _Unclear
         plain = _is_plain(test.left) and _is_plain(test.right)
         return _any([self._pair(test, one, other, plain) for one in left for other in right])
 
@@ -125,7 +130,7 @@ class TreeEvaluation:
         if not self.old and not all(_comparable(item, test.general) for item in (left, right)):
             return None  # a type error, or a comparison as texts
         one, other = self.number(left), self.number(right)
-        self.doubtful |= not plain or size(one - other) <= NEAR * max(size(one), size(other))
+        self.doubtful |= not plain or _size(one - other) <= NEAR * max(_size(one), _size(other))
         return RELATIONS[test.operator](one, other)
 
     # values
@@ -138,7 +143,7 @@ class TreeEvaluation:
         if _PLAIN.fullmatch(text):
             return self.reading(text)
         if not self.old:
-            raise Unclear  # an error in XPath 2
+            raise _Unclear  # an error in XPath 2
         return math.nan
 
     def items(self, expression: Expression) -> TreeItems:  # noqa: PLR0911 -- as above
@@ -163,42 +168,42 @@ class TreeEvaluation:
             case If(condition=condition, then=then, otherwise=otherwise):
                 chosen = self.truth(condition)
                 if chosen is None:
-                    raise Unclear
+                    raise _Unclear
                 return self.items(then if chosen else otherwise)
             case _:
-                raise Unclear
+                raise _Unclear
 
     def _field(self, name: str, *, text: bool) -> TreeItems:
         if name not in self.fields:
-            raise Unclear
+            raise _Unclear
         return tuple(item for item in self.fields[name] if item or not text)
 
     def _quotient(self, value: Fraction) -> RealNumber:
         one, other = self.reading(str(value.numerator)), self.reading(str(value.denominator))
-        return computed("div", one, other)
+        return _arithmetic("div", one, other)
 
     def operand(self, expression: Expression) -> tuple[RealNumber, ...]:
         """Return the number of an operand; none for the empty sequence of XPath 2."""
         items = self._single(expression)
         if any(isinstance(item, str) and not isinstance(item, UntypedText) for item in items) and not self.old:
-            raise Unclear
+            raise _Unclear
         return tuple(map(self.number, items)) or ((math.nan,) if self.old else ())
 
     def _single(self, expression: Expression) -> TreeItems:
         """Return the items where one is asked for: in XPath 1.0 the first of a node set."""
         items = self.items(expression)
         if len(items) > 1 and not self.old:
-            raise Unclear
+            raise _Unclear
         return items[:1]
 
     def _computed(
         self, operator: str, left: tuple[RealNumber, ...], right: tuple[RealNumber, ...]
     ) -> tuple[RealNumber, ...]:
-        return tuple(computed(operator, one, other) for one in left for other in right)
+        return tuple(_arithmetic(operator, one, other) for one in left for other in right)
 
     def _cast(self, target: str, numbers: tuple[RealNumber, ...]) -> tuple[RealNumber, ...]:
         if target == "integer" and any(number != math.floor(number) for number in numbers):
-            raise Unclear
+            raise _Unclear
         return numbers
 
     def _called(self, name: str, arguments: tuple[Expression, ...]) -> TreeItems:
@@ -209,16 +214,16 @@ class TreeEvaluation:
             case "data", (operand,):
                 return self.items(operand)
             case (("abs" | "floor" | "ceiling" | "round"), (operand,)):
-                return tuple(FUNCTIONS[name]((number,)) for number in self.operand(operand))
+                return tuple(_FUNCTIONS[name]((number,)) for number in self.operand(operand))
             case "count", (operand,):
                 return (self.reading(str(len(self.items(operand)))),)
             case (("sum" | "min" | "max" | "avg"), (operand,)):
                 numbers = tuple(map(self.number, self.items(operand)))
                 if not numbers:
                     return (self.reading("0"),) if name == "sum" else ()
-                return (FUNCTIONS[name](numbers),)
+                return (_FUNCTIONS[name](numbers),)
             case _:
-                raise Unclear
+                raise _Unclear
 
 
 def _comparable(item: TreeItem, general: bool) -> bool:
@@ -265,3 +270,82 @@ def _all(found: Iterable[bool | None]) -> bool | None:
 def _any(found: Iterable[bool | None]) -> bool | None:
     known = list(found)
     return True if True in known else None if None in known else False
+
+
+# arithmetic on doubles and on fractions alike
+
+
+def _arithmetic(operator: str, left: RealNumber, right: RealNumber) -> RealNumber:  # noqa: PLR0911 -- one per operator
+    """Apply an arithmetic operator; NaN goes through.
+
+    Raises
+    ------
+    _Unclear
+        A division by zero or of what is not finite, which XPath has many rules for.
+    """
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+    if not right or not (math.isfinite(left) and math.isfinite(right)):
+        raise _Unclear
+    if operator == "div":
+        return left / right
+    if operator == "idiv":
+        return type(left)(math.trunc(left / right))
+    if isinstance(left, float) or isinstance(right, float):
+        return math.fmod(left, right)
+    return left - right * math.trunc(left / right)
+
+
+def _size(number: RealNumber) -> RealNumber:
+    """Return the absolute value."""
+    return -number if number < 0 else number
+
+
+def _whole(rounded: Callable[[RealNumber], int]) -> Callable[[Numbers[RealNumber]], RealNumber]:
+    def function(numbers: Numbers[RealNumber]) -> RealNumber:
+        (number,) = numbers
+        if isinstance(number, float):
+            return float(rounded(number)) if math.isfinite(number) else number
+        return Fraction(rounded(number))
+
+    return function
+
+
+def _half_up(number: RealNumber) -> int:
+    """Round as ``round()`` does: halves towards positive infinity; in doubles, 0.5 is not added to just below it."""
+    low = math.floor(number)
+    return low + 1 if number - low >= Fraction(1, 2) else low
+
+
+def _total(numbers: Numbers[RealNumber]) -> RealNumber:
+    result = numbers[0]
+    for number in numbers[1:]:
+        result = result + number
+    return result
+
+
+def _known(choose: Callable[[Numbers[RealNumber]], RealNumber]) -> Callable[[Numbers[RealNumber]], RealNumber]:
+    def function(numbers: Numbers[RealNumber]) -> RealNumber:
+        if any(isinstance(number, float) and math.isnan(number) for number in numbers):
+            return math.nan
+        return choose(numbers)
+
+    return function
+
+
+_FUNCTIONS: Mapping[str, Callable[[Numbers[RealNumber]], RealNumber]] = {
+    "abs": lambda numbers: _size(numbers[0]),
+    "floor": _whole(math.floor),
+    "ceiling": _whole(math.ceil),
+    "round": _whole(_half_up),
+    "sum": _total,
+    "avg": lambda numbers: _arithmetic("div", _total(numbers), type(numbers[0])(len(numbers))),
+    "min": _known(min),
+    "max": _known(max),
+}
+"""Functions of numbers, none of them without any."""

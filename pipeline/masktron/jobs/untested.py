@@ -24,16 +24,16 @@ from masktron.reading.reader import ROOT, Scope
 from masktron.results import RuleResult, Untested
 from masktron.rulebook import schema
 from masktron.rulebook.context_paths import ANY, NamedPath, SoughtName, context_paths
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Hop, NameTest, Path, Step, walk
 from masktron.rulebook.schema import Check, Pattern
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.source import Source
-from masktron.xpath.lexer import tokenize
 
 EVERY = "*"
 """Among the rules that need not be tested: all."""
 _CODES = "texts are compared as they are written, and '1' is not '01'"
-_STEPS = ("/", "//", "::", "@")
 """What stands before a name that is not looked for in the record itself."""
 _EARLIER = "the earlier rules of its pattern"
 _PROBES = 400
@@ -118,7 +118,7 @@ def untested(
         if before is not None and not before.misnamed and not edit.missing:
             continue
         told = known if before is None else {*known, *_asked_where(rules[index], job)}
-        if reason := _unknown_fields(edit, rules[index], words, told, job.source):
+        if reason := _unknown_fields(edit, rules[index], words, told, job):
             found[index] = reason if before is None else _together([before, reason], edit.check)
     return {index: found[index] for index in sorted(found)}
 
@@ -170,7 +170,7 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
         doubts = [_misnamed_context(rule, edit.check, words, job)]
         if _doubtful(edit, job, there):
             asked = _asked_where(rule, job) if doubts[0] else ()
-            doubts.append(_unknown_fields(edit, rule, words, asked, job.source))
+            doubts.append(_unknown_fields(edit, rule, words, asked, job))
         if reasons := [doubt for doubt in doubts if doubt is not None]:
             found[edit.check.index] = _together(reasons, edit.check)
     refuse(job, {index: found[index] for index in sorted(found)})
@@ -187,7 +187,7 @@ def asking_unknown_names(job: Job, allowed: Collection[int] = ()) -> frozenset[i
         return frozenset()
     words, rules = job.source.vocabulary(), _rules(job)
     unknown = ((edit.check.index, rules[edit.check.index], edit) for edit in doubtful)
-    return frozenset(at for at, rule, edit in unknown if _unknown_fields(edit, rule, words, (), job.source))
+    return frozenset(at for at, rule, edit in unknown if _unknown_fields(edit, rule, words, (), job))
 
 
 def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
@@ -257,30 +257,32 @@ def told(results: Iterable[RuleResult]) -> Iterator[Note]:
 
 def _doubtful(edit: Edit, job: Job, known: Collection[str]) -> bool:
     """Whether a rule asks for a name that is no field of the records, or for a field in a namespace of its own."""
-    if edit.missing or _inside_fields(edit, job.source):
+    if edit.missing or _inside_fields(edit, job):
         return True
     spaces = {field.tag.rpartition("}")[0].removeprefix("{") for field in job.source.layout.fields}
     names = ((f"@{name.local}" if name.attribute else name.local, name.space) for name in edit.asked)
     return any(name not in known or (space != ANY and spaces != {space}) for name, space in names)
 
 
-def _inside_fields(edit: Edit, source: Source) -> tuple[tuple[str, str], ...]:
+def _inside_fields(edit: Edit, job: Job) -> tuple[tuple[str, str], ...]:
     """Return the steps of a test from one field of a flat record into another one, which no record has."""
-    if "/" not in edit.check.test or source.tree is not None:
+    if "/" not in edit.check.test or job.source.tree is not None:
         return ()
-    known = {field.name for field in source.layout.fields}
-    tokens = tokenize(edit.check.test)
+    known = {field.name for field in job.source.layout.fields}
     found: dict[tuple[str, str], None] = {}
-    for before, outer, slash, inner, after in zip(
-        (None, *tokens), tokens, tokens[1:], tokens[2:], (*tokens[3:], None), strict=False
-    ):
-        if slash.text != "/" or outer.kind != "name" or inner.kind != "name":
-            continue
-        if (before is not None and before.text in _STEPS) or (after is not None and after.text in ("(", "::")):
-            continue
-        names = tuple(one.text.rpartition(":")[2] for one in (outer, inner))
-        if known.issuperset(names) and not any(name.startswith(f"{names[0]}/") for name in known):
-            found[names[0], names[1]] = None
+    try:
+        parts = walk(parsed(edit.check.test, job.rulebook.namespaces))
+    except RulebookError:
+        return ()
+    for path in parts:
+        match path:
+            case Path(
+                first=Step(axis="child", test=NameTest(local=outer), predicates=()),
+                hops=(Hop(deep=False, to=Step(axis="child", test=NameTest(local=inner))), *_),
+            ) if known.issuperset((outer, inner)) and not any(name.startswith(f"{outer}/") for name in known):
+                found[outer, inner] = None
+            case _:
+                pass
     return tuple(found)
 
 
@@ -289,14 +291,14 @@ def _rules(job: Job) -> dict[int, schema.Rule]:
 
 
 def _unknown_fields(
-    edit: Edit, rule: schema.Rule, words: Vocabulary, known: Collection[str], source: Source
+    edit: Edit, rule: schema.Rule, words: Vocabulary, known: Collection[str], job: Job
 ) -> Untested | None:
     """Say which names of a check, in this rule, the file never has: all of them, in the order of their letters.
 
     In a nested file, also those that it has, and not where the rule asks for them; in a flat one, also fields inside
     of fields.
     """
-    tree = source.tree
+    tree = job.source.tree
     missing = {} if rule.visit_each else {(step.name.local, step.name.attribute): step for step in edit.missing}
     names = {step.name for step in missing.values()}
     names.update(one for one in edit.asked if (one.local, one.attribute) not in missing)
@@ -324,7 +326,7 @@ def _unknown_fields(
         hints.append(_meant(name, words, shown))
         if re.search(rf"[=]\s*{re.escape(name.local)}(?![\w.:(\[/-])", edit.check.test):
             hints.append(_instead(shown, f"'{name.local}' if it is a text"))
-    for outer, inner in _inside_fields(edit, source):
+    for outer, inner in _inside_fields(edit, job):
         unknown.append(f"{outer}/{inner}")
         hints.append(_instead(unknown[-1], f"{outer} div {inner} to divide, since / is a path"))
     if unknown:

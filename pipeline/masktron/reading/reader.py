@@ -142,6 +142,8 @@ def _known(node: tree.Expression, scope: Scope) -> Expression | None:  # noqa: P
         case tree.Connective(sign=sign, operands=operands):
             parts = tuple(_all(operands, scope))
             return And(parts) if sign == "and" else Or(parts)
+        case tree.Comparison() if _is_chained(node):
+            return None  # whether this is an expression at all depends on the version of XPath
         case tree.Comparison(sign=sign, left=left, right=right) if sign in _COMPARISONS:
             operator, general = _COMPARISONS[sign]
             return Comparison(operator, read_node(left, scope), read_node(right, scope), general)
@@ -179,6 +181,11 @@ def _known(node: tree.Expression, scope: Scope) -> Expression | None:  # noqa: P
             return _filtered(read_node(base, scope), predicates, as_written(node), scope)
         case _:
             return None
+
+
+def _is_chained(node: tree.Comparison) -> bool:
+    """Whether an operand is a comparison without parentheses."""
+    return any(isinstance(one, tree.Comparison) and one.start == one.left.start for one in (node.left, node.right))
 
 
 def _all(nodes: Iterable[tree.Expression], scope: Scope) -> list[Expression]:
