@@ -48,7 +48,6 @@ ORDER = [
     {"hierarchies"},
     {"executor", "large_arrays"},
     {"sources", "engines"},
-    {"xpath"},
     {"rulebook"},
     {"reading"},
     {"unrolling"},

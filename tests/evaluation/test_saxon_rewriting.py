@@ -13,7 +13,8 @@ from masktron import validate
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.saxon_rewriting import for_saxon
-from masktron.xpath.context_match import may_be_positional, parse_context
+from masktron.rulebook.context_match import may_be_positional, parse_context
+from masktron.rulebook.expressions.parsing import parsed
 from rulebook_builder import layout, rulebook
 
 NUMBERS = (
@@ -113,7 +114,7 @@ def test_brackets(expression: str, expected: str) -> None:
     ("predicate", "positional"), [("A = 1 = 1", False), ("(A = 1 = 1) + 1", True), ("1 + A", True)]
 )
 def test_a_comparison_of_a_comparison_selects_by_no_position(predicate: str, positional: bool) -> None:
-    assert may_be_positional(predicate, {}) == positional
+    assert may_be_positional(parsed(predicate)) == positional
     assert parse_context(f"R[{predicate}]") is not None
 
 

@@ -14,8 +14,8 @@ from masktron.evaluation import stylesheet_scope
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import shortcuts
+from masktron.rulebook.expressions.forbidden import screen
 from masktron.rulebook.expressions.parsing import parsed
-from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Origin
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout

@@ -130,7 +130,7 @@ def test_decimals_are_summed_in_their_order(tmp_path: Path) -> None:
     ("text", "found"),
     [
         ("Date >= preceding-sibling::Record[1]/Date", ("[1]", "preceding-sibling")),
-        ("//Record[position() = last()]/A", ("last()", "position()")),
+        ("//Record[position() = last()]/A", ("position()", "last()")),
         ("//Record/A << .", ("<<",)),
         ("head(//Record)/A = 1", ("head()",)),
         ("last = 3 and position = 2", ()),

@@ -18,7 +18,7 @@ from cli_runner import write_rules
 from masktron.errors import RulebookError
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
-from masktron.rulebook.forbidden import FORBIDDEN
+from masktron.rulebook.expressions.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS, since
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout

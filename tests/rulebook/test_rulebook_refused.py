@@ -10,7 +10,7 @@ import pytest
 from examples import parts
 from masktron.errors import Exit, RulebookError
 from masktron.problems.problem import Known, Problem
-from masktron.rulebook.forbidden import FORBIDDEN
+from masktron.rulebook.expressions.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS, not_in_version
 from masktron.rulebook.schematron.reader import read_rules
 from refusals import problem_of, refused

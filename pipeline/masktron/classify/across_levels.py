@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from masktron.classify.edit import Edit
 from masktron.constraints import OpaqueEdit
-from masktron.rulebook.context_paths import ANY, NamedPath, SoughtName, context_paths
+from masktron.rulebook.context_paths import NamedPath, SoughtName, context_paths
+from masktron.rulebook.expressions.tree import ANY
 from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Layout
@@ -161,7 +162,7 @@ def _read(rulebook: Rulebook, texts: Iterable[str]) -> Iterator[SoughtName]:
 
 
 def _paths(rulebook: Rulebook, text: str) -> tuple[NamedPath, ...]:
-    return context_paths(text, dict(rulebook.namespaces))
+    return context_paths(text, rulebook.namespaces)
 
 
 def _shown(name: SoughtName) -> str:

@@ -16,7 +16,8 @@ from masktron.constraints import (
     ValueEdit,
 )
 from masktron.reading.nodes import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
-from masktron.rulebook.context_paths import ANY, SoughtName, names_in
+from masktron.rulebook.context_paths import SoughtName, names_in
+from masktron.rulebook.expressions.tree import ANY
 from masktron.rulebook.schema import Check
 
 

@@ -12,7 +12,7 @@ from masktron.engines import saxon
 from masktron.engines.engine_process import TooLongError
 from masktron.errors import ResourceError, RulebookError
 from masktron.processes import rule_seconds
-from masktron.rulebook.forbidden import shortened
+from masktron.rulebook.expressions.forbidden import shortened
 
 _VARIABLE = re.compile(r"\$\s*([\w:.-]+)")
 _BOUND = re.compile(r"\$\s*([\w:.-]+)(?=\s+in\b|\s*:=)")

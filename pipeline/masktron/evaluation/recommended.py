@@ -19,12 +19,11 @@ from masktron.evaluation.events import Events
 from masktron.evaluation.programs import Documents, Program
 from masktron.evaluation.report_reader import document_with, records_of
 from masktron.evaluation.xpath1_conversions import misread, misreads
-from masktron.rulebook.analysis import once
-from masktron.rulebook.document_calls import readers
+from masktron.rulebook.analysis import once, readers
+from masktron.rulebook.expressions.lexer import variables
 from masktron.rulebook.schema import Let, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.sources.xml.parser import parse_text
-from masktron.xpath.lexer import LexicalError, tokenize, variables
 
 type CorrectedCompiler = Callable[[frozenset[int], bool], Program]
 """Compiles checks with conversions of ours, for verdicts or for a report."""
@@ -40,12 +39,8 @@ class _Known:
 
     def of(self, expression: str, *, written: bool = False) -> Reads:
         """Return what libxml2 can get wrong in an expression, its variables included."""
-        try:
-            used = variables(tokenize(expression))
-        except LexicalError:
-            used = frozenset()
         own = converted(expression, self.types, self.namespaces, written=written).reads
-        return max([own, *(self.reads.get(name, Reads.NOTHING) for name in used)])
+        return max([own, *(self.reads.get(name, Reads.NOTHING) for name in variables(expression))])
 
     def bind(self, lets: Iterable[Let]) -> _Known:
         known = _Known(dict(self.types), dict(self.reads), self.namespaces)

@@ -29,8 +29,8 @@ from masktron.evaluation.stylesheet import CheckSelection, EngineName, needs_sax
 from masktron.problems import problem
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.analysis import once
+from masktron.rulebook.expressions.forbidden import shortened
 from masktron.rulebook.expressions.parsing import understood
-from masktron.rulebook.forbidden import shortened
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout

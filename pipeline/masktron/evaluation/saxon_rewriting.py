@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from masktron.evaluation.conversions import is_xpath1
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
     Call,
@@ -22,7 +23,6 @@ from masktron.rulebook.expressions.tree import (
     parts_of,
     replaced,
 )
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
 PREFIX = "m-sax"
 URI = "urn:masktron:saxon"

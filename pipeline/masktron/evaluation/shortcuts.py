@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from xml.sax.saxutils import quoteattr
 
+from masktron.rulebook.expressions.forbidden import DocumentCall
 from masktron.rulebook.expressions.tree import (
     ANY,
     Call,
@@ -33,7 +34,6 @@ from masktron.rulebook.expressions.tree import (
     parts_of,
     walk,
 )
-from masktron.rulebook.forbidden import DocumentCall
 
 _SIDEWAYS = frozenset({"preceding", "following", "preceding-sibling", "following-sibling"})
 _TRUTHS = frozenset({"not", "boolean", "exists", "empty"})

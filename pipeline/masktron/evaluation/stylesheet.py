@@ -25,12 +25,12 @@ from masktron.evaluation.saxon_rewriting import URI as SAXON_URI
 from masktron.evaluation.saxon_rewriting import functions
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.context_match import ContextPath, condition
+from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES, XSL, declarations
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Path, Root
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
-from masktron.xpath.context_match import ContextPath, condition
-from masktron.xpath.namespaces import STANDARD_NAMESPACES, XSL, declarations
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
 """What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""

@@ -10,11 +10,11 @@ from xml.sax.saxutils import quoteattr
 from masktron.evaluation.conversions import Type, converted
 from masktron.evaluation.saxon_rewriting import for_saxon
 from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
+from masktron.rulebook.expressions.forbidden import screen
+from masktron.rulebook.expressions.lexer import rename_variables, variables
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import replaced
-from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Let, Origin
-from masktron.xpath.lexer import rename_variables, tokenize, variables
 
 ORIGINAL = "m.original"
 """Stylesheet parameter of Saxon: the document that ``document()`` returns."""
@@ -130,13 +130,13 @@ class VariableScope:
     def needed(self, *expressions: str) -> tuple[Named, ...]:
         """Return the variables that expressions refer to, directly or through others, in order."""
         found: set[int] = set()
-        ahead = [(name, len(self.lets)) for e in expressions for name in variables(tokenize(e))]
+        ahead = [(name, len(self.lets)) for e in expressions for name in variables(e)]
         while ahead:
             name, end = ahead.pop()
             k = next((k for k in range(end - 1, -1, -1) if self.lets[k].let.name == name), None)
             if k is not None and k not in found:
                 found.add(k)
-                ahead += [(inner, k) for inner in variables(tokenize(self.lets[k].let.value))]
+                ahead += [(inner, k) for inner in variables(self.lets[k].let.value)]
         return tuple(self.lets[k] for k in sorted(found))
 
     def before(self, named: Named) -> VariableScope:

@@ -20,7 +20,7 @@ from masktron.evaluation.runner import Runner
 from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tally import VerdictTally
 from masktron.evaluation.tiers import CompiledColumns
-from masktron.rulebook.forbidden import shortened
+from masktron.rulebook.expressions.forbidden import shortened
 from masktron.sources.columns import Batch
 
 PART = 5_000

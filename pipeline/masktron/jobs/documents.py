@@ -14,7 +14,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash, same_file
 from masktron.jobs.rulebooks import documents_of_all_phases
 from masktron.problems.problem import Known, Setting, rules
-from masktron.rulebook.document_calls import readers
+from masktron.rulebook.analysis import readers
 from masktron.rulebook.schema import Document, Rulebook
 from masktron.sources.output_names import stem_of
 from masktron.sources.xml.parser import parse_tree, tree_parser

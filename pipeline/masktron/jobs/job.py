@@ -27,7 +27,8 @@ from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
-from masktron.rulebook.context_paths import ANY, NamedPath, context_paths
+from masktron.rulebook.context_paths import NamedPath, context_paths
+from masktron.rulebook.expressions.tree import ANY
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.opening import EarlyReader, open_source
@@ -244,8 +245,7 @@ def context_names(rulebook: Rulebook) -> ContextNames:
         for rule in rules
         for name in re.findall(r"[\w.:-]+", re.sub(r"\[.*?\]|'[^']*'|\"[^\"]*\"", "", rule.context))
     )
-    spaces = dict(rulebook.namespaces)
-    paths = [_name_steps(path) for rule in rules for path in context_paths(rule.context, spaces)]
+    paths = [_name_steps(path) for rule in rules for path in context_paths(rule.context, rulebook.namespaces)]
     expressions = [
         *(let.value for let in rulebook.lets),
         *(let.value for pattern in rulebook.patterns for let in pattern.lets),

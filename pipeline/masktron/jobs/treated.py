@@ -43,7 +43,7 @@ from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Rule, Setting, fields, rules
 from masktron.progress import Progress, told_as
-from masktron.rulebook.document_calls import readers
+from masktron.rulebook.analysis import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.column_forms import ColumnForm

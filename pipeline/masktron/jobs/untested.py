@@ -23,9 +23,9 @@ from masktron.reading.contexts import places
 from masktron.reading.reader import ROOT, Scope
 from masktron.results import RuleResult, Untested
 from masktron.rulebook import schema
-from masktron.rulebook.context_paths import ANY, NamedPath, SoughtName, context_paths
+from masktron.rulebook.context_paths import NamedPath, SoughtName, context_paths
 from masktron.rulebook.expressions.parsing import parsed
-from masktron.rulebook.expressions.tree import Hop, NameTest, Path, Step, walk
+from masktron.rulebook.expressions.tree import ANY, Hop, NameTest, Path, Step, walk
 from masktron.rulebook.schema import Check, Pattern
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
@@ -34,7 +34,6 @@ from masktron.sources.source import Source
 EVERY = "*"
 """Among the rules that need not be tested: all."""
 _CODES = "texts are compared as they are written, and '1' is not '01'"
-"""What stands before a name that is not looked for in the record itself."""
 _EARLIER = "the earlier rules of its pattern"
 _PROBES = 400
 """Pairs of rules that are evaluated to find which one takes the nodes of another; beyond, all earlier ones do."""
@@ -452,7 +451,7 @@ def _misnamed_context(rule: schema.Rule, check: Check, words: Vocabulary, job: J
 
 
 def _misnamed_text(text: str, rule: schema.Rule, check: Check, words: Vocabulary, job: Job) -> Untested | None:
-    reasons = [_misnamed(path, words, job) for path in context_paths(text, dict(job.rulebook.namespaces))]
+    reasons = [_misnamed(path, words, job) for path in context_paths(text, job.rulebook.namespaces)]
     if not all(reasons) or not reasons:
         return None
     return _idle(check, rule, next(reason for reason in reasons if reason), misnamed=True)
@@ -461,7 +460,7 @@ def _misnamed_text(text: str, rule: schema.Rule, check: Check, words: Vocabulary
 def _asked_where(rule: schema.Rule, job: Job) -> set[str]:
     """Return the names that the context of a rule asks for, as rules show them."""
     texts = (rule.shown, rule.visit_each) if rule.visit_each else (rule.context,)
-    paths = [path for text in texts for path in context_paths(text, dict(job.rulebook.namespaces))]
+    paths = [path for text in texts for path in context_paths(text, job.rulebook.namespaces)]
     return {f"@{name.local}" if name.attribute else name.local for path in paths for name in path.names}
 
 

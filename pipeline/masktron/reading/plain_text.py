@@ -35,7 +35,7 @@ from masktron.reading.nodes import (
     VariableReference,
 )
 from masktron.rulebook.expressions import tree
-from masktron.xpath.lexer import Token, literal_value, tokenize
+from masktron.rulebook.expressions.lexer import Token, literal_value, tokenize
 
 _SIMPLE = re.compile(r"[\w:.-]+\([^()]*\)")
 _VALUE_OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}

@@ -45,8 +45,8 @@ from masktron.reading.nodes import (
 )
 from masktron.reading.plain_text import as_written, without_predicates
 from masktron.rulebook.expressions import tree
+from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import parsed
-from masktron.xpath.namespaces import STANDARD_NAMESPACES
 
 _GENERAL: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 _COMPARISONS: Mapping[str, tuple[ComparisonOperator, bool]] = {

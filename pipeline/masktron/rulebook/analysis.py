@@ -8,12 +8,14 @@ analysed like those that were read. So an analysis is a function of a rulebook, 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Concatenate
 
-from masktron.rulebook.schema import Rulebook
-from masktron.xpath.context_match import ContextPath, parse_context
+from masktron.rulebook.context_match import ContextPath, parse_context
+from masktron.rulebook.expressions.forbidden import screen
+from masktron.rulebook.expressions.lexer import variables
+from masktron.rulebook.schema import Let, Rulebook, ValueOf
 
 
 def once[**P, R](analysis: Callable[Concatenate[Rulebook, P], R]) -> Callable[Concatenate[Rulebook, P], R]:
@@ -42,5 +44,40 @@ def once[**P, R](analysis: Callable[Concatenate[Rulebook, P], R]) -> Callable[Co
 
 @once
 def context_of(rulebook: Rulebook, context: str) -> tuple[ContextPath, ...] | None:
-    """Return the paths of a context; see `masktron.xpath.context_match.parse_context`."""
+    """Return the paths of a context; see `masktron.rulebook.context_match.parse_context`."""
     return parse_context(context, rulebook.namespaces)
+
+
+def with_lets(texts: Iterable[str], lets: Iterable[Let]) -> Iterator[str]:
+    """Yield expressions, and once each the values of all variables that they use, directly or through others.
+
+    Where several variables have one name, all of their values count.
+    """
+    values: dict[str, list[str]] = {}
+    for let in lets:
+        values.setdefault(let.name, []).append(let.value)
+    waiting = list(texts)
+    while waiting:
+        text = waiting.pop(0)
+        yield text
+        for name in sorted(variables(text) & values.keys()):
+            waiting += values.pop(name)
+
+
+@once
+def readers(rulebook: Rulebook) -> Mapping[int, frozenset[str]]:
+    """Return what each check reads: in its test, its message, its context or an earlier one, or by a variable."""
+    found: dict[int, frozenset[str]] = {}
+    for pattern, position, check in rulebook.situated():
+        rule = pattern.rules[position]
+        contexts = [earlier.context for earlier in pattern.rules[: position + 1]]
+        shown = [part.select for part in check.message if isinstance(part, ValueOf)]
+        lets = (*rulebook.lets, *pattern.lets, *rule.lets)
+        calls = (
+            call
+            for text in with_lets([check.test, *shown, *contexts], lets)
+            for call in screen(text, check.origin, rulebook.namespaces)
+        )
+        if names := frozenset(call.uri for call in calls):
+            found[check.index] = names
+    return found

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from masktron.errors import RulebookError
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import (
+    ANY,
+    Call,
+    Expression,
+    Hop,
+    NameTest,
+    NodeSet,
+    Opaque,
+    Path,
+    Root,
+    Step,
+    parts_of,
+    walk,
+)
 from masktron.sources.names import NameStep, Vocabulary
-from masktron.xpath.focus import axis_of, name_test, predicates_of, spine
-from masktron.xpath.tokens import parse
-
-ANY = "*"
-"""Stands for any namespace or any name."""
-_TYPED = ("cast", "castable", "treat", "instance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,9 @@ class SoughtName:
         return any(self.fits(path[-1]) for path in paths)
 
 
+type SoughtStep = tuple[Literal["root", "child", "descendant"], SoughtName]
+
+
 @dataclass(frozen=True, slots=True)
 class NamedPath:
     """One alternative of a context.
@@ -57,7 +68,7 @@ class NamedPath:
     """
 
     names: tuple[SoughtName, ...]
-    steps: tuple[tuple[Literal["root", "child", "descendant"], SoughtName], ...] | None
+    steps: tuple[SoughtStep, ...] | None
 
     def matches(self, words: Vocabulary) -> bool:
         """Whether some node of the file stands where the path leads, whatever its predicates ask."""
@@ -67,42 +78,43 @@ class NamedPath:
         return any(_leads(self.steps, path) for path in paths)
 
 
-def context_paths(context: str, namespaces: Mapping[str, str]) -> tuple[NamedPath, ...]:
+def context_paths(context: str, namespaces: Iterable[tuple[str, str]]) -> tuple[NamedPath, ...]:
     """Read the alternatives of a context; none where it cannot be read."""
-    try:
-        token = parse(context, namespaces)
-    except RulebookError:
+    tree = understood(context, namespaces)
+    if tree is None:
         return ()
-    while token.symbol == "(" and len(token) == 1:
-        token = token[0]
-    alternatives = spine(token, token.symbol) if token.symbol in ("|", "union") else [token]
+    alternatives = tree.operands if isinstance(tree, NodeSet) and tree.sign == "|" else (tree,)
     return tuple(NamedPath(tuple(dict.fromkeys(_names(one))), _steps(one)) for one in alternatives)
 
 
 def names_in(source: str) -> frozenset[str]:
     """Return the local names that an expression without prefixes asks for; none where it cannot be read."""
-    try:
-        return frozenset(name.local for name in _names(parse(source)))
-    except RulebookError:
-        return frozenset()
+    tree = understood(source)
+    return frozenset() if tree is None else frozenset(name.local for name in _names(tree))
 
 
-def _steps(token: Any) -> tuple[tuple[Literal["root", "child", "descendant"], SoughtName], ...] | None:
+def _steps(path: Expression) -> tuple[SoughtStep, ...] | None:
     """Read a path of names; None for everything else, as functions and other axes are."""
-    found: list[tuple[Literal["root", "child", "descendant"], SoughtName]] = []
-    while token is not None:
-        step, far, above = token, "descendant", None
-        if token.symbol in ("/", "//"):
-            if not len(token):
-                return None if found else ()
-            step, above = token[len(token) - 1], token[0] if len(token) == 2 else None
-            far = "descendant" if token.symbol == "//" else "child" if above is not None else "root"
-        axis, test = axis_of(predicates_of(step)[0])
-        local, space = name_test(test)
-        if local is None or axis not in ("child", "attribute") or (found and axis == "attribute"):
-            return None
-        found.insert(0, (far, SoughtName(local, space, axis == "attribute")))  # type: ignore[arg-type]
-        token = above
+    match path:
+        case Root():
+            return ()
+        case Path(first=Root(), hops=hops):
+            pass
+        case Path(first=first, hops=later):
+            hops = (Hop(True, first), *later)
+        case _:
+            hops = (Hop(True, path),)
+    found: list[SoughtStep] = []
+    for hop in hops:
+        match hop.to:
+            case Step(axis="child" | "attribute" as axis, test=NameTest(local=local, space=space)):
+                if found and found[-1][1].attribute:
+                    return None
+                far: Literal["root", "child", "descendant"]
+                far = "descendant" if hop.deep else "child" if found else "root"
+                found.append((far, SoughtName(local, space, axis == "attribute")))
+            case _:
+                return None
     return tuple(found)
 
 
@@ -118,22 +130,14 @@ def _leads(steps: Collection[tuple[str, SoughtName]], path: tuple[NameStep, ...]
     return any(_leads(above, rest[:length]) for length in shorter)
 
 
-def _names(token: Any) -> Iterator[SoughtName]:
+def _names(expression: Expression) -> Iterator[SoughtName]:
     """Yield the names of elements and attributes in an expression; names in other documents are not asked for."""
-    if token.symbol in ("$", "?", "document", "doc"):
-        return
-    if token.symbol in ("@", "attribute") and len(token) == 1:
-        local, space = name_test(token[0])
-        if local not in (None, ANY):
-            yield SoughtName(str(local), space, attribute=True)
-        return
-    if token.symbol in ("/", "//") and any(part.symbol in ("document", "doc") for part in token.iter()):
-        return
-    local, space = name_test(token)
-    if local is not None:
-        if local != ANY:
-            yield SoughtName(local, space)
-        return
-    parts = list(token)
-    for part in parts[:1] if token.symbol in _TYPED else parts:
+    match expression:
+        case Opaque(symbol="?") | Call(standard="document" | "doc"):
+            return
+        case Path() if any(isinstance(one, Call) and one.standard in ("document", "doc") for one in walk(expression)):
+            return
+        case Step(axis=axis, test=NameTest(local=local, space=space)) if local != ANY:
+            yield SoughtName(local, space, axis == "attribute")
+    for part in parts_of(expression):
         yield from _names(part)

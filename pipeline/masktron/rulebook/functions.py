@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from masktron.problems.problem import Problem
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.schema import XPathVersion
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
 type Since = Literal["1.0", "2.0", "3.0", "3.1"]
 

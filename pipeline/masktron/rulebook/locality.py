@@ -6,33 +6,34 @@ document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
-from masktron.errors import RulebookError
 from masktron.rulebook.analysis import context_of, once
+from masktron.rulebook.context_match import ContextPath, ContextStep
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import (
+    Binding,
+    Call,
+    ContextItem,
+    Expression,
+    Filter,
+    Opaque,
+    Path,
+    Root,
+    SimpleMap,
+    Step,
+    Typed,
+    Variable,
+    parts_of,
+)
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
-from masktron.xpath.context_match import ContextPath, Step
-from masktron.xpath.namespaces import with_standard
-from masktron.xpath.tokens import parse
 
 _AT_ROOT = -1
 """Level of the document node: lets of patterns and of the schema are evaluated there."""
-_CHILD_SYMBOLS = frozenset({"(name)", "*", "@", "child", "attribute", "descendant"})
-_KIND_TESTS = frozenset({"text", "node", "comment", "processing-instruction", "element", "attribute"})
-_STAYING = frozenset({".", "self", "descendant-or-self"})
-_LEAVING = frozenset({"ancestor", "ancestor-or-self", "preceding", "following", "namespace"})
-_SIBLINGS = frozenset({"following-sibling", "preceding-sibling"})
-_WORDS = (
-    "and or = != < <= > >= eq ne lt le gt ge is << >> + - * div mod idiv | union intersect except , to || if "
-    "(string) (integer) (decimal) (float)"
-)
-OPERATORS = frozenset(_WORDS.split())
-TYPED = frozenset({"instance", "castable", "cast", "treat"})
-BINDERS = frozenset({"for", "some", "every", "let"})
 _FUNCTION_WORDS = (
     "position last count local-name namespace-uri name string concat starts-with contains substring-before "
     "substring-after substring string-length normalize-space translate boolean not true false number sum floor "
@@ -46,7 +47,8 @@ _FUNCTION_WORDS = (
     "year-from-date month-from-date day-from-date hours-from-time minutes-from-time seconds-from-time "
     "error contains-token pi exp exp10 log log10 pow sqrt sin cos tan asin acos atan atan2 document doc"
 )
-FUNCTIONS = frozenset(_FUNCTION_WORDS.split())
+_FUNCTIONS = frozenset(_FUNCTION_WORDS.split())
+_SPACES = frozenset({FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES["math"]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,102 +58,84 @@ class _Leaves(Exception):  # noqa: N818 - an outcome, not an error
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """One walk over the token tree of an expression; ``level`` is a lower bound, 0 for the record itself."""
+    """One walk over an expression; ``level`` is a lower bound, 0 for the record itself."""
 
     start: int
     lets: Mapping[str, str]
-    bound: set[str] = field(default_factory=set)
+    bound: frozenset[str] = frozenset()
 
-    def __call__(self, token: Any, level: int) -> int:
+    def __call__(self, expression: Expression, level: int) -> int:  # noqa: PLR0911, PLR0912 -- one branch per construct
         """Return the lowest level at which the nodes of the value may stand."""
-        symbol, parts = token.symbol, list(token)
-        if symbol == ":" and parts and _is_function(parts[1]):
-            return self(parts[1], level)
-        if symbol in ("/", "//", "!"):
-            if len(parts) < 2:
+        match expression:
+            case Root():
                 raise _Leaves("an absolute path")
-            return self(parts[1], self(parts[0], level))
-        if symbol == "[" and token.label != "array":
-            at = self(parts[0], level)
-            self(parts[1], at)
-            return at
-        if _is_function(token):
-            return self._call(symbol, parts, level, cast=token.label == "constructor function")
-        if symbol == "$":
-            return self._variable(str(parts[0].value))
-        return self._other(token, symbol, parts, level)
+            case Path(first=first, hops=hops):
+                at = self(first, level)
+                for hop in hops:
+                    at = self(hop.to, at)
+                return at
+            case SimpleMap(items=items, to=to):
+                return self(to, self(items, level))
+            case Step(predicates=predicates):
+                return self._filtered(self._step(expression, level), predicates)
+            case Filter(base=base, predicates=predicates):
+                return self._filtered(self(base, level), predicates)
+            case ContextItem():
+                return self._here(level)
+            case Call():
+                return self._call(expression, level)
+            case Variable(name=name):
+                if name not in self.bound and self.lets.get(name, "it is not known"):
+                    raise _Leaves(f"${name}: {self.lets.get(name, 'it is not known')}")
+                return 0
+            case Binding(bound=bound, body=body):
+                inner = self
+                for name, value in bound:
+                    inner(value, level)
+                    inner = replace(inner, bound=inner.bound | {name})
+                return min(inner(body, level), 0)
+            case Typed(operand=operand):
+                return self(operand, level)
+            case Opaque(symbol=symbol):
+                raise _Leaves(f"'{symbol}', which is not analysed")
+            case _:
+                return min((self(part, level) for part in parts_of(expression)), default=0)
 
-    def _other(self, token: Any, symbol: str, parts: list[Any], level: int) -> int:  # noqa: PLR0911
-        if symbol in BINDERS:
-            return self._bind(parts, level)
-        if symbol in TYPED:
-            return self(parts[0], level)
-        if symbol == "=>":
-            return min(self(parts[0], level), self._call(parts[1].symbol, [*parts[1:2], *parts[2]][1:], level))
-        if symbol in (":", "Q{") or (symbol in _CHILD_SYMBOLS | _KIND_TESTS and token.label != "operator"):
-            return self._below(level)
-        if symbol in _STAYING:
-            return self._here(level)
-        if symbol in _LEAVING:
-            raise _Leaves(f"the axis {symbol}")
-        if symbol in ("..", "parent"):
-            if level < 1:
-                raise _Leaves("a step to the parent of the record")
-            return level - 1
-        if symbol in _SIBLINGS:
-            if level < 1:
-                raise _Leaves(f"the axis {symbol}")
-            return level
-        if symbol in OPERATORS or (symbol == "(" and len(parts) < 2):
-            return min((self(part, level) for part in _operands(token)), default=0)
-        raise _Leaves(f"'{symbol}', which is not analysed")
+    def _filtered(self, at: int, predicates: Iterable[Expression]) -> int:
+        for predicate in predicates:
+            self(predicate, at)
+        return at
 
-    def _below(self, level: int) -> int:
-        return self._here(level) + 1
+    def _step(self, step: Step, level: int) -> int:
+        match step.axis:
+            case "child" | "attribute" | "descendant":
+                return self._here(level) + 1
+            case "self" | "descendant-or-self":
+                return self._here(level)
+            case "parent":
+                if level < 1:
+                    raise _Leaves("a step to the parent of the record")
+                return level - 1
+            case "following-sibling" | "preceding-sibling" if level > 0:
+                return level
+            case axis:
+                raise _Leaves(f"the axis {axis}")
 
     def _here(self, level: int) -> int:
         if level < 0:
             raise _Leaves("a variable of the schema or pattern that reads the document")
         return level
 
-    def _call(self, name: str, arguments: list[Any], level: int, *, cast: bool = False) -> int:
-        if name == "current":
+    def _call(self, call: Call, level: int) -> int:
+        if call.standard == "current":
             return self._here(self.start)
-        if not cast and name not in FUNCTIONS:
-            raise _Leaves(f"the function {name}()")
-        if not arguments and name not in ("true", "false", "pi", "error"):
+        if not (call.name in _FUNCTIONS and call.space in _SPACES) and call.space != STANDARD_NAMESPACES["xs"]:
+            raise _Leaves(f"the function {call.name}()")
+        if not call.arguments and call.name not in ("true", "false", "pi", "error"):
             self._here(level)
-        for argument in arguments:
+        for argument in call.arguments:
             self(argument, level)
         return 0
-
-    def _variable(self, name: str) -> int:
-        if name not in self.bound and self.lets.get(name, "it is not known"):
-            raise _Leaves(f"${name}: {self.lets.get(name, 'it is not known')}")
-        return 0
-
-    def _bind(self, parts: list[Any], level: int) -> int:
-        for part in parts[:-1]:
-            if part.symbol == "$" and len(part) == 1:
-                self.bound.add(str(part[0].value))
-            else:
-                self(part, level)
-        return min(self(parts[-1], level), 0)
-
-
-def _operands(token: Any) -> list[Any]:
-    """Return the operands of a chain of one operator, as long as a list of codes may be."""
-    last: list[Any] = []
-    while len(token) == 2 and (token[0].symbol, token[0].label, len(token[0])) == (token.symbol, token.label, 2):
-        last.append(token[1])
-        token = token[0]
-    return [*token, *reversed(last)]
-
-
-def _is_function(token: Any) -> bool:
-    return token.label in ("function", "external function", "constructor function") and (
-        token.symbol not in _KIND_TESTS
-    )
 
 
 def why_not_local(
@@ -171,12 +155,11 @@ def why_not_local(
     lets : mapping of str to str
         The same answer for each variable in scope.
     """
-    try:
-        token = parse(expression, with_standard(namespaces))
-    except RulebookError:
+    tree = understood(expression, namespaces)
+    if tree is None:
         return "the expression is not understood"
     try:
-        _Walk(depth, lets)(token, depth)
+        _Walk(depth, lets)(tree, depth)
     except _Leaves as leaves:
         return leaves.reason
     return ""
@@ -207,7 +190,6 @@ class _Scope:
     def __init__(self, rulebook: Rulebook, layout: Layout, outside: frozenset[str]) -> None:
         self.rulebook = rulebook
         self.namespaces = rulebook.namespaces
-        self.prefixes = dict(rulebook.namespaces)
         self.layout = layout
         self.above = frozenset(layout.record_path[:-1])
         self.outside = outside
@@ -246,15 +228,7 @@ class _Scope:
     def target(self, path: ContextPath) -> str:
         """Return the Clark name of the nodes that a path matches, ``*`` if they have many."""
         last = path.steps[-1] if path.steps else None
-        return (self.clark(last) or "*") if last else "/"
-
-    def clark(self, step: Step) -> str:
-        name = step.plain_name
-        if name is None:
-            return ""
-        prefix, colon, local = name.rpartition(":")
-        tag = f"{{{self.prefixes.get(prefix, '')}}}{local}" if colon else local
-        return f"@{tag}" if step.kind == "attribute" else tag
+        return (_named(last) or "*") if last else "/"
 
     def context(self, rule: Rule, paths: tuple[ContextPath, ...] | None, lets: Mapping[str, str]) -> tuple[str, int]:
         if paths is None:
@@ -272,7 +246,7 @@ class _Scope:
         level = _AT_ROOT
         anchors: list[str] = []
         for step in path.steps:
-            tag = self.clark(step)
+            tag = _named(step)
             if level < 0 and tag in self.above:
                 if tag == self.layout.record_tag or step.predicates:
                     raise _Leaves(f"'{step.test}' is or may be above the records")
@@ -284,18 +258,18 @@ class _Scope:
                 anchors.append(tag)
             if level == 0 and step.positional:
                 raise _Leaves("the position of a record")
-            self.predicates(step, level, lets)
+            for predicate in step.predicates:
+                _Walk(level, lets)(predicate, level)
         if level < 0:
             raise _Leaves("it selects nodes outside the records")
         if all(anchor in self.outside for anchor in anchors):
             raise _Leaves(f"the file has '{anchors[-1]}' outside its records too")
         return level
 
-    def predicates(self, step: Step, level: int, lets: Mapping[str, str]) -> None:
-        for predicate in step.predicates:
-            reason = why_not_local(predicate, self.namespaces, level, lets)
-            if reason:
-                raise _Leaves(reason)
+
+def _named(step: ContextStep) -> str:
+    """Return the Clark name of the nodes that a step matches, behind ``@`` of attributes; empty if they have many."""
+    return f"@{step.tag}" if step.tag and step.kind == "attribute" else step.tag
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:

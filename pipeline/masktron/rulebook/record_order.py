@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from masktron.errors import RulebookError
+from masktron.rulebook.analysis import with_lets
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import Call, Comparison, Expression, Filter, Literal, Opaque, Step, walk
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Rule, Rulebook
 from masktron.sources.records import Layout
-from masktron.xpath.namespaces import with_standard
-from masktron.xpath.tokens import parse
 
 AXES = frozenset({"preceding", "following", "preceding-sibling", "following-sibling"})
-_PLACES = frozenset({"position", "last"})
 _IN_ORDER = frozenset(
-    {"<<", ">>", "head", "tail", "subsequence", "reverse", "remove", "insert-before", "index-of"}
+    {"position", "last", "head", "tail", "subsequence", "reverse", "remove", "insert-before", "index-of"}
     | {"fold-left", "fold-right", "for-each-pair"}
 )
-_LITERALS = frozenset({"(integer)", "(decimal)", "(float)"})
-_VARIABLE = re.compile(r"\$\s*([\w.:-]+)")
 
 
 def reads_order(rulebook: Rulebook, layout: Layout) -> tuple[str, ...]:
@@ -44,11 +39,8 @@ def in_order_by(text: str, namespaces: Iterable[tuple[str, str]] = ()) -> tuple[
 
     Axes come last. An expression that cannot be read has nothing.
     """
-    try:
-        token = parse(text, with_standard(namespaces))
-    except RulebookError:
-        return ()
-    words = dict.fromkeys(_words(token))
+    tree = understood(text, namespaces)
+    words = dict.fromkeys(() if tree is None else _words(tree))
     return tuple(sorted(words, key=lambda word: word in AXES))
 
 
@@ -59,29 +51,21 @@ def _read(
     if not reason:
         return ""
     # an earlier rule of the pattern takes nodes away from this one
-    texts = [check.test, *_used(f"{check.test} {rule.context}", lets), *contexts]
+    texts = (*with_lets((check.test, rule.context), lets), *contexts)
     return next((word for text in texts for word in in_order_by(text, rulebook.namespaces)), "")
 
 
-def _used(text: str, lets: tuple[Let, ...]) -> Iterator[str]:
-    """Yield the values of the variables that an expression uses, and of those that these use."""
-    known, waiting = {let.name: let.value for let in lets}, _VARIABLE.findall(text)
-    while waiting:
-        value = known.pop(waiting.pop(), None)
-        if value is not None:
-            yield value
-            waiting += _VARIABLE.findall(value)
-
-
-def _words(token: Any) -> Iterator[str]:
-    stack = [token]
-    while stack:
-        one = stack.pop()
-        symbol, parts = one.symbol, list(one)
-        if symbol in AXES and one.label == "axis":
-            yield symbol
-        elif symbol in _PLACES or symbol in _IN_ORDER:
-            yield symbol if symbol in ("<<", ">>") else f"{symbol}()"
-        elif symbol == "[" and len(parts) > 1 and parts[1].symbol in _LITERALS:
-            yield f"[{parts[1].value}]"
-        stack.extend(part for part in parts if hasattr(part, "symbol"))
+def _words(expression: Expression) -> Iterator[str]:
+    for one in walk(expression):
+        match one:
+            case Step(axis=axis) if axis in AXES:
+                yield axis
+            case Call(name=name) if name in _IN_ORDER:
+                yield f"{name}()"
+            case Opaque(symbol="#", parts=(function, _)) if function.text in _IN_ORDER:
+                yield f"{function}()"
+            case Comparison(sign="<<" | ">>" as sign):
+                yield sign
+        if isinstance(one, Step | Filter):
+            positions = (part for part in one.predicates if isinstance(part, Literal))
+            yield from (f"[{part.value}]" for part in positions if not isinstance(part.value, str))

@@ -12,6 +12,8 @@ from masktron.problems.problem import Sentence
 from masktron.rulebook_text.rule_entries import SOFT
 
 type XPathVersion = Literal["1.0", "2.0", "3.0", "3.1"]
+type Namespaces = tuple[tuple[str, str], ...]
+"""Prefixes with their URIs."""
 
 
 @dataclass(frozen=True, slots=True)

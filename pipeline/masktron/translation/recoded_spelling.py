@@ -23,9 +23,9 @@ from masktron.reading.nodes import (
     walk,
 )
 from masktron.reading.plain_text import quoted, source_of
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.schema import XPathVersion
 from masktron.translation.truth_trees import Both, Branch, Claim, Either, OneOf, TruthTree
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 
 _STANDARD = frozenset({"http://www.w3.org/2001/XMLSchema", FUNCTIONS_NAMESPACE})
 _PLAIN = (Comparison, FieldRef, Call, Not, Boolean)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.errors import RulebookError
+from masktron.rulebook.context_match import ContextStep
 from masktron.rulebook.expressions.parsing import parsed
-from masktron.rulebook.expressions.tree import Expression, KindTest, NameTest, Step
+from masktron.rulebook.expressions.tree import Expression, KindTest, NameTest
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
 from masktron.unrolling.unrolled_values import NodeItem, NotUnrolled, there
-from masktron.xpath.context_match import Step as ContextStep
 
 _REFUSED = frozenset({"following", "preceding", "namespace"})
 REVERSE = frozenset({"preceding-sibling", "ancestor", "ancestor-or-self", "parent"})
@@ -91,10 +91,9 @@ class UnitSteps:
         """
         if step.kind in ("text", "comment", "processing-instruction"):
             return False
-        named = self.read(step.name) if step.kind in ("attribute", "element") else None
-        if not isinstance(named, Step) or not isinstance(named.test, NameTest):
+        if not isinstance(step.node_test, NameTest):
             raise NotUnrolled(f"the context step {step.test}")
-        return (step.kind == "attribute") == attribute and named.test.takes(tag)
+        return (step.kind == "attribute") == attribute and step.node_test.takes(tag)
 
     def lead_around(self, steps: Sequence[ContextStep], *, absolute: bool, gap: bool) -> bool:
         """Whether steps of a context lead to what stands around the unit, with or without a gap before the unit.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from masktron.errors import RulebookError
 from masktron.rulebook.analysis import context_of, once
+from masktron.rulebook.context_match import ContextPath, ContextStep
 from masktron.rulebook.expressions import tree
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import Expression
@@ -29,7 +30,6 @@ from masktron.unrolling.unrolled_values import (
     set_of,
     there,
 )
-from masktron.xpath.context_match import ContextPath, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class ContextMatcher:
         found = any_of([self._path(node, path.steps, absolute=path.absolute) for path in paths])
         return FALSE if found is FALSE else all_of([there(node), found])
 
-    def _path(self, node: UnitNode, steps: Sequence[Step], *, absolute: bool) -> WideText:
+    def _path(self, node: UnitNode, steps: Sequence[ContextStep], *, absolute: bool) -> WideText:
         if not steps or not self._names(steps[-1], node):
             return FALSE
         *before, last = steps
@@ -254,7 +254,7 @@ class ContextMatcher:
             return FALSE
         return all_of([own, self._behind(parent, before, absolute=absolute, gap=last.gap)])
 
-    def _behind(self, parent: UnitPlace, before: Sequence[Step], *, absolute: bool, gap: bool) -> WideText:
+    def _behind(self, parent: UnitPlace, before: Sequence[ContextStep], *, absolute: bool, gap: bool) -> WideText:
         """Return whether the steps before lead to the parent, or where a gap follows to what is around it."""
         if not before:
             return TRUE if gap or not absolute else FALSE
@@ -269,7 +269,7 @@ class ContextMatcher:
             found.append(TRUE)
         return any_of(found)
 
-    def _chosen(self, parent: UnitPlace, node: UnitNode, step: Step) -> WideText:
+    def _chosen(self, parent: UnitPlace, node: UnitNode, step: ContextStep) -> WideText:
         """Return whether a step from its parent selects a node."""
         siblings: list[UnitNode] = [*parent.leaves, *(member for kind in parent.members for member in kind)]
         items = [
@@ -279,14 +279,14 @@ class ContextMatcher:
         ]
         chosen = set_of(items)
         for predicate in step.predicates:
-            chosen = self.unroller.predicated(self.unroller.steps.read(predicate), chosen.items, self.outer)
+            chosen = self.unroller.predicated(predicate, chosen.items, self.outer)
         return next((item.when for item in chosen.items if item.node is node), FALSE)
 
-    def _fulfilled(self, node: UnitNode, step: Step) -> WideText:
-        read, here = self.unroller.steps.read, self.outer.at(node)
-        return all_of([self.unroller.truth(read(predicate), here) for predicate in step.predicates])
+    def _fulfilled(self, node: UnitNode, step: ContextStep) -> WideText:
+        here = self.outer.at(node)
+        return all_of([self.unroller.truth(predicate, here) for predicate in step.predicates])
 
-    def _names(self, step: Step, node: UnitNode) -> bool:
+    def _names(self, step: ContextStep, node: UnitNode) -> bool:
         attribute = isinstance(node, UnitField) and node.field.attribute
         return self.unroller.steps.takes(step, node.tag, attribute=attribute)
 

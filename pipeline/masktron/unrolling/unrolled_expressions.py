@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from masktron.rulebook.expressions import tree
+from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.wide.wide_record import UnitField, UnitNode
@@ -44,7 +45,6 @@ from masktron.unrolling.unrolled_values import (
     set_of,
     there,
 )
-from masktron.xpath.namespaces import STANDARD_NAMESPACES
 
 _PAIRS = 400
 """Comparisons of two node sets that are written out at most."""

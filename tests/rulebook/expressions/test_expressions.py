@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from masktron.errors import RulebookError
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import (
     Arithmetic,
@@ -37,7 +38,6 @@ from masktron.rulebook.expressions.tree import (
     spelled,
     walk,
 )
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 from paths import ROOT
 
 NAMESPACES = (("h", "urn:h"),)

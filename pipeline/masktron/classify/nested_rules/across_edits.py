@@ -16,6 +16,7 @@ from masktron.classify.nested_rules.member_mathematics import LevelWords
 from masktron.classify.nested_rules.tree_reader import Meant, TreeReader
 from masktron.constraints import Constraint, CrossRecordEdit, Form, OpaqueEdit, Untranslated
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.context_match import ContextPath, ContextStep
 from masktron.rulebook.expressions.tree import Call, Expression, walk
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import Tree
@@ -23,7 +24,6 @@ from masktron.sources.records import Field, Layout
 from masktron.sources.records import Field as LayoutField
 from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_values import NotUnrolled
-from masktron.xpath.context_match import ContextPath, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ class LevelContexts:
         found = [self._path(kind.node, kind.field, path.steps, absolute=path.absolute) for path in paths]
         return _any(found)
 
-    def _path(self, node: RecordNode, field: Field | None, steps: Sequence[Step], *, absolute: bool) -> str | None:
+    def _path(
+        self, node: RecordNode, field: Field | None, steps: Sequence[ContextStep], *, absolute: bool
+    ) -> str | None:
         tag, attribute = (node.level.tag, False) if field is None else (field.tag, field.attribute)
         if not steps or not self.reader.steps.of_units.takes(steps[-1], tag, attribute=attribute):
             return None
@@ -88,10 +90,10 @@ class LevelContexts:
         )
         return None if around is None else every([one for one in (*own, around) if one != "true()"])
 
-    def _around(self, before: Sequence[Step], *, absolute: bool, gap: bool) -> str | None:
+    def _around(self, before: Sequence[ContextStep], *, absolute: bool, gap: bool) -> str | None:
         return "true()" if self.reader.steps.of_units.lead_around(before, absolute=absolute, gap=gap) else None
 
-    def _behind(self, above: RecordNode, before: Sequence[Step], *, absolute: bool, gap: bool) -> str | None:
+    def _behind(self, above: RecordNode, before: Sequence[ContextStep], *, absolute: bool, gap: bool) -> str | None:
         """Return whether the steps before lead to the record above, or where a gap follows to one around it."""
         if not before:
             return "true()" if gap or not absolute else None
@@ -100,14 +102,14 @@ class LevelContexts:
         found = [self._path(at, None, before, absolute=absolute) for at in above.around()]
         return _any([*found, self._around(before, absolute=absolute, gap=True)])
 
-    def _fulfilled(self, step: Step, node: RecordNode, field: Field | None) -> list[str]:
+    def _fulfilled(self, step: ContextStep, node: RecordNode, field: Field | None) -> list[str]:
         if step.positional:
             raise NotUnrolled("a position in a context")
-        predicates = [self.reader.steps.of_units.read(predicate) for predicate in step.predicates]
-        if any(isinstance(part, Call) and part.standard == "current" for one in predicates for part in walk(one)):
+        parts = (part for predicate in step.predicates for part in walk(predicate))
+        if any(isinstance(part, Call) and part.standard == "current" for part in parts):
             raise NotUnrolled("current() in a context")
         here = LevelFocus(node, field, None, 0, self.outer.variables)
-        return [self.reader.truth(predicate, here) for predicate in predicates]
+        return [self.reader.truth(predicate, here) for predicate in step.predicates]
 
 
 def _any(found: Sequence[str | None]) -> str | None:

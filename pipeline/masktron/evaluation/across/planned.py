@@ -31,6 +31,8 @@ from masktron.evaluation.across.rewrite import filled as fill
 from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.context_match import ContextPath
+from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES, with_standard
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import (
     ANY,
@@ -56,8 +58,6 @@ from masktron.rulebook.expressions.tree import (
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Origin, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
-from masktron.xpath.context_match import ContextPath, parse_context
-from masktron.xpath.namespaces import STANDARD_NAMESPACES, with_standard
 
 _NAMES = "not boolean true false number abs floor ceiling round round-half-to-even sum count concat min max avg"
 _FUNCTIONS = frozenset(_NAMES.split())
@@ -80,9 +80,9 @@ def stands_alone(rulebook: Rulebook, map_: Map, bases: Mapping[tuple[int, int], 
             if asked is None:
                 continue
             base = bases.get((p, r))
-            if base is None or base.level >= map_.record.level or not _plain(rule, map_):
+            if base is None or base.level >= map_.record.level or not _plain(rule, rulebook, map_):
                 return False
-            if not all(_apart(earlier, rule) for earlier in pattern.rules[:r]):
+            if not all(_apart(earlier, rule, rulebook) for earlier in pattern.rules[:r]):
                 return False
             lets = {let.name: let.value for let in (*rulebook.lets, *pattern.lets, *rule.lets)}
             expressions = [asked.test, *(part.select for part in asked.message if isinstance(part, ValueOf))]
@@ -90,9 +90,9 @@ def stands_alone(rulebook: Rulebook, map_: Map, bases: Mapping[tuple[int, int], 
     return False
 
 
-def _plain(rule: Rule, map_: Map) -> bool:
+def _plain(rule: Rule, rulebook: Rulebook, map_: Map) -> bool:
     """Whether the context is a path of plain names, the last of which no other element has."""
-    paths = parse_context(rule.context)
+    paths = context_of(rulebook, rule.context)
     if paths is None or any(step.predicates or step.kind != "element" for path in paths for step in path.steps):
         return False
     names = [path.steps[-1].name.rpartition(":")[2] for path in paths if path.steps]
@@ -101,9 +101,9 @@ def _plain(rule: Rule, map_: Map) -> bool:
     return not set(names) & {name.removeprefix("@") for name in locals_}
 
 
-def _apart(earlier: Rule, rule: Rule) -> bool:
+def _apart(earlier: Rule, rule: Rule, rulebook: Rulebook) -> bool:
     """Whether no node is in both contexts, by the names of their last steps."""
-    one, two = (parse_context(r.context) for r in (earlier, rule))
+    one, two = (context_of(rulebook, r.context) for r in (earlier, rule))
     if one is None or two is None:
         return False
     ends = [{p.steps[-1].plain_name if p.steps else "/" for p in paths} for paths in (one, two)]
@@ -186,7 +186,6 @@ class AggregateSurvey:
             PathReader(frozenset(one.name for one in rulebook.beside)),
             maps,
             Spot(0),
-            tuple(self._namespaces.items()),
         )
         around = self._lets(around, rulebook.lets, (), shared=True)
         for p, pattern in enumerate(rulebook.patterns):

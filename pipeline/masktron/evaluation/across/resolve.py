@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from masktron.evaluation.across.paths import Map, NotAcross, Path, PathReader, PathStep, Spot
 from masktron.evaluation.across.selection import Key, Predicate, Reach, RecordSource, Selection, Word
+from masktron.rulebook.context_match import may_be_positional
 from masktron.rulebook.expressions.tree import Call, Comparison, Connective, Expression, Literal, Variable, walk
 from masktron.rulebook.schema import XPathVersion
-from masktron.xpath.context_match import may_be_positional
 
 _KINDS = {"string": "string", "normalize-space": "normal", "number": "number"}
 _SIBLINGS: Mapping[str, Reach] = {"preceding-sibling": "before", "following-sibling": "after"}
@@ -50,7 +50,6 @@ class Surroundings:
     reader: PathReader
     maps: Mapping[RecordSource, Map]
     base: Spot
-    namespaces: tuple[tuple[str, str], ...] = ()
     variables: Mapping[str, Operand | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     scope: int = -1
@@ -174,7 +173,7 @@ class Surroundings:
                 raise NotAcross("a condition with current() that is not a plain equality")
             if isinstance(one, Variable) and one.name not in self.shared:
                 raise NotAcross(f"a condition with ${one.name} that is not a plain equality")
-        if may_be_positional(part.text, dict(self.namespaces)):
+        if may_be_positional(part):
             raise NotAcross("a condition that may be a position")
         return replace(selection, where=(*selection.where, Predicate(part.text, focus.field, self.scope)))
 

@@ -26,7 +26,7 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import VerdictTally
 from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier
 from masktron.evaluation.walk import Lane
-from masktron.rulebook.document_calls import readers
+from masktron.rulebook.analysis import readers
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout

@@ -14,10 +14,10 @@ from masktron.evaluation.columns.expressions import compile_let, compile_test
 from masktron.evaluation.columns.outcome import NotColumnar, Outcome, Test, Truth
 from masktron.evaluation.columns.state import DOCUMENT, ColumnScope, Dialect
 from masktron.evaluation.stylesheet import needs_saxon
+from masktron.rulebook.context_match import ContextPath, ContextStep, parse_context
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.records import Layout
-from masktron.xpath.context_match import ContextPath, Step, parse_context
 
 type Target = int | None
 """A node of a record: None for itself, else a field by its position in the layout."""
@@ -135,7 +135,7 @@ def _attribute_above(path: ContextPath, way: tuple[_Place, ...], scope: ColumnSc
     return any(any(_alignments(path, (*way, place), scope)) for place in places)
 
 
-def _tag(step: Step, scope: ColumnScope) -> str:
+def _tag(step: ContextStep, scope: ColumnScope) -> str:
     """Return a name that a step matches."""
     uri, local = _expanded(step, scope)
     return f"{{{uri}}}{local or 'any'}" if uri else local or "any"
@@ -160,25 +160,25 @@ def _groups(path: ContextPath, target: Target, scope: ColumnScope) -> Iterator[t
         )
 
 
-def _predicates(step: Step, place: _Place) -> Iterator[str]:
+def _predicates(step: ContextStep, place: _Place) -> Iterator[str]:
     if step.predicates and place.above:
         raise NotColumnar("the context has a predicate on an element above the records")
     if step.positional and (place.target is None or step.plain_name is None):
         raise NotColumnar("the context may depend on the position of a record or among several fields")
     for predicate in step.predicates:
         # of each name a record has one field, so that a position is one among a single node
-        yield f"self::node()[{predicate}]" if step.positional else predicate
+        yield f"self::node()[{predicate}]" if step.positional else predicate.text
 
 
 def _alignments(
     path: ContextPath, way: tuple[_Place, ...], scope: ColumnScope
-) -> Iterator[list[tuple[Step, _Place]]]:
+) -> Iterator[list[tuple[ContextStep, _Place]]]:
     yield from _aligned(path, len(path.steps) - 1, way, scope)
 
 
 def _aligned(
     path: ContextPath, k: int, way: tuple[_Place, ...], scope: ColumnScope
-) -> Iterator[list[tuple[Step, _Place]]]:
+) -> Iterator[list[tuple[ContextStep, _Place]]]:
     """Yield the ways in which the steps up to the k-th fit a way down, the k-th its end."""
     if not way or not _fits(path.steps[k], way[-1], scope):
         return
@@ -192,7 +192,7 @@ def _aligned(
         yield from ([*before, here] for before in _aligned(path, k - 1, way[:end], scope))
 
 
-def _fits(step: Step, place: _Place, scope: ColumnScope) -> bool:
+def _fits(step: ContextStep, place: _Place, scope: ColumnScope) -> bool:
     if step.kind not in ("element", "attribute"):
         raise NotColumnar("the context has a step that is no name")
     if (step.kind == "attribute") != place.attribute:
@@ -202,7 +202,7 @@ def _fits(step: Step, place: _Place, scope: ColumnScope) -> bool:
     return local in (None, name) and namespace in (None, uri.removeprefix("{"))
 
 
-def _expanded(step: Step, scope: ColumnScope) -> tuple[str | None, str | None]:
+def _expanded(step: ContextStep, scope: ColumnScope) -> tuple[str | None, str | None]:
     """Return namespace and local name of a step; None for a wildcard."""
     if step.name == "*":
         return None, None

@@ -41,6 +41,7 @@ from masktron.evaluation.columns.state import Dialect, State
 from masktron.evaluation.columns.steps import NAMINGS, current_node, name_of_node
 from masktron.evaluation.columns.string_items import merged
 from masktron.evaluation.columns.xpath2_casts import cast, castable
+from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.tree import (
     Binding,
     Call,
@@ -53,7 +54,6 @@ from masktron.rulebook.expressions.tree import (
     SimpleMap,
     Typed,
 )
-from masktron.xpath.namespaces import STANDARD_NAMESPACES
 
 _SCHEMA = STANDARD_NAMESPACES["xs"]
 _MAX_RANGE = 1024

@@ -26,6 +26,7 @@ from masktron.errors import RulebookError
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.rulebook.analysis import context_of
+from masktron.rulebook.context_match import ContextPath
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import (
     ANY,
@@ -44,7 +45,6 @@ from masktron.sources.records import Layout
 from masktron.sources.unit_batches import BatchRows, UnitBatch, UnitPart
 from masktron.sources.wide.wide_record import Composition, UnitField, UnitPlace, WideRecord
 from masktron.unrolling.unrolled import order_bound, unroll
-from masktron.xpath.context_match import ContextPath
 
 type _Codes = NDArray[np.uint64]
 
@@ -253,7 +253,7 @@ class _Placing:
             paths = context_of(self._rulebook, rule.context)
             if paths is None:
                 return
-            before += [text for path in paths for step in path.steps for text in step.predicates]
+            before += [one.text for path in paths for step in path.steps for one in step.predicates]
             at = self._level(paths)
             if at is None:
                 continue

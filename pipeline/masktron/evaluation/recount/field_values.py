@@ -19,10 +19,10 @@ from masktron.evaluation.programs import Guard, Program, compile_program
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.evaluation.worker_pool import RefusedError
+from masktron.rulebook.expressions.namespaces import XSL
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, framed_test
-from masktron.xpath.namespaces import XSL
 
 SUMS = frozenset({"sum", "avg", "min", "max"})
 type ReadAs = Literal["text", "normal", "number", "there"]

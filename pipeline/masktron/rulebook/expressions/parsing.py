@@ -16,6 +16,8 @@ from elementpath.xpath31 import XPath31Parser
 from elementpath.xpath_tokens import XPathFunction
 
 from masktron.errors import RulebookError
+from masktron.rulebook.expressions.lexer import LexicalError, tokenize
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, with_standard
 from masktron.rulebook.expressions.tree import (
     ANY,
     Arithmetic,
@@ -46,8 +48,6 @@ from masktron.rulebook.expressions.tree import (
     TypeName,
     Variable,
 )
-from masktron.xpath.lexer import LexicalError, tokenize
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, with_standard
 
 _LITERAL_OR_DOLLAR = re.compile(r"""("[^"]*"|'[^']*')|\$(\s+)(?=[^\W\d])""")
 _KINDS = ("node", "text", "comment", "processing-instruction")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Literal as OneOf
 
-from masktron.xpath.lexer import tokenize
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
+from masktron.rulebook.expressions.lexer import tokenize
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 
 type Axis = OneOf[
     "child", "attribute", "self", "parent", "descendant", "descendant-or-self", "ancestor", "ancestor-or-self",
@@ -105,6 +105,11 @@ class NameTest:
     space: str = ""
     prefix: str = ""
 
+    def __str__(self) -> str:
+        if self.prefix:
+            return f"{self.prefix}:{self.local}"
+        return self.local if self.space in ("", ANY) else f"Q{{{self.space}}}{self.local}"
+
     def takes(self, tag: str) -> bool:
         """Whether an element or attribute with a Clark name passes."""
         space, _, local = tag.removeprefix("{").rpartition("}")
@@ -125,6 +130,9 @@ class KindTest:
 
     kind: str
     asked: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.asked})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +393,21 @@ def walk(expression: Expression) -> Iterator[Expression]:
         one = waiting.pop()
         yield one
         waiting.extend(reversed(list(parts_of(one))))
+
+
+def outside_predicates(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and what is below it but in no predicate of it, each before what it has."""
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        match one:
+            case Step():
+                pass
+            case Filter(base=base):
+                waiting.append(base)
+            case _:
+                waiting.extend(reversed(list(parts_of(one))))
 
 
 def spelled(expression: Expression, texts: Iterable[str]) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
 from elementpath.xpath31 import XPath31Parser
@@ -15,13 +14,21 @@ from masktron.counts import counted
 from masktron.engines.saxon import SaxonError, Stylesheet
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Problem
-from masktron.rulebook.forbidden import screen, syntax_error
+from masktron.rulebook.expressions.forbidden import screen, syntax_error
+from masktron.rulebook.expressions.lexer import (
+    calls,
+    free_variables,
+    names_before_brackets,
+    prefixes,
+    rename_variables,
+    word_from,
+)
+from masktron.rulebook.expressions.namespaces import XSL, declarations, expanded
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import Call, Expression, Literal, Path, SimpleMap, outside_predicates, walk
 from masktron.rulebook.functions import FUNCTIONS, in_version, not_in_version, since
 from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf
-from masktron.xpath.advice import advice, named
-from masktron.xpath.lexer import calls, rename_variables, tokenize, variables
-from masktron.xpath.namespaces import XSL, declarations, expanded
-from masktron.xpath.tokens import parse
+from masktron.rulebook.schematron.advice import advice, named
 
 _FUNCTIONS_1 = frozenset(name for name, first in FUNCTIONS.items() if first == "1.0")
 _ABS = "A - B <= 1 and B - A <= 1 for abs(A - B) <= 1 (&lt;= in XML)"
@@ -75,10 +82,12 @@ def compile_all(rulebook: Rulebook) -> None:
         screen(expression.source, expression.origin, rulebook.namespaces)
         _check_functions(expression, rulebook)
         _check_variables(expression)
-        _check_focus(expression)
+        if (tree := understood(expression.source, rulebook.namespaces)) is not None:
+            _check_focus(expression, tree)
     if rulebook.version == "1.0":
         for expression in found:
-            _check_numbers(expression)
+            if (tree := understood(expression.source, rulebook.namespaces)) is not None:
+                _check_numbers(expression, tree)
             _compile_1(expression, dict(rulebook.namespaces))
     else:
         _compile_2(found, rulebook.namespaces)
@@ -86,7 +95,7 @@ def compile_all(rulebook: Rulebook) -> None:
 
 def _check_functions(expression: SourceExpression, rulebook: Rulebook) -> None:
     """Refuse functions of a later version than the rulebook declares, whatever the engine knows."""
-    for call in calls(tokenize(expression.source)):
+    for call in calls(expression.source):
         space, local = expanded(call.name, dict(rulebook.namespaces))
         first = since(space, local, call.arguments)
         if first is None or in_version(rulebook.version, first):
@@ -99,58 +108,45 @@ def _check_functions(expression: SourceExpression, rulebook: Rulebook) -> None:
         raise _wrong(expression, reason, call.start)
 
 
-def _check_numbers(expression: SourceExpression) -> None:
+def _check_numbers(expression: SourceExpression, tree: Expression) -> None:
     """Refuse numbers with an exponent: XPath 1.0 (section 3.7) has none, whatever libxml2 reads."""
-    for token in tokenize(expression.source):
-        if token.kind == "number" and "e" in token.text.lower():
-            raise _wrong(expression, not_in_version("1.0", named(token.text, token.start), "2.0"), token.start)
+    for one in walk(tree):
+        if isinstance(one, Literal) and isinstance(one.value, float):
+            at = one.source.index(one.written, one.start)
+            raise _wrong(expression, not_in_version("1.0", named(one.written, at), "2.0"), at)
 
 
 def _check_variables(expression: SourceExpression) -> None:
-    tokens = tokenize(expression.source)
-    bound = {  # by the expression itself: for $x in, let $x :=, function($x)
-        token.text
-        for token, follower in pairwise(tokens)
-        if token.kind == "variable" and (follower.text in ("in", ":=", "as", ",", ")"))
-    }
     known = {let.name for let in expression.scope}
-    unknown = sorted(variables(tokens) - known - (bound if _binds(tokens) else set()))
+    unknown = sorted(free_variables(expression.source) - known)
     if unknown:
         name, names = f"${unknown[0]}", tuple(f"${name}" for name in sorted(known))
         raise _wrong(expression, Problem("unknown-name", kind="variable", name=name, known=Known(name, names)))
 
 
-def _check_focus(expression: SourceExpression) -> None:
+def _check_focus(expression: SourceExpression, tree: Expression) -> None:
     """Refuse a position that depends on how an engine walks through the document."""
-    depth = 0
-    tokens = tokenize(expression.source)
-    for before, token, after in zip((None, *tokens), tokens, tokens[1:], strict=False):
-        if token.kind == "symbol":
-            depth += (token.text == "[") - (token.text == "]")
-        path = before is not None and before.kind == "symbol" and before.text in ("/", "//", "!")
-        if depth == 0 and not path and after.text == "(" and token.text in ("position", "last"):
+    own = tuple(outside_predicates(tree))
+    led = [hop.to for one in own if isinstance(one, Path) for hop in one.hops]
+    led += [one.to for one in own if isinstance(one, SimpleMap)]
+    for one in own:
+        if isinstance(one, Call) and one.standard in ("position", "last") and not any(one is to for to in led):
             reason, instead = "outside a predicate it has no meaning", "count(preceding-sibling::*) + 1"
             raise RulebookError.of(
-                "forbidden-function", str(expression.origin), function=token.text, reason=reason, instead=instead
+                "forbidden-function", str(expression.origin), function=one.name, reason=reason, instead=instead
             )
-
-
-def _binds(tokens: Collection[object]) -> bool:
-    return any(getattr(token, "text", "") in ("for", "some", "every", "let", "function") for token in tokens)
 
 
 def _compile_1(expression: SourceExpression, namespaces: Mapping[str, str]) -> None:
     source = expression.source
-    tokens = tokenize(source)
-    for call in calls(tokens):
+    for call in calls(source):
         if call.name not in _FUNCTIONS_1:
             raise _wrong(expression, _unknown(call.name), call.start)
-    for token, follower in pairwise(tokens):
-        if token.kind == "name" and follower.text == "(" and token.text not in _KEYWORDS_1 | _FUNCTIONS_1:
-            raise _wrong(expression, advice(source) or _unknown(token.text), token.start)
-    for token in tokens:
-        prefix, colon, _ = token.text.partition(":")
-        if token.kind == "name" and colon and prefix not in namespaces and prefix != "xml":
+    for name, start in names_before_brackets(source):
+        if name not in _KEYWORDS_1 | _FUNCTIONS_1:
+            raise _wrong(expression, advice(source) or _unknown(name), start)
+    for prefix in prefixes(source):
+        if prefix not in namespaces and prefix != "xml":
             raise _wrong(expression, Problem("prefix-not-declared", prefix=prefix))
     # libxml2 knows no blank after $, which XPath allows
     renamed = rename_variables(source, str)
@@ -169,18 +165,11 @@ def _syntax(source: str, at: int) -> Problem | str:
     """Say what of an expression is not XPath 1.0, at a place where libxml2 stopped."""
     if slip := advice(source):
         return slip
-    found = next((named(token.text, token.start) for token in tokenize(source) if token.start >= at), "")
-    if "(:" in source or _is_later(source):
+    word = word_from(source, at)
+    found = "" if word is None else named(*word)
+    if "(:" in source or understood(source) is not None:
         return not_in_version("1.0", found or repr(source.strip()), "2.0")
     return f"unexpected {found}" if found else "something is missing at the end"
-
-
-def _is_later(source: str) -> bool:
-    try:
-        parse(source)
-    except RulebookError:
-        return False
-    return True
 
 
 def _unknown(name: str) -> Problem:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from masktron.errors import RulebookError
-from masktron.rulebook.schema import Origin, Pattern, Rule
-from masktron.xpath.context_match import ContextPath, Step, condition, parse_context
-from masktron.xpath.lexer import LexicalError, tokenize
-
-type Namespaces = tuple[tuple[str, str], ...]
+from masktron.rulebook.context_match import ContextPath, ContextStep, condition, parse_context
+from masktron.rulebook.expressions.lexer import variables
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Step, outside_predicates
+from masktron.rulebook.schema import Namespaces, Origin, Pattern, Rule
 
 
 def parts(rules: Sequence[Rule], namespaces: Namespaces) -> Iterator[tuple[Rule, ...]]:
@@ -53,7 +53,7 @@ def _visiting(rule: Rule, earlier: Sequence[Rule], namespaces: Namespaces) -> Ru
         # a node that is reached from two others would be evaluated once instead of twice
         if path.absolute or any(step.gap for step in path.steps):
             raise _refused("visit-each", rule.visit_each, rule.origin)
-    _check_down("visit-each", rule.visit_each, rule.origin)
+    _check_down("visit-each", rule.visit_each, rule.origin, namespaces)
     for path in from_:
         if path.kind not in ("element", "document"):
             raise _refused("the context of a rule with visit-each", rule.context, rule.origin)
@@ -68,22 +68,16 @@ def _visiting(rule: Rule, earlier: Sequence[Rule], namespaces: Namespaces) -> Ru
     return replace(rule, context=" | ".join(joined), written=rule.context)
 
 
-def _check_down(what: str, expression: str, origin: Origin) -> None:
+def _check_down(what: str, expression: str, origin: Origin, namespaces: Namespaces) -> None:
     """Refuse steps that a context may have since it is read from anywhere, and a path that is walked may not."""
-    depth = 0
-    for token in tokenize(expression):
-        if token.kind == "symbol":
-            depth += (token.text == "[") - (token.text == "]")
-        if depth == 0 and token.text in ("..", "self"):
+    for one in outside_predicates(parsed(expression, namespaces)):
+        if isinstance(one, Step) and one.axis in ("parent", "self"):
             raise _refused(what, expression, origin)
 
 
 def _paths(expression: str, namespaces: Namespaces, origin: Origin, what: str) -> tuple[ContextPath, ...]:
-    try:
-        found = parse_context(expression, namespaces)
-    except LexicalError:
-        found = None
-    if found is None or "$" in expression:
+    found = parse_context(expression, namespaces)
+    if found is None or variables(expression):
         raise _refused(what, expression, origin)
     return found
 
@@ -105,7 +99,7 @@ def _written(path: ContextPath) -> str:
     return text
 
 
-def _step(step: Step) -> str:
+def _step(step: ContextStep) -> str:
     name = "." if step.kind == "any" else f"{'@' if step.kind == 'attribute' else ''}{step.test}"
     return name + "".join(f"[{p}]" for p in step.predicates)
 
@@ -122,7 +116,7 @@ def from_part(pattern: Pattern, start: str, origin: Origin, namespaces: Namespac
         Of the phase.
     """
     starts = [replace(path, absolute=True) for path in _paths(start, namespaces, origin, "phase/@from")]
-    _check_down("phase/@from", start, origin)
+    _check_down("phase/@from", start, origin, namespaces)
     if any(not path.steps for path in starts):
         return pattern
     if any(path.kind != "element" for path in starts):
@@ -151,7 +145,7 @@ def subject_of(subject: str, origin: Origin, namespaces: Namespaces) -> str | No
     if not subject or subject == ".":
         return None
     paths = _paths(subject, namespaces, origin, "subject")
-    _check_down("subject", subject, origin)
+    _check_down("subject", subject, origin, namespaces)
     plain = len(paths) == 1 and not paths[0].absolute
     for step in paths[0].steps if plain else ():
         plain = plain and step.plain_name is not None and not step.gap and not step.predicates

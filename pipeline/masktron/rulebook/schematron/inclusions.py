@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from itertools import count, zip_longest
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -14,9 +14,9 @@ from lxml import etree
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Place, Sentence
+from masktron.rulebook.expressions.lexer import LexicalError, rename_prefixes
 from masktron.rulebook.schema import Origin
 from masktron.sources.xml.parser import opened, parse_tree, scan
-from masktron.xpath.lexer import LexicalError, tokenize
 
 EXPRESSIONS: Mapping[str, tuple[str, ...]] = {
     "phase": ("from", "when"),
@@ -83,34 +83,11 @@ def rename(top: etree._Element, names: Mapping[str, str]) -> etree._Element | No
             if written is None:
                 continue
             try:
-                element.set(attribute, renamed(written, names))
+                element.set(attribute, rename_prefixes(written, names))
             except LexicalError:
                 if any(f"{prefix}:" in written for prefix in names):
                     return element
     return None
-
-
-def renamed(expression: str, names: Mapping[str, str]) -> str:
-    """Return an expression with other prefixes.
-
-    Raises
-    ------
-    LexicalError
-        It is no XPath.
-    """
-    parts: list[str] = []
-    at = 0
-    tokens = tokenize(expression)
-    for token, follower in zip_longest(tokens, tokens[1:]):
-        if token.kind != "name":
-            continue
-        prefix, colon, _ = token.text.partition(":")
-        # in a template: p:$name
-        glued = follower is not None and follower.text == ":" and follower.start == token.end
-        if (colon or glued) and prefix in names:
-            parts += expression[at : token.start], names[prefix]
-            at = token.start + len(prefix)
-    return "".join((*parts, expression[at:]))
 
 
 _ATTRIBUTE = r"""\s+[^\s=<>"'/]+\s*=\s*(?:"[^"]*"|'[^']*')"""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any
 
 from lxml import etree
@@ -13,9 +12,10 @@ from pyschematron.direct_mode.schematron import ast
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known
-from masktron.rulebook.schema import Note, Origin, Part, Rich, ValueOf
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import Call, Literal
+from masktron.rulebook.schema import Namespaces, Note, Origin, Part, Rich, ValueOf
 from masktron.rulebook.schematron.inclusions import ISO, LANG
-from masktron.xpath.lexer import LexicalError, calls, tokenize
 
 FPI = "{urn:masktron:origin}fpi"
 """Attribute with the ``fpi`` of an element whose own is in use."""
@@ -74,31 +74,25 @@ def _name(element: etree._Element) -> str:
     return etree.QName(element).localname
 
 
-def part_of(part: Any) -> str | ValueOf:
+def part_of(part: Any, namespaces: Namespaces) -> str | ValueOf:
     """Return a part of a message from pyschematron's."""
     match part:
         case ast.ValueOf():
             return ValueOf(part.select.query.strip())
         case ast.Name():
-            return _named(part.path.query.strip() if part.path else ".")
+            return _named(part.path.query.strip() if part.path else ".", namespaces)
         case _:
             return str(part)
 
 
-def _named(path: str) -> ValueOf:
+def _named(path: str, namespaces: Namespaces) -> ValueOf:
     """Return what ``<name path>`` shows: the name of a node, or the value of a call or a literal.
 
     The standard says that the path gives the name, as ``name(..)`` does; most rulebooks write a path to a node.
     """
-    try:
-        tokens = tokenize(path)
-    except LexicalError:  # reported where the expression is compiled
-        return ValueOf(path, is_name=True)
-    signs = [token.text if token.kind == "symbol" else "" for token in tokens]
-    depths = list(accumulate((sign in ("(", "[", "{")) - (sign in (")", "]", "}")) for sign in signs))
-    first = next((call.name for call in calls(tokens) if call.start == tokens[0].start), "")
-    is_call = first not in ("", *_GIVE_NODES) and 0 not in depths[1:-1]
-    return ValueOf(path, is_name=not is_call and [token.kind for token in tokens] != ["literal"])
+    tree = understood(path, namespaces)
+    value = isinstance(tree, Literal) or (isinstance(tree, Call) and tree.standard not in _GIVE_NODES)
+    return ValueOf(path, is_name=not value)
 
 
 def notes_of(
@@ -107,6 +101,7 @@ def notes_of(
     templates: Templates,
     instance: str,
     origin: Origin,
+    namespaces: Namespaces,
 ) -> Iterator[Part]:
     """Yield the diagnostics and properties that a check names, each a note with the parts of its text.
 
@@ -119,6 +114,7 @@ def notes_of(
         The mark of the instance of an abstract pattern that the check is of, else empty.
     origin : Origin
         Of the check.
+    namespaces : tuple of (prefix, uri)
 
     Raises
     ------
@@ -141,7 +137,7 @@ def notes_of(
             for part in _parts(element):
                 if isinstance(part, ValueOf):
                     select = templates.outside(part.select, instance)
-                    yield _named(select) if part.is_name else ValueOf(select)
+                    yield _named(select, namespaces) if part.is_name else ValueOf(select)
                 else:
                     yield templates.outside(part, instance)
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from lxml import etree
 
 from masktron.errors import RulebookError
-from masktron.rulebook.forbidden import DocumentCall, screen
+from masktron.rulebook.expressions.forbidden import DocumentCall, screen
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.rulebook.schematron.expressions import compile_all, expressions
 from masktron.rulebook.schematron.inclusions import IncludedFiles, iso_children, load

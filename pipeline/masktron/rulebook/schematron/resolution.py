@@ -333,8 +333,8 @@ class _Builder:
             kind="assert" if name_of(element) == "assert" else "report",
             test=node.test.query.strip(),
             message=(
-                *map(part_of, node.content),
-                *notes_of(element, self.notes, self.templates, instance_mark, origin),
+                *(part_of(part, self.namespaces) for part in node.content),
+                *notes_of(element, self.notes, self.templates, instance_mark, origin, self.namespaces),
             ),
             origin=origin,
             role=role,

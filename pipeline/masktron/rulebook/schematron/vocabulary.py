@@ -9,8 +9,8 @@ from lxml import etree
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known
+from masktron.rulebook.expressions.namespaces import XSL
 from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, IncludedFiles
-from masktron.xpath.namespaces import XSL
 
 EDITIONS = ("2016", "2020", "2025")
 OLDER = ("2000", "2006")

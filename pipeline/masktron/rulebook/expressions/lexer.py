@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise, zip_longest
 from typing import Literal
 
 type TokenKind = Literal["literal", "number", "variable", "name", "symbol"]
@@ -123,8 +124,9 @@ def literal_value(text: str) -> str:
     return text[1:-1].replace(text[0] * 2, text[0])
 
 
-def calls(tokens: tuple[Token, ...]) -> Iterator[NamedCall]:
+def calls(expression: str) -> Iterator[NamedCall]:
     """Yield every function call and named function reference."""
+    tokens = tokenize(expression)
     for i, token in enumerate(tokens[:-1]):
         follower = tokens[i + 1].text if tokens[i + 1].kind == "symbol" else ""
         if token.kind != "name" or follower not in ("(", "#"):
@@ -154,9 +156,41 @@ def _arguments(tokens: tuple[Token, ...], at: int) -> int:
     return count
 
 
-def variables(tokens: tuple[Token, ...]) -> frozenset[str]:
+def names_before_brackets(expression: str) -> Iterator[tuple[str, int]]:
+    """Yield every name that stands before a parenthesis, keywords too, and where it stands."""
+    for token, follower in pairwise(tokenize(expression)):
+        if token.kind == "name" and follower.text == "(":
+            yield token.text, token.start
+
+
+def prefixes(expression: str) -> Iterator[str]:
+    """Yield the prefixes of the names in an expression."""
+    for token in tokenize(expression):
+        prefix, colon, _ = token.text.partition(":")
+        if token.kind == "name" and colon:
+            yield prefix
+
+
+def word_from(expression: str, at: int) -> tuple[str, int] | None:
+    """Return the first word or sign that begins at a place or behind it, and where; None behind the last one."""
+    return next(((token.text, token.start) for token in tokenize(expression) if token.start >= at), None)
+
+
+def variables(expression: str) -> frozenset[str]:
     """Return the names of all variables that are referred to or bound."""
-    return frozenset(token.text for token in tokens if token.kind == "variable")
+    return frozenset(token.text for token in tokenize(expression) if token.kind == "variable")
+
+
+def free_variables(expression: str) -> frozenset[str]:
+    """Return the names of the variables that an expression refers to and does not bind, as ``for $x in`` does."""
+    tokens = tokenize(expression)
+    bound = {
+        token.text
+        for token, follower in pairwise(tokens)
+        if token.kind == "variable" and follower.text in ("in", ":=", "as", ",", ")")
+    }
+    binds = any(token.text in ("for", "some", "every", "let", "function") for token in tokens)
+    return variables(expression) - bound if binds else variables(expression)
 
 
 def rename_variables(expression: str, name_of: Callable[[str], str]) -> str:
@@ -171,4 +205,27 @@ def rename_variables(expression: str, name_of: Callable[[str], str]) -> str:
         if token.kind == "variable":
             parts += expression[at : token.start], "$", name_of(token.text)
             at = token.end
+    return "".join((*parts, expression[at:]))
+
+
+def rename_prefixes(expression: str, names: Mapping[str, str]) -> str:
+    """Return an expression with other prefixes.
+
+    Raises
+    ------
+    LexicalError
+        It is no XPath.
+    """
+    parts: list[str] = []
+    at = 0
+    tokens = tokenize(expression)
+    for token, follower in zip_longest(tokens, tokens[1:]):
+        if token.kind != "name":
+            continue
+        prefix, colon, _ = token.text.partition(":")
+        # in a template: p:$name
+        glued = follower is not None and follower.text == ":" and follower.start == token.end
+        if (colon or glued) and prefix in names:
+            parts += expression[at : token.start], names[prefix]
+            at = token.start + len(prefix)
     return "".join((*parts, expression[at:]))

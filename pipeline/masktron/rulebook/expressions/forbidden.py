@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
+from masktron.rulebook.expressions.lexer import LexicalError, NamedCall, Token, calls, tokenize
+from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, expanded
 from masktron.rulebook.schema import Origin
-from masktron.xpath.lexer import LexicalError, NamedCall, Token, calls, tokenize
-from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, expanded
 
 _FORBIDDEN = (
     (
@@ -87,7 +87,7 @@ def screen(expression: str, origin: Origin, namespaces: tuple[tuple[str, str], .
         reason = f"{problem} (character {problem.at + 1})"
         raise syntax_error(expression, reason, origin, at=problem.at) from None
     _refuse_ids(expression, tokens, origin)
-    return tuple(_screened(expression, calls(tokens), origin, dict(namespaces)))
+    return tuple(_screened(expression, calls(expression), origin, dict(namespaces)))
 
 
 def shortened(expression: str, at: int = 0) -> str:
