@@ -17,7 +17,7 @@ from masktron.classify.forms import Disjunction
 from masktron.classify.formula import All, Formula, dnf
 from masktron.classify.values import present
 from masktron.errors import RulebookError
-from masktron.reading.contexts import Place, places
+from masktron.reading.contexts import ANY_NODE, NodeSort, Place, meet, places
 from masktron.reading.nodes import (
     Expression,
     FieldRef,
@@ -33,10 +33,6 @@ from masktron.reading.reader import Scope, read
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.records import Layout
 
-type _NodeSort = tuple[str, str]
-"""What sort of node a place is, and the name of the field if it is one: nodes of two kinds are never the same."""
-
-_ANY: _NodeSort = ("any", "")
 _LARGEST, _DEEPEST = 4000, 24
 """Parts of the value of a variable, and how deep they stand in each other, with all variables in it written out."""
 
@@ -100,9 +96,9 @@ class Situation:
     _outer: Scope | RulebookError | None = field(init=False, default=None)
     _places: dict[int, tuple[Place, ...] | RulebookError] = field(init=False, default_factory=dict)
     _inner: dict[tuple[int, Expression], Scope | RulebookError] = field(init=False, default_factory=dict)
-    _chains: dict[_NodeSort, _Chain] = field(init=False, default_factory=dict)
+    _chains: dict[NodeSort, _Chain] = field(init=False, default_factory=dict)
     _read: int = field(init=False, default=0)
-    _unconditional: dict[_NodeSort, list[int]] = field(init=False, default_factory=dict)
+    _unconditional: dict[NodeSort, list[int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fields = None if self.layout is None else frozenset(f.name for f in self.layout.fields)
@@ -155,13 +151,13 @@ class Situation:
             The context of one of them cannot be parsed.
         """
         self._read_until(position)
-        kind = kind_of(place)
-        chain = self._chains.get(kind)
+        sort = place.sort
+        chain = self._chains.get(sort)
         if chain is None:
             nothing = Before(frozenset(), frozenset(), (), Disjunction(self.effort))
-            chain = self._chains[kind] = _Chain([], [nothing])
+            chain = self._chains[sort] = _Chain([], [nothing])
             for earlier in range(position):
-                self._extend(kind, chain, earlier)
+                self._extend(sort, chain, earlier)
         until = bisect_left(chain.places, position, key=lambda item: item[0])
         while len(chain.known) <= until:
             chain.known.append(self._after(chain.known[-1], chain.places[len(chain.known) - 1][1]))
@@ -169,15 +165,15 @@ class Situation:
 
     def _read_until(self, position: int) -> None:
         while self._read < position:
-            for kind, chain in self._chains.items():
-                self._extend(kind, chain, self._read)
+            for sort, chain in self._chains.items():
+                self._extend(sort, chain, self._read)
             for place in self.places(self._read):
                 if not place.conditions:
-                    self._unconditional.setdefault(kind_of(place), []).append(self._read)
+                    self._unconditional.setdefault(place.sort, []).append(self._read)
             self._read += 1
 
-    def _extend(self, kind: _NodeSort, chain: _Chain, position: int) -> None:
-        chain.places += [(position, place) for place in self.places(position) if _meet(kind, kind_of(place))]
+    def _extend(self, sort: NodeSort, chain: _Chain, position: int) -> None:
+        chain.places += [(position, place) for place in self.places(position) if meet(sort, place.sort)]
 
     def _after(self, known: Before, place: Place) -> Before:
         """Add what one more place takes."""
@@ -208,9 +204,9 @@ class Situation:
         self._read_until(position)
         common: set[int] | None = None
         for place in self.places(position):
-            found = {*self._unconditional.get(kind_of(place), ()), *self._unconditional.get(_ANY, ())}
+            found = {*self._unconditional.get(place.sort, ()), *self._unconditional.get(ANY_NODE, ())}
             if place.kind == "outside":
-                found = set(self._unconditional.get(_ANY, ()))
+                found = set(self._unconditional.get(ANY_NODE, ()))
             common = found if common is None else common & found
         first = min((at for at in common or () if at < position), default=None)
         return None if first is None else self.pattern.rules[first]
@@ -231,19 +227,6 @@ class Situation:
         inside = {node.field for node in nodes if not stands_outside(node, records, self.fields)}
         inside |= {node.name for node in walk(expression) if isinstance(node, FieldRef | OtherField)}
         return frozenset(outside - inside)
-
-
-def kind_of(place: Place) -> _NodeSort:
-    """Return what sort of node a place is."""
-    name = place.focus.name if place.kind == "field" and isinstance(place.focus, FieldRef) else ""
-    return place.kind, name
-
-
-def _meet(one: _NodeSort, other: _NodeSort) -> bool:
-    """Whether a node can be of both kinds, as `Place.meets` says."""
-    if _ANY in (one, other):
-        return True
-    return one == other and one[0] != "outside"
 
 
 def place_formulas(place: Place, conditions: Conditions, *, bare: bool = False) -> list[Formula]:

@@ -21,6 +21,11 @@ from masktron.reading.reader import ROOT, Scope, read_node, unknown
 from masktron.rulebook.expressions import tree
 from masktron.rulebook.expressions.parsing import parsed
 
+type NodeSort = tuple[str, str]
+"""What sort of node a place is, and the name of the field if it is one: nodes of two sorts are never the same."""
+
+ANY_NODE: NodeSort = ("any", "")
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -40,15 +45,21 @@ class Place:
     focus: Expression
     conditions: tuple[Expression, ...] = ()
 
+    @property
+    def sort(self) -> NodeSort:
+        """What sort of node it is."""
+        return self.kind, self.focus.name if self.kind == "field" and isinstance(self.focus, FieldRef) else ""
+
     def meets(self, other: Place) -> bool:
         """Whether one node can be of both kinds."""
-        if "any" in (self.kind, other.kind):
-            return True
-        if self.kind != other.kind:
-            return False
-        if isinstance(self.focus, FieldRef) and isinstance(other.focus, FieldRef):
-            return self.focus.name == other.focus.name
-        return self.kind == "record"
+        return meet(self.sort, other.sort)
+
+
+def meet(one: NodeSort, other: NodeSort) -> bool:
+    """Whether a node can be of both sorts."""
+    if ANY_NODE in (one, other):
+        return True
+    return one == other and one[0] != "outside"
 
 
 def places(context: str, scope: Scope, fields: frozenset[str] | None = None) -> tuple[Place, ...]:
