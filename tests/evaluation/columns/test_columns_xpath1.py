@@ -297,7 +297,8 @@ def test_fields_as_focus(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["*[1]", "(V1 | V2)[1] = 5", "(V1 | V2)[position() = 1]", "*[last()]", "*[. = 5][1]"]
+    "source",
+    ["*[1]", "(V1 | V2)[1] = 5", "(V1 | V2)[position() = 1]", "*[last()]", "*[. = 5][1]", "position() = 1"],
 )
 def test_positions_among_several_nodes_are_for_an_engine(source: str) -> None:
     with pytest.raises(NotColumnar, match="among several nodes"):
@@ -314,6 +315,7 @@ def test_steps_that_leave_the_record(source: str) -> None:
 
 def test_descendants_are_read_in_odd_cells_too() -> None:
     assert compile_test(".//V1", SCOPE).fields == {1, 2, 3, 4}
+    assert compile_test("descendant::V1", SCOPE).fields == {1, 2, 3, 4}
     assert compile_test("V1", SCOPE).fields == {1}
     assert compile_test("V1/V2 = 5", SCOPE).fields == {1}
 
