@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -125,6 +126,16 @@ def test_one_module_knows_the_rule_language() -> None:
         and "schematron" not in path.relative_to(PACKAGE).parts
     }
     assert knowing == {"jobs/rulebooks.py"}
+
+
+def test_tokens_of_expressions_stay_beside_their_tree() -> None:
+    token = re.compile(r"expressions\.lexer import [^)]*?\b(?:Token|tokenize)\b")
+    knowing = {
+        str(path.relative_to(PACKAGE))
+        for path in MODULES
+        if token.search(path.read_text(encoding="utf-8")) and "expressions" not in path.relative_to(PACKAGE).parts
+    }
+    assert knowing == {"reading/plain_text.py"}  # which puts blanks between them
 
 
 def test_results_know_reports_in_one_place() -> None:

@@ -32,7 +32,7 @@ from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSou
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath
-from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES, with_standard
+from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import (
     ANY,
@@ -179,7 +179,6 @@ class AggregateSurvey:
         self.bases: dict[tuple[int, int], Spot] = {}
         self.reasons: dict[TextPlace, str] = {}
         self._rulebook = rulebook
-        self._namespaces = with_standard(rulebook.namespaces)
         self._map = maps["file"]
         around = Surroundings(
             rulebook.version,
@@ -246,12 +245,9 @@ class AggregateSurvey:
         if not path.steps:
             return Spot(0)
         last = path.steps[-1]
-        if last.plain_name is None:
+        if not last.tag:
             return None
-        prefix, colon, local = last.plain_name.rpartition(":")
-        uri = self._namespaces.get(prefix, "") if colon else ""
-        tag = f"{{{uri}}}{local}" if uri else local
-        found = list(self._spots(tag, attribute=last.kind == "attribute"))
+        found = list(self._spots(last.tag, attribute=last.kind == "attribute"))
         return found[0] if len(found) == 1 else None
 
     def _spots(self, tag: str, *, attribute: bool) -> Iterator[Spot]:

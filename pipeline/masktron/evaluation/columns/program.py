@@ -15,6 +15,7 @@ from masktron.evaluation.columns.outcome import NotColumnar, Outcome, Test, Trut
 from masktron.evaluation.columns.state import DOCUMENT, ColumnScope, Dialect
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.context_match import ContextPath, ContextStep, parse_context
+from masktron.rulebook.expressions.tree import ANY, NameTest
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.records import Layout
@@ -118,7 +119,7 @@ def _beyond(path: ContextPath, scope: ColumnScope) -> str:
     for depth in range(1, len(scope.layout.record_path)):
         way = _way(scope)[:depth]
         try:
-            if path.kind == "element" and any(_alignments(path, way, scope)):
+            if path.kind == "element" and any(_alignments(path, way)):
                 return "the context may match an element above the records"
             if path.kind == "attribute" and _attribute_above(path, way, scope):
                 return "the context may match an attribute above the records"
@@ -130,15 +131,17 @@ def _beyond(path: ContextPath, scope: ColumnScope) -> str:
 def _attribute_above(path: ContextPath, way: tuple[_Place, ...], scope: ColumnScope) -> bool:
     """Tell whether a path may match an attribute above the records, of which only those of the root are known."""
     if len(way) > 1:
-        return any(_alignments(path, (*way, _Place(_tag(path.steps[-1], scope), attribute=True)), scope))
+        return any(_alignments(path, (*way, _Place(_tag(path.steps[-1]), attribute=True))))
     places = (_Place(tag, attribute=True) for tag, _ in scope.layout.root_attributes)
-    return any(any(_alignments(path, (*way, place), scope)) for place in places)
+    return any(any(_alignments(path, (*way, place))) for place in places)
 
 
-def _tag(step: ContextStep, scope: ColumnScope) -> str:
+def _tag(step: ContextStep) -> str:
     """Return a name that a step matches."""
-    uri, local = _expanded(step, scope)
-    return f"{{{uri}}}{local or 'any'}" if uri else local or "any"
+    test = step.node_test
+    if not isinstance(test, NameTest) or test.space in ("", ANY):
+        return step.name.rpartition(":")[2].replace(ANY, "any")
+    return f"{{{test.space}}}{test.local.replace(ANY, 'any')}"
 
 
 def _way(scope: ColumnScope) -> tuple[_Place, ...]:
@@ -152,7 +155,7 @@ def _groups(path: ContextPath, target: Target, scope: ColumnScope) -> Iterator[t
     if target is not None:
         field = scope.layout.fields[target]
         way = (*way, _Place(field.tag, field.attribute, target=target))
-    for alignment in _alignments(path, way, scope):
+    for alignment in _alignments(path, way):
         yield tuple(
             compile_test(source, scope.on(target).at(place.target))
             for step, place in alignment
@@ -170,17 +173,13 @@ def _predicates(step: ContextStep, place: _Place) -> Iterator[str]:
         yield f"self::node()[{predicate}]" if step.positional else predicate.text
 
 
-def _alignments(
-    path: ContextPath, way: tuple[_Place, ...], scope: ColumnScope
-) -> Iterator[list[tuple[ContextStep, _Place]]]:
-    yield from _aligned(path, len(path.steps) - 1, way, scope)
+def _alignments(path: ContextPath, way: tuple[_Place, ...]) -> Iterator[list[tuple[ContextStep, _Place]]]:
+    yield from _aligned(path, len(path.steps) - 1, way)
 
 
-def _aligned(
-    path: ContextPath, k: int, way: tuple[_Place, ...], scope: ColumnScope
-) -> Iterator[list[tuple[ContextStep, _Place]]]:
+def _aligned(path: ContextPath, k: int, way: tuple[_Place, ...]) -> Iterator[list[tuple[ContextStep, _Place]]]:
     """Yield the ways in which the steps up to the k-th fit a way down, the k-th its end."""
-    if not way or not _fits(path.steps[k], way[-1], scope):
+    if not way or not _fits(path.steps[k], way[-1]):
         return
     here = (path.steps[k], way[-1])
     if k == 0:
@@ -189,28 +188,13 @@ def _aligned(
         return
     ends = range(1, len(way)) if path.steps[k].gap else (len(way) - 1,)
     for end in ends:
-        yield from ([*before, here] for before in _aligned(path, k - 1, way[:end], scope))
+        yield from ([*before, here] for before in _aligned(path, k - 1, way[:end]))
 
 
-def _fits(step: ContextStep, place: _Place, scope: ColumnScope) -> bool:
-    if step.kind not in ("element", "attribute"):
+def _fits(step: ContextStep, place: _Place) -> bool:
+    if not isinstance(step.node_test, NameTest):
         raise NotColumnar("the context has a step that is no name")
-    if (step.kind == "attribute") != place.attribute:
-        return False
-    namespace, local = _expanded(step, scope)
-    uri, _, name = place.tag.rpartition("}")
-    return local in (None, name) and namespace in (None, uri.removeprefix("{"))
-
-
-def _expanded(step: ContextStep, scope: ColumnScope) -> tuple[str | None, str | None]:
-    """Return namespace and local name of a step; None for a wildcard."""
-    if step.name == "*":
-        return None, None
-    prefix, colon, local = step.name.rpartition(":")
-    if "{" in step.name or (colon and prefix != "*" and scope.uri(prefix) is None):
-        raise NotColumnar(f"the name {step.name!r} of the context")
-    uri = "" if not colon else None if prefix == "*" else scope.uri(prefix)
-    return uri, None if local == "*" else local
+    return (step.kind == "attribute") == place.attribute and step.node_test.takes(place.tag)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -104,10 +104,6 @@ class ColumnScope:
             raise NotColumnar(f"${name} is not known")
         return value
 
-    def uri(self, prefix: str) -> str | None:
-        """Return the namespace of a prefix; None where it is not declared in the rulebook."""
-        return dict(self.namespaces).get(prefix)
-
 
 @dataclass(frozen=True, slots=True)
 class ScopedLet:
