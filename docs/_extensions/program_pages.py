@@ -79,7 +79,7 @@ def _option(one: Offered) -> str:
     value = "" if one.switch else f" {one.metavar}"
     names = ", ".join(f"`{spelling}{value}`" for spelling in spellings) or f"`{named(one) or one.metavar}`"
     more = ["Needed."] if one.required and one.spellings else []
-    more += ["May be given several times."] if one.several and "repeatable" not in one.help else []
+    more += ["May be given several times."] if one.several else []
     more += [f"Default: {plain(one.shown)}."] if one.shown else []
     return f"{names}\n: {' '.join([plain(one.help), *more]).strip() or '-'}\n"
 

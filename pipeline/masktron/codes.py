@@ -321,7 +321,7 @@ def _reckons(atom: Atom) -> bool:
     return isinstance(atom, Product | Polynomial)
 
 
-def unmet_in(records: Records, missing: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+def unmet_in(records: Records, missing: Mapping[str, frozenset[str]]) -> tuple[Sentence, ...]:
     """Name the codes for missing values that settings declare and no record has.
 
     Parameters
@@ -339,7 +339,7 @@ def unmet_in(records: Records, missing: Mapping[str, frozenset[str]]) -> tuple[s
     return unmet_codes(found, missing)
 
 
-def unmet_codes(unmet: Mapping[str, Collection[str]], missing: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+def unmet_codes(unmet: Mapping[str, Collection[str]], missing: Mapping[str, frozenset[str]]) -> tuple[Sentence, ...]:
     """Say which codes for missing values no record has, in one sentence or none.
 
     Parameters
@@ -360,7 +360,10 @@ def unmet_codes(unmet: Mapping[str, Collection[str]], missing: Mapping[str, froz
     if not nowhere:
         return ()
     return (
-        f"codes for missing values that no record has: {', '.join(f'{code} of {name}' for code, name in nowhere)}",
+        Note(
+            "codes for missing values that no record has: {codes}",
+            codes=[Note("{code} of {field}", code=code, field=Field(name)) for code, name in nowhere],
+        ),
     )
 
 

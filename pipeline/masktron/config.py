@@ -346,48 +346,45 @@ class Config(Settings):
     # fmt: off
     # what goes in
     roles: Taken[Mapping[str, Role], Mapping[str, Role | str]] = setting(
-        "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched; "
-        "repeatable.",
+        "What a field is: identifier, record-id, confidential, weight, quasi-identifier or untouched.",
         like=FIELD, converter=_roles, factory=dict, option="--role", metavar="FIELD=ROLE", example="NAME=identifier",
         right=True, trust=Trust(weakens=_untouched),
     )
     quasi_identifiers: Names = setting(
-        "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
-        "repeatable.",
+        "Others may know it of a respondent, whatever masking does to it: risk is measured over such fields.",
         like=FIELD, default=(), option="--quasi-identifier", merge=lambda former, given: (*former, *given),
         commands=f"{OF_FIELDS} check rerun", page="keys",
     )
     missing: Taken[Mapping[str, frozenset[str]], Mapping[str, Codes] | Collection[str | int]] = setting(
-        "A value that means 'missing'; repeatable.",
+        "A value that means 'missing'.",
         like=FIELD, converter=values.missing, factory=dict, metavar="[FIELD=]CODE", collect=values.missing_given,
         merge=values.joined_codes, commands=f"{OF_FIELDS} hierarchy rerun",
     )
     nominal: Names = setting(
-        "Its values are categories without an order; repeatable.",
+        "Its values are categories without an order.",
         like=FIELD, default=(), merge=lambda former, given: (*former, *given),
     )
     ordinal: Taken[Mapping[str, tuple[str, ...]], Mapping[str, Collection[str | int]] | Fields] = setting(
-        "Its values are categories in this order, or in that of its numbers; repeatable.",
+        "Its values are categories in this order, or in that of its numbers.",
         like=FIELD, converter=values.orders, factory=dict, metavar="FIELD[=LOW,MID,HIGH]",
         collect=values.orders_given,
     )
     numeric: Names = setting(
-        "Its numbers are quantities, though they look like codes; repeatable.",
+        "Its numbers are quantities, though they look like codes.",
         like=FIELD, default=(), merge=lambda former, given: (*former, *given),
     )
     format: str | None = setting(
         "Format of the data, where the name of the file does not say it.", like=READ, default=None, metavar="NAME"
     )
     format_options: FormatOptions = setting(
-        "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
+        "How the data are to be read, such as delimiter=; or sheet=2: see masktron formats.",
         like=READ, factory=dict, option="--format-option", example="'delimiter=;'", trust=FORMAT_OPTIONS,
     )
     record: str | None = setting(
         "Record element, where the file leaves it open.", like=READ, default=None, metavar="NAME"
     )
     levels: Taken[LevelSettings, object] = setting(
-        "The table of a level of nested records, in the place of its data in [levels] of the settings; "
-        "repeatable.",
+        "The table of a level of nested records, in the place of its data in [levels] of the settings.",
         like=READ, converter=levels_from, factory=dict, option="--table", metavar="LEVEL=FILE",
         example="Person=persons.csv", read=typed_path, stripped=True, merge=with_tables, commands=READING,
         page="nested-files", reads="the table of {}", trust=Trust(levels=LevelSetting),
@@ -403,7 +400,7 @@ class Config(Settings):
         trust=Trust(weakens=lambda name: name != "#ALL" and name),
     )
     documents: Taken[Mapping[str, Path], Mapping[str, File]] = setting(
-        "The file that document('NAME') in the rules stands for, where it is not the original; repeatable.",
+        "The file that document('NAME') in the rules stands for, where it is not the original.",
         IN, like=JUDGED, converter=values.documents, factory=dict, option="--document", metavar="NAME=FILE",
         example="nace.xml=codes/nace.xml", right=True, commands=f"{JUDGING} rerun", own_place=True,
         spared_by_tune=True, reads="the document {!r}",
@@ -418,7 +415,7 @@ class Config(Settings):
         "Masking method: see masktron methods.", like=WAY, converter=values.method, default="mdav", metavar="NAME"
     )
     params: Taken[Mapping[str, Param], Mapping[str, Param | list[str | int | float]]] = setting(
-        "A parameter of the method: see masktron methods NAME; repeatable.",
+        "A parameter of the method: see masktron methods NAME.",
         like=WAY, converter=values.params, factory=dict, option="--param", metavar="NAME=VALUE", example="c=0.1",
         stripped=True,
     )
@@ -434,7 +431,7 @@ class Config(Settings):
     )
     recode: Taken[Mapping[str, str], Mapping[str, File]] = setting(
         "Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
-        "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
+        "breaks:0,15,25,65, round:100, bottom:16,top:90:median.",
         like=TREATED, converter=recoding.recode, factory=dict, metavar="FIELD=HOW",
         example=f"AGE=width:5; HOW is {WAYS}", stripped=True, twice="; both tails are one: bottom:16,top:90",
         commands="mask keys rerun", page="recoding", reads="the hierarchy of {}",
@@ -442,7 +439,7 @@ class Config(Settings):
     )
     pram: Taken[Mapping[str, str], Mapping[str, File]] = setting(
         "Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
-        "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
+        "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together.",
         like=TREATED, converter=perturbing.pram, factory=dict, metavar="FIELD=HOW", stripped=True,
         example=f"REGION=change:0.1; HOW is {PRAM_WAYS}", commands="mask rerun", page="pram",
         reads="the matrix of {}", trust=Trust(files=moved_matrices, instead="--pram {}=FILE"),
@@ -477,7 +474,7 @@ class Config(Settings):
         HOW, default="stop", commands="mask", page="nested-files", trust=Trust(weakens=_unless_stop),
     )
     reweight: Names = setting(
-        "Spread the weights of records left out over those that are alike in this field; repeatable.",
+        "Spread the weights of records left out over those that are alike in this field.",
         HOW, default=(), commands="mask", page="how-to/fields",
     )
     protect: str | None = setting(
@@ -487,7 +484,7 @@ class Config(Settings):
     )
     member_order: Taken[tuple[str, ...] | None, Fields | str | None] = setting(
         "A field of members of a household (a unit of a nested file), written as it is, by which members of "
-        "different households are put side by side; repeatable. By default what is called like a role, a sex and "
+        "different households are put side by side. By default what is called like a role, a sex and "
         "an age.",
         HOW, converter=values.member_order, default=None, metavar="FIELD|file", commands="mask", page="nested-files",
     )
@@ -552,27 +549,26 @@ class Config(Settings):
     # limits
     limits: Mapping[str, float] = setting(
         "Exit code 1 outside a limit: the most that a figure of masktron assess may be, or the least where more "
-        "is better, such as linkage=5 or block_k=5; repeatable.",
+        "is better, such as linkage=5 or block_k=5.",
         LIMITS, converter=values.limits, factory=dict, option="--limit", metavar="NAME=NUMBER", example="linkage=50",
         commands="mask check tune recode", page="how-to/limits", decides="nothing", spared_by_tune=True,
     )
     max_failures: Taken[Mapping[str, str], Mapping[str, int | str]] = setting(
         "Failures that a rule may have: nodes, or per cent of those on which it fired; * for all other hard "
-        "rules; repeatable. Exit code 1 only beyond that.",
+        "rules. Exit code 1 only beyond that.",
         LIMITS, like=JUDGED, converter=values.failures, factory=dict, metavar="RULE=N|P%", example="income-sum=0.5%",
         right=True, commands="validate check", decides="nothing", spared_by_tune=True, trust=WEAKENS,
     )
     allow: RuleIds = setting(
-        "Let a rule be broken; repeatable.",
+        "Let a rule be broken.",
         LIMITS, default=(), commands="explain mask tune recode keys", page="refusals", trust=WEAKENS,
     )
     allow_unfired: RuleIds = setting(
-        "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all; "
-        "repeatable.",
+        "Let a rule go untested: it may fire on nothing, or read a field that the file never has; * for all.",
         LIMITS, like=JUDGED, default=(), decides="nothing", spared_by_tune=True, trust=WEAKENS,
     )
     allow_lost: RuleIds = setting(
-        "Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
+        "Let a rule go of which a recoding leaves nothing to ask; * for all.",
         LIMITS, default=(), commands="mask tune recode keys", topic="treating", page="recoding", trust=WEAKENS,
     )
     max_observed_share: float = setting(
@@ -605,9 +601,9 @@ class Config(Settings):
     )
     unit_records: Taken[int | None, int | str | None] = setting(
         "Mask more records than that in units of near ones, each as a file of its own; at least 20k. 'whole': "
-        "cut nothing, whatever --memory says.",
+        "cut nothing, whatever memory holds.",
         LIMITS, converter=values.units, default=None, metavar="N|whole", read=values.units_given,
-        shown="that of --secret MANIFEST, else as many as --memory holds", commands="mask", page="large-files",
+        shown="that of the manifest of the secret, else what memory holds", commands="mask", page="large-files",
         decides="order",
     )
     max_block_records: MaybeInteger = setting(

@@ -52,6 +52,13 @@ def test_both_editions_of_a_manifest(run: Runner, kept: tuple[Path, SecretFile],
     ]
 
 
+def test_a_page_and_what_was_written_at_once(run: Runner, kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
+    page, told = tmp_path / "page.html", tmp_path / "told.json"
+    done = run("report", kept[0] / "validate.json", "--html", page, "--json", told)
+    assert done.code == 0 and page.is_file()
+    assert [one["path"] for one in json.loads(told.read_text())["pages"]] == [page.as_posix()]
+
+
 @pytest.mark.full
 def test_pages_of_other_results(kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
     folder, _ = kept

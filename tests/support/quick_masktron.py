@@ -46,6 +46,8 @@ for word in sys.argv[1:]:
     elif name == "temp":
         with open(os.path.join(tempfile.gettempdir(), value), "w") as stream:
             stream.write("a record\\n")
+    elif name == "reader":
+        print(os.environ["MASKTRON_READER"])
     elif name == "folder":
         print(os.getcwd(), sys.path)
     print(word)

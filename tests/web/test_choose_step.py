@@ -15,7 +15,10 @@ from starlette.testclient import TestClient
 
 from masktron.config import config_from
 from masktron.jobs.tune.asked import tune_settings_from
+from masktron.jobs.tune.choosing import choose_candidate
 from masktron.jobs.tune.recipes import settings_of
+from masktron.problems.problem import Field, Note
+from masktron.problems.readers import RESULT_READER, Reader, reading
 from masktron.results import TuneCandidate, TuneResult
 from masktron.web.pages.choose_step import BUDGETS
 from masktron.web.runs import run_process
@@ -118,7 +121,8 @@ def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project)
         answer = posted(client, project, "take", {"run": "0001-choose", "candidate": str(number)})
         assert answer.status_code == 303
         assert project.settings.config == settings_of(candidate, before)
-        assert candidate.name in project.history.changes()[-1].said
+        with reading(Reader.BROWSER):
+            assert candidate.name in project.history.changes()[-1].said
         after = client.get(path(project)).text
         assert "have changed since" not in after and "in the settings" in after
         assert state_of(project, "choose").done == bool(candidate.within_limits)
@@ -225,14 +229,19 @@ def test_no_more_time_is_left_than_was_given(client: TestClient, project: Projec
     assert left is not None and 60 * int(left[1]) + int(left[2]) <= 60
 
 
-def test_words_of_the_command_name_fields(client: TestClient, project: Project) -> None:
-    why = "no limit says how much risk is acceptable: set one, for example --limit disclosure_risk=20"
-    laid_run(
-        project, "choose", WORDS, {"tune.json": {**MAP.as_dict(), "why": why, "notes": ["x; run again, it goes on"]}}
+def test_words_of_the_command_name_fields(
+    client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RESULT_READER, Reader.BROWSER.value)  # as of the process that pages start
+    unlimited = choose_candidate(CANDIDATES[:3], "linkage", "pil", {})
+    assert "[[--limit {limit}]]" in unlimited.why.code
+    found = replace(
+        MAP, why=unlimited.why, notes=(Note("give [[--budget 1h]] for {field}", field=Field("a_x0020_b")),)
     )
+    laid_run(project, "choose", WORDS, {"tune.json": found.for_reader()})
     page = client.get(path(project)).text
-    assert "--limit" not in page and "“Disclosure risk, at most (per cent): 20” on the page Mask" in page
-    assert "run again" not in page
+    assert "--limit" not in page and "set one, for example “Records that an intruder finds again, at most" in page
+    assert "give “How long it may take: 1h” on the page Choose for a b" in page
 
 
 def test_a_way_that_treats_keys_is_taken_with_its_treatment(client: TestClient, project: Project) -> None:

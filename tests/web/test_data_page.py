@@ -71,7 +71,7 @@ def test_all_that_was_found_is_on_the_page(office: Office, client: TestClient, p
         "field": "A",
         "record": 1002,
         "line": 1003,
-        "hint": "--missing A=x",
+        "hint": "mark x as missing",
     }
     result = described([FIELD, codes], problems=[wrong], notes=["one note"])
     conforms(result, "describe")  # else the test would speak of another result
@@ -79,7 +79,8 @@ def test_all_that_was_found_is_on_the_page(office: Office, client: TestClient, p
     for one in (
         "1,234 records of 2 fields, read as csv", "0 to 93", "all values are numbers", "one note",
         "Region no. in rules REGION Where it is", "nominal", "over 100,000", "1 North: 1,100", "2 labels of REGION",
-        "1: North", "12 9 not stated", "A 1,002 1,003 a text in a field of numbers In a shell , for A --missing A=x",
+        "1: North", "12 9 not stated",
+            "A 1,002 1,003 a text in a field of numbers What to do about A mark x as missing",
         "Confidential",
         "Record 1 to 10 of 1,234", "1 point is open",
     ):  # fmt: skip

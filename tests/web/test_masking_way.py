@@ -107,7 +107,7 @@ def _require_the_same_of_the_shown_commands(project: Project, copy: Path) -> Non
         # random numbers are drawn anew, unless the key of the run is given
         key = f" --secret runs/{run.name}/masked.manifest.json" if run.step == "mask" else ""
         script = f"{run.shown_command}{key}".replace("masktron", f"{sys.executable} -P -m masktron", 1)
-        environment = {**os.environ, "COLUMNS": "118"}
+        environment = {**os.environ, "COLUMNS": "118", "MASKTRON_READER": "browser"}
         ended = subprocess.run(
             ["sh", "-c", script], check=False, cwd=copy, capture_output=True, env=environment, text=True
         )

@@ -16,6 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from masktron.problems.problem import Problem
+from masktron.problems.readers import Reader
 from masktron.web.runs import run_process, run_queue
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run, run_of, runs_of
 from masktron.web.store.projects import Project
@@ -42,6 +43,10 @@ def reaches(office: Office, run: CommandRun, state: RunState) -> bool:
 def ended(office: Office, run: CommandRun) -> CommandRun:
     until(lambda: reaches(office, run, RunState.ENDED))
     return run
+
+
+def test_a_command_knows_that_pages_read_its_result(office: Office, project: Project) -> None:
+    assert ended(office, started(office, project, "reader")).stdout.splitlines()[0] == Reader.BROWSER.value
 
 
 def test_a_run_is_a_folder_with_all_that_came_of_it(office: Office, project: Project) -> None:

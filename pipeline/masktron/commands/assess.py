@@ -76,7 +76,7 @@ class Assess(OnRelease, Verbose, Paged):
         metavar="FIELD",
     )
     against: _Places = setting(
-        "An earlier release of the same respondents: how many values it and this one give away; repeatable.",
+        "An earlier release of the same respondents: how many values it and this one give away.",
         IN, default=(), metavar="EARLIER.xml", reads="the earlier release",
     )  # fmt: skip
     against_original: _Places = setting(

@@ -39,11 +39,11 @@ class OnRelease(Command):
         IN, default=None, metavar="FILE", reads="the manifest",
     )  # fmt: skip
     tables: Tables = setting(
-        "The table of a level of the masked file, where it does not lie beside that; repeatable.",
+        "The table of a level of the masked file, where it does not lie beside that.",
         converter=table_places, factory=dict, option="--table", reads="the masked table",
     )  # fmt: skip
     original_tables: Tables = setting(
-        "The table of a level of the original, in the place of the one in [levels] or in the manifest; repeatable.",
+        "The table of a level of the original, in the place of the one in [levels] or in the manifest.",
         converter=table_places,
         factory=dict,
         option="--original-table",

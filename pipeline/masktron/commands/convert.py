@@ -43,7 +43,7 @@ class Convert(OnData, Replaces):
 
     out: Out = setting("The file, whose name says the format, or table.", kw_only=False, metavar="FILE")
     rename: Mapping[str, str] = setting(
-        "Give a column another name, where the format of --out does not allow this one; repeatable.",
+        "Give a column another name, where the format of --out does not allow this one.",
         HOW, converter=mapping, factory=dict, metavar="OLD=NEW", example="'annual income=INCOME'", right=True,
         read=_named, page="formats",
     )  # fmt: skip
@@ -51,7 +51,7 @@ class Convert(OnData, Replaces):
         "Format of --out, where its name does not say it.", HOW, default=None, metavar="NAME", page="formats"
     )
     to_options: FormatOptions = setting(
-        "How --out is to be written; repeatable.",
+        "How --out is to be written.",
         HOW, factory=dict, option="--to-option", metavar="NAME=VALUE", example="'delimiter=;'", page="formats",
     )  # fmt: skip
 

@@ -82,7 +82,8 @@ def named(one: Offered) -> str:
 def told(one: Offered) -> str:
     """Return what an option does, what it is where it is not given, and whether it has to be."""
     shown = [f"[default: {one.shown}]"] if one.shown else []
-    return " ".join([one.help, *shown, *(["[required]"] if one.required and one.spellings else [])])
+    again = ["[repeatable]"] if one.several else []
+    return " ".join([one.help, *again, *shown, *(["[required]"] if one.required and one.spellings else [])])
 
 
 def _write_section(form: click.HelpFormatter, title: str, rows: Iterable[tuple[str, str]]) -> None:

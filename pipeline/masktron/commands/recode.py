@@ -38,7 +38,7 @@ class Recode(UnderRules):
     takes_all = True
 
     hierarchies: Mapping[str, Path] = setting(
-        "The hierarchy of a key: CSV with a value and its labels in each row, as ARX has it; repeatable.",
+        "The hierarchy of a key: CSV with a value and its labels in each row, as ARX has it.",
         IN, converter=files, kw_only=False, option="--hierarchy", metavar="FIELD=FILE", example="AGE=age.csv",
         stripped=True, page="recoding", reads="the hierarchy",
     )  # fmt: skip
@@ -57,11 +57,11 @@ class Recode(UnderRules):
         page="recoding",
     )
     importance: Mapping[str, float] = setting(
-        "How much a loss in a key counts beside others; 1 by default; repeatable.",
+        "How much a loss in a key counts beside others; 1 by default.",
         HOW, converter=mapping, factory=dict, metavar="FIELD=NUMBER", example="AGE=2", stripped=True, page="recoding",
     )  # fmt: skip
     diversity: Mapping[str, int] = setting(
-        "Different values of a masked field beside each combination, at least; repeatable.",
+        "Different values of a masked field beside each combination, at least.",
         LIMITS, converter=mapping, factory=dict, metavar="FIELD=L", example="INCOME=2", stripped=True,
         page="suppression",
     )  # fmt: skip

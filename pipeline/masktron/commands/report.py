@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, override
 
+from masktron.commands import running
 from masktron.commands.base import PAGE, PUBLIC_PAGE, MaybeRulebook, Page, Plain
 from masktron.declared import IN, setting
 from masktron.progress import Progress, no_progress
@@ -58,3 +59,7 @@ class Report(Plain):
             html_public=self.html_public,
             progress=progress,
         )
+
+    @override
+    def tell(self, result: Any) -> None:
+        running.report(result, self.json)  # its pages are written, and there is none about that

@@ -70,11 +70,11 @@ class Rerun(Releases):
         OUTPUT, default=None, option="--manifest", metavar="FILE", writes=True,
     )  # fmt: skip
     accept: Sequence[str] = setting(
-        "Go on in spite of changes of this kind, such as new-field or other-rule; repeatable.",
+        "Go on in spite of changes of this kind, such as new-field or other-rule.",
         HOW, converter=_kinds, default=(), metavar="KIND", page="repeating",
     )  # fmt: skip
     tables: Tables = setting(
-        "The table of a level of nested records; that of the last run for a level without one; repeatable.",
+        "The table of a level of nested records; that of the last run for a level without one.",
         converter=table_places,
         factory=dict,
         option="--table",

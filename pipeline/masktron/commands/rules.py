@@ -52,9 +52,7 @@ class Rules(Plain):
         "What is wrong where it fails; {Income} shows a value.", HOW, default=None, metavar="TEXT"
     )
     soft: bool | None = setting('Whether a failure is only told: role="warning".', HOW, default=None, off="--hard")
-    accept: list[str] = setting(
-        "Proposals to add; repeatable.", HOW, factory=list, metavar="1,3,ID", collect=with_commas
-    )
+    accept: list[str] = setting("Proposals to add.", HOW, factory=list, metavar="1,3,ID", collect=with_commas)
     out: Path | None = setting(
         "The changed file.", OUTPUT, default=None, short="-o", metavar="RULES.sch", shown="in place", writes=True
     )

@@ -90,16 +90,16 @@ def report(
         show(tables_of(others), json)
     else:
         show_in_short(others, json)
-    content = with_note(others, found).as_dict()
+    told = with_note(others, found)
     try:
-        write(content, json)
+        if json is not None:
+            write(told.for_reader(), json)
         if html is not None:
             from masktron.report.pages.page_files import write_pages
-            from masktron.report.pages.plain_reader import PlainData
-            from masktron.report.pages.registry import page_of_plain
+            from masktron.report.pages.registry import page_of
             from masktron.report.text import plain
 
-            page = page_of_plain(PlainData(content))
+            page = page_of(told)
             write_pages({html: page})
             mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
             show([f"{written}{mark}: {plain(html.as_posix())}"], json)

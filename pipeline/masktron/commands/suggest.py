@@ -49,7 +49,7 @@ class Suggest(OnData):
         writes=True,
     )
     accept: list[str] = setting(
-        "Proposals to write, by number or id; all leaves out those that follow from others; repeatable. Without "
+        "Proposals to write, by number or id; all leaves out those that follow from others. Without "
         "it nothing is written.",
         OUTPUT, converter=_accepted, default=(), metavar="all|1,3,5-8|ID", collect=with_commas,
     )  # fmt: skip

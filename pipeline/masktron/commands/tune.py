@@ -214,7 +214,7 @@ def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None,
         return  # the table says why, and so does the exit code
     chosen = result.candidates[position]
     if chosen.state in ("refused", "ended", "unreached"):
-        raise UsageError.of("candidate-without-figures", candidate=position, reasons="; ".join(chosen.reasons))
+        raise UsageError.of("candidate-without-figures", candidate=position, reasons=chosen.reasons)
     recode, pram = (
         {name: how for one in result.candidates for name, how in getattr(one, axis).items()}
         for axis in ("recode", "pram")

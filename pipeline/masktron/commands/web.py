@@ -49,7 +49,7 @@ class Web(Plain):
         HOW, default=None, metavar="ACCOUNT", variable="MASKTRON_PROXY_ACCOUNT",
     )  # fmt: skip
     host_name: tuple[str, ...] = setting(
-        "A name by which browsers ask for it, as NAME:443 where the port is another one; repeatable.",
+        "A name by which browsers ask for it, as NAME:443 where the port is another one.",
         HOW, converter=tuple, default=(), metavar="NAME", variable="MASKTRON_HOST_NAMES",
     )  # fmt: skip
     jobs: int = setting("Runs at the same time.", LIMITS, default=1, metavar="N")

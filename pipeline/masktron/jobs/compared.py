@@ -303,8 +303,11 @@ def _as_described(released: Records, source: Records, described: DescribedReleas
         raise UsageError.of("not-of-one-run", source.source, reason=reason)
     solved = dict.fromkeys(name for name, *_ in described.solved)
     notes: list[Sentence] = [
-        f"{', '.join(solved)}: left out of block_k, as other fields give it in each record; masktron check, which "
-        "has the rulebook, counts it where they do not"
+        Note(
+            "{solved}: left out of block_k, as other fields give it in each record; masktron check, which has the "
+            "rulebook, counts it where they do not",
+            solved=fields(solved),
+        )
     ]
     return _Fields(described.masked, described.numeric, described.weight, tuple(notes if solved else ()))
 
@@ -343,9 +346,16 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
             "[[--role FIELD=untouched]]",
             names=fields(names),
         ),
-        *([f"not compared, since the settings keep them from masking: {', '.join(kept)}"] if kept else []),
-        *([f"not compared, since only the original has them: {', '.join(gone)}"] if gone else []),
-        *([f"not compared, since only the masked file has them: {', '.join(new)}"] if new else []),
+    ]
+    left = {
+        "the settings keep them from masking": kept,
+        "only the original has them": gone,
+        "only the masked file has them": new,
+    }
+    notes += [
+        Note("not compared, since {why}: {others}", why=why, others=fields(others))
+        for why, others in left.items()
+        if others
     ]
     return _Fields(tuple(names), tuple(numeric), weights[0] if weights else None, tuple(notes))
 

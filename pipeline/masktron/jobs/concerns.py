@@ -131,7 +131,12 @@ def _moved_totals(run: Prepared, made: Masked, files: Assessed) -> Iterator[Conc
             field,
             records,
             records,
-            f"the total of {field} moves by {change:+.1f} %{why if refused else ''}",
+            Note(
+                "the total of {field} moves by {change:+.1f} %{why}",
+                field=Field(field),
+                change=change,
+                why=why if refused else "",
+            ),
             "mask the unmasked fields that these rules read as well, or lower k"
             if refused
             else "masktron tune compares methods and k",
@@ -257,7 +262,7 @@ def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column
         gone[named.get(name, name)] += int((before & ~after).sum())
         filled[named.get(name, name)] += int((after & ~before).sum())
     parts = [
-        f"{counted(sum(many.values()), what)} {how} ({_listed(many)})"
+        Note(f"{counted(sum(many.values()), what)} {how} ({{fields}}{{others}})", **_most(many))
         for many, what, how in ((+filled, "missing value", "got a value"), (+gone, "value", "came out as missing"))
         if many
     ]
@@ -271,8 +276,8 @@ def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column
         "",
         sum(filled.values()) + sum(gone.values()),
         len(run.kept),
-        f"{' and '.join(parts)}{why}",
-        "the method draws which values are missing; others keep that (masktron methods)"
+        Note("{parts:and}{why}", parts=parts, why=why),
+        "the method draws which values are missing; other methods keep that"
         if drawn
         else Note("[[--keep-missing]] refuses that, and a smaller k can avoid it"),
     )
@@ -286,11 +291,12 @@ def _names_by_level(source: Source) -> dict[str, str]:
     return {leaf.name: source.levels.name_of[place] for place, many in leaves.items() for leaf in many}
 
 
-def _listed(many: Mapping[str, int]) -> str:
-    """Name the fields with the most, with their numbers."""
+def _most(many: Mapping[str, int]) -> dict[str, object]:
+    """Name the fields with the most, with their numbers, and count the others."""
     most = sorted(many, key=lambda name: -many[name])
     others = f", {counted(len(most) - _NAMED, 'other field')}" if len(most) > _NAMED else ""
-    return ", ".join(f"{name} {many[name]:,}" for name in most[:_NAMED]) + others
+    named = [Note("{field} {count:,}", field=Field(name), count=many[name]) for name in most[:_NAMED]]
+    return {"fields": named, "others": others}
 
 
 def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[ConcernResult]:

@@ -16,7 +16,7 @@ from masktron.jobs.recoded import as_treated
 from masktron.kernels.distinct import codes_of
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.keys.read_off import WORK, ReadOff, Telling, read_off
-from masktron.problems.problem import Field, Note, Sentence
+from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.results import ConcernResult
 from masktron.sources.records import Column, Records, Status
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
@@ -29,7 +29,7 @@ _FILE_ORDER = "the order of the file"
 _RUN_OF_DIGITS = re.compile(r"([0-9]+)")
 
 
-def given_away_notes(done: Treated, released: Records) -> Iterator[str]:
+def given_away_notes(done: Treated, released: Records) -> Iterator[Sentence]:
     """Name the fields that show where another one was changed: each value of that had one value of these before.
 
     A record with town b1 in county a has been moved, where all of b1 lay in county b. What the town was is another
@@ -50,9 +50,11 @@ def given_away_notes(done: Treated, released: Records) -> Iterator[str]:
         own = {other: released.columns[other].numbered(held=True) for other in others}
         showing = [other for other, codes in own.items() if _goes_with(was, codes) and not _follows(now, codes)]
         if showing:
-            yield (
-                f"{', '.join(showing)} can show which records changed {name}: in the original, each value of {name} "
-                f"went with one value there; draw or swap them together, or leave out or recode what shows it"
+            yield Note(
+                "{showing} can show which records changed {field}: in the original, each value of {field} went with "
+                "one value there; draw or swap them together, or leave out or recode what shows it",
+                showing=fields(showing),
+                field=Field(name),
             )
 
 
@@ -179,15 +181,23 @@ def read_off_concerns(keys: KeyFile | None) -> Iterator[ConcernResult]:
     for name, one in () if keys is None else keys.told.items():
         if not one.fields:
             continue
-        by = "; ".join(" with ".join(names) for names in one.fields)
+        by = [Note("{names:with}", names=fields(names)) for names in one.fields]
         what = {one.hidden: "suppressed", 0: "changed"}.get(one.suppressed, "suppressed or changed")
         yield ConcernResult(
             "read-off-key",
             name,
             one.right,
             one.hidden,
-            f"{one.right:,} of {one.hidden:,} {what} cells of {name} can be read off other fields of the released "
-            f"file: {by} ({100 * one.right / one.guessed:.1f} % of these guesses are right)",
+            Note(
+                "{right:,} of {hidden:,} {what} cells of {field} can be read off other fields of the released file: "
+                "{by:;} ({share:.1f} % of these guesses are right)",
+                right=one.right,
+                hidden=one.hidden,
+                what=what,
+                field=Field(name),
+                by=by,
+                share=100 * one.right / one.guessed,
+            ),
             _hint(name, one.fields[0][0], masked=one.fields[0][0] in one.masked),
         )
 
@@ -206,7 +216,7 @@ def _hint(name: str, telling: str, *, masked: bool) -> Sentence:
     )
 
 
-def read_off_notes(keys: KeyFile | None) -> Iterator[str]:
+def read_off_notes(keys: KeyFile | None) -> Iterator[Sentence]:
     """Say what key figures would be by the written file alone, and which pairs of fields nobody tried."""
     if keys is not None and (written := keys.as_written) is not None:
         both = zip(_printed(keys), _printed(written), strict=True)
@@ -214,9 +224,11 @@ def read_off_notes(keys: KeyFile | None) -> Iterator[str]:
             yield f"key figures count cells that can be read off as known: {', '.join(differ)}"
     for name, one in () if keys is None else keys.told.items():
         if one.untried:
-            yield (
-                f"{one.untried:,} pairs of fields are too many to try whether they give away values of {name}; "
-                "single fields, larger sets and neighbours in sorted order were tried"
+            yield Note(
+                "{untried:,} pairs of fields are too many to try whether they give away values of {field}; single "
+                "fields, larger sets and neighbours in sorted order were tried",
+                untried=one.untried,
+                field=Field(name),
             )
 
 

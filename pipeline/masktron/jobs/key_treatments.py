@@ -28,7 +28,7 @@ from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
-from masktron.problems.problem import Note, Problem, Sentence, Setting
+from masktron.problems.problem import Note, Problem, Sentence, Setting, fields
 from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
@@ -115,7 +115,7 @@ class _Tried:
     keys: KeyFile | None = None
     columns: Mapping[str, Column] | None = None
     problem: Problem | None = None
-    given_away: tuple[str, ...] = ()
+    given_away: tuple[Sentence, ...] = ()
 
     @property
     def notes(self) -> Iterator[Sentence]:
@@ -127,7 +127,9 @@ class _Tried:
         for concern in (*emptied, *read_off_concerns(self.keys)):
             yield Note("{says}; {hint}", says=concern.says, hint=concern.hint)
         for drawn in () if self.done is None else perturbed_in(self.done.treatments):
-            yield f"{', '.join(drawn.fields)}: these are draws of a trial, and another run may draw others"
+            yield Note(
+                "{fields}: these are draws of a trial, and another run may draw others", fields=fields(drawn.fields)
+            )
         yield from self.given_away
         yield from read_off_notes(self.keys)
 
@@ -147,7 +149,7 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
     return _Tried(problem=problem)
 
 
-def _given_away(found: Opened) -> tuple[str, ...]:
+def _given_away(found: Opened) -> tuple[Sentence, ...]:
     """Say what is not promised, and which fields tell where others were changed; the order only if it is kept."""
     if found.treated is None:
         return ()

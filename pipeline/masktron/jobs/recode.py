@@ -312,11 +312,16 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
         mean_risk=min(risks) if risks else None,
     )
     notes: list[Sentence] = (
-        [f"{', '.join(masked)}: known to others and masked, so that k among recoded keys does not count it"]
+        [
+            Note(
+                "{names}: known to others and masked, so that k among recoded keys does not count it",
+                names=fields(masked),
+            )
+        ]
         if masked
         else []
     )
-    notes += [f"{', '.join(others)}: written as it is, and not among the keys"] if others else []
+    notes += [Note("{names}: written as it is, and not among the keys", names=fields(others))] if others else []
     notes += (
         [
             Note(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as fields_of
 from importlib import import_module
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Protocol, Self
 
@@ -70,6 +72,21 @@ class SettingName:
 
     def __str__(self) -> str:
         return ".".join([self.name, *self.keys])
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of settings and tables for which pages have others: ``pil``, ``grouping rules``.
+
+    Attributes
+    ----------
+    term : str
+    """
+
+    term: str
+
+    def __str__(self) -> str:
+        return self.term
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +163,10 @@ class Problem:
     def __init__(self, code: str, /, place: Place | str | PathLike[str] = "", **references: object) -> None:
         self._set(code=code, place=_place(place), references=references, further=())
 
-    def _set(self, **attributes: object) -> None:
+    def _set(self, **attributes: Any) -> None:
+        if references := attributes.get("references"):  # the same, however they are listed
+            listed = {name: tuple(one) if isinstance(one, list) else one for name, one in references.items()}
+            attributes["references"] = listed
         for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
@@ -277,6 +297,7 @@ _KINDS: Mapping[str, type[Any]] = {
     "rule": Rule,
     "option": Setting,
     "setting": SettingName,
+    "term": Term,
     "known": Known,
 }
 """References by the key that plain data have for their first attribute; others have their own names."""
@@ -295,8 +316,14 @@ def _plain(value: Any) -> Any:
             first, *rest = (one.name for one in fields_of(value))
             named = {key: getattr(value, first), **{name: getattr(value, name) for name in rest}}
             shown = {name: _plain(one) for name, one in named.items() if one or name == key}
+        case None | bool():
+            shown = value
+        case Integral():
+            shown = int(value)
+        case Real() if math.isfinite(value):
+            shown = float(value)
         case _:
-            shown = value if value is None or isinstance(value, bool | int | float) else str(value)
+            shown = str(value)
     return shown
 
 

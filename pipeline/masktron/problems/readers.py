@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,8 @@ class Reader(Enum):
     BROWSER = "browser"
 
 
+RESULT_READER = "MASKTRON_READER"
+"""Variable of the environment: who reads what a command writes with ``--json``, if not whoever has called it."""
 _READER: ContextVar[Reader] = ContextVar("reader", default=Reader.PYTHON)
 
 
@@ -32,3 +35,9 @@ def reading(reader: Reader) -> Generator[None]:
 def reader() -> Reader:
     """Return who reads now."""
     return _READER.get()
+
+
+def result_reader() -> Reader:
+    """Return who reads the JSON of a result: pages, where they have started the command."""
+    named = os.environ.get(RESULT_READER)
+    return reader() if named is None else Reader(named)

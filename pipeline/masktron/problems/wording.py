@@ -2,8 +2,8 @@
 
 A template names references in braces: ``{field}``; ``{records:record}`` counts (``1 record``, ``2 records``),
 ``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line, with what
-follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{records:is|are}`` chooses by number,
-``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes, and
+follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{names:with}`` the word, ``{records:is|are}``
+chooses by number, ``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes, and
 ``{hint?}`` may lack. The hints of problems that it names follow its own, but of ``{problem:alone}``. In double
 brackets stands what
 a user gives: ``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python,
@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import Any
 
 from masktron.counts import counted
-from masktron.problems.problem import Field, Known, Note, Problem, Rule, Setting
+from masktron.problems.problem import Field, Known, Note, Problem, Rule, Setting, Term
 from masktron.problems.readers import Reader, reader
 from masktron.problems.spelling import keyword_argument
 from masktron.shell_words import shell_word
@@ -182,8 +182,7 @@ class _Words:
     def _spelled(self, setting: Setting) -> str:
         self.settings.append(setting)
         if self.reader is Reader.BROWSER:
-            # pages stand above whoever words a problem, and say what their forms call it
-            return str(import_module("masktron.web.given_words").in_form(setting))
+            return str(_forms().in_form(setting))
         if self.reader is Reader.PYTHON:
             return keyword_argument(setting.option, setting.values)
         return " ".join(f"{setting.option} {shell_word(one)}" for one in setting.values) or setting.option
@@ -208,7 +207,7 @@ class _Words:
             return spec.partition("|")[0 if number == 1 else 2]
         if spec in ("and", "or"):
             return f" {spec} ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))
-        between = {";": "; ", "call": " " if self.reader is Reader.TERMINAL else ", "}
+        between = {";": "; ", "with": " with ", "call": " " if self.reader is Reader.TERMINAL else ", "}
         if spec in between:
             return between[spec].join(several)
         if spec.startswith("lines"):
@@ -231,8 +230,12 @@ class _Words:
             case Problem():
                 self.others.append(worded(value))
                 shown = self.others[-1].what
+            case Field() if self.reader is Reader.BROWSER:
+                shown = str(_forms().column_name(value.single or value.name))
             case Field() | Rule():
                 shown = value.single or value.name
+            case Term():
+                shown = str(_forms().term_words(value)) if self.reader is Reader.BROWSER else value.term
             case Setting():
                 shown = self._spelled(value)
             case Known():
@@ -240,6 +243,11 @@ class _Words:
             case _:
                 shown = "" if value is None else str(value)
         return shown
+
+
+def _forms() -> ModuleType:
+    """Return what says how pages call things: they stand above whoever words a problem."""
+    return import_module("masktron.web.given_words")
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from itertools import chain
 from masktron.counts import counted
 from masktron.figures import NAMES, figure_of
 from masktron.problems.wording import spelled
-from masktron.report.parts import listed
+from masktron.report.parts import figure_word, listed, listed_fields
 from masktron.report.risk_sentences import percent_text
 from masktron.results.key_risk import KeyRisk
 from masktron.results.verdict import Statement, StatementLevel
@@ -104,21 +104,23 @@ def _limits(evidence: Evidence) -> Iterator[Statement]:
     for name, bound in evidence.limits.items():
         value = evidence.value(name)
         if not math.isnan(value) and not figure_of(name).meets(value, bound):
-            yield Statement("red", "limit-missed", f"{name} is {value:g}; the limit is {bound:g}.", {name: value})
+            yield Statement(
+                "red", "limit-missed", f"{figure_word(name)} is {value:g}; the limit is {bound:g}.", {name: value}
+            )
 
 
 def _keys(evidence: Evidence) -> Iterator[Statement]:
     keys, asked = evidence.keys, evidence.key_k
     if keys is None or asked is None or not keys.k < asked:
         return
-    said = f"k = {asked} was asked for the keys {listed(keys.fields)}, and {keys.k:g} was reached."
+    said = f"k = {asked} was asked for the keys {listed_fields(keys.fields)}, and {keys.k:g} was reached."
     without = keys.k_without_weight
     if keys.weight is not None and without is not None and without > keys.k:
-        others = listed(tuple(name for name in keys.fields if name != keys.weight))
+        others = listed_fields(tuple(name for name in keys.fields if name != keys.weight))
         said = (
             f"At least {without:g} records share each combination of {others} (k = {asked} was asked), but the "
-            f"weight '{keys.weight}' tells them apart: with it, k is {keys.k:g}. Write it in classes ("
-            f"{spelled('[[--recode {weight}=breaks:...:mean]]', weight=keys.weight)})."
+            f"weight '{listed_fields((keys.weight,))}' tells them apart: with it, k is {keys.k:g}. Write it in "
+            f"classes ({spelled('[[--recode {weight}=breaks:...:mean]]', weight=keys.weight)})."
         )
     yield Statement("red", "keys-below-k", said, {"key_k": keys.k})
 
@@ -158,7 +160,7 @@ def _uniques(evidence: Evidence) -> Iterator[Statement]:
     within = "Unique records are within their limit, but many. " if limited else ""
     who = f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} unique"
     what = "keys" if keys.stated else "unmasked fields"
-    said = f"{within}{who} in the {what} {listed(keys.fields)}."
+    said = f"{within}{who} in the {what} {listed_fields(keys.fields)}."
     yield Statement(level, "key-uniques", said, {"key_uniques": alone})
 
 
@@ -181,7 +183,7 @@ def _without_limit(evidence: Evidence) -> Iterator[Statement]:
     """Nothing is green of which nobody said how much is too much; what was not measured may be anything."""
     missing = [one for one in ("linkage", "unchanged", "sole_values") if one not in evidence.figures]
     if missing and not ("linkage" in missing and "strongest_linkage" in evidence.figures and len(missing) == 1):
-        yield Statement("amber", "not-measured", f"Not measured: {listed(missing)}.")
+        yield Statement("amber", "not-measured", f"Not measured: {listed([*map(figure_word, missing)])}.")
     bounded = [name for name in evidence.limits if name in NAMES and figure_of(name).group == "risk"]
     if not bounded:
         name, value = linkage_of(evidence.figures)
@@ -190,8 +192,12 @@ def _without_limit(evidence: Evidence) -> Iterator[Statement]:
         return
     known = {name: evidence.value(name) for name in bounded if not math.isnan(evidence.value(name))}
     if unknown := [name for name in bounded if name not in known]:
-        yield Statement("amber", "not-measured", f"The limit on {listed(unknown)} could not be checked.")
-    said = ", ".join(f"{name} {value:g} (limit {evidence.limits[name]:g})" for name, value in known.items())
+        yield Statement(
+            "amber", "not-measured", f"The limit on {listed([*map(figure_word, unknown)])} could not be checked."
+        )
+    said = ", ".join(
+        f"{figure_word(name)} {value:g} (limit {evidence.limits[name]:g})" for name, value in known.items()
+    )
     yield Statement("green", "limits-met", f"Every limit is met: {said}.", known)
 
 

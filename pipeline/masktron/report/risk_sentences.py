@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from masktron.counts import counted
+from masktron.problems.problem import Field
+from masktron.problems.wording import spelled
 
 if TYPE_CHECKING:
     from masktron.results import AssessResult, MaskResult
@@ -86,5 +88,6 @@ def percent_text(value: float) -> str:
 def known_fields(keys: Sequence[str], *besides: str) -> str:
     """List the quasi-identifiers, and what else an intruder knows, as a sentence does."""
     more = [counted(len(keys) - _NAMED, "more field")] if len(keys) > _NAMED else []
-    names = [*(keys[:_NAMED] or ["the quasi-identifiers"]), *more, *besides]
+    known = [spelled("{field}", field=Field(name)) for name in keys[:_NAMED]]
+    names = [*(known or ["the quasi-identifiers"]), *more, *besides]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

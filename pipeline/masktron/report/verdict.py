@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 from masktron.counts import counted
 from masktron.problems.wording import sentence, spelled
-from masktron.report.parts import are, drawn_fields, in_groups, listed
+from masktron.report.parts import are, drawn_fields, in_groups, listed, listed_fields
 from masktron.report.protection import PUBLIC_REASONS, Evidence, protection
 from masktron.report.risk_sentences import known_fields, percent_text
 from masktron.results.concern import telling_apart
@@ -191,7 +191,7 @@ def _grouped(result: MaskResult) -> str:
 def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
     """How values were drawn; of which fields, where others are not."""
     fields = drawn_fields(result.blocks)
-    names = listed(fields) if apart else "masked values"
+    names = listed_fields(fields) if apart else "masked values"
     verb = are(fields) if apart else "are"
     match result.contract:
         case "partitioned-synthesis":
@@ -262,13 +262,13 @@ def _unmasked(result: MaskResult) -> str:
     said = []
     if own:
         differ, identify = ("differs", "identifies") if len(own) == 1 else ("differ", "identify")
-        said.append(f"Of the unmasked fields, {listed(own)} {differ} in every record and {identify} it")
+        said.append(f"Of the unmasked fields, {listed_fields(own)} {differ} in every record and {identify} it")
     if keys is not None:
         said.append(_by_keys(keys))
     if others and not said:
-        return f"Unmasked fields may identify by themselves: {listed(others)}."
+        return f"Unmasked fields may identify by themselves: {listed_fields(others)}."
     if others:
-        said.append(f"the others may identify as well: {listed(others)}")
+        said.append(f"the others may identify as well: {listed_fields(others)}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 

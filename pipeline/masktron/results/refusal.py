@@ -68,7 +68,7 @@ class RemedyResult(Serialised):
     settings: Mapping[str, Any] = field(default_factory=dict)
     state: RemedyState = "untried"
     reveals: str = ""
-    reason: str = ""
+    reason: Sentence = ""
     figures: Mapping[str, float] = field(default_factory=dict)
     records: int = 0
     masked: int = 0

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from masktron.problems.readers import reading, result_reader
 from masktron.serialised import Serialised, told_by_key
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ class JobResult(Serialised):
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the stable keys of ``schemas/JOB.schema.json``, where JOB is the name of the command."""
         return {"schema_version": SCHEMA_VERSION, "job": self.JOB, **told_by_key(self)}
+
+    def for_reader(self) -> dict[str, Any]:
+        """Plain data for a file of JSON, worded for whoever reads that: see `masktron.problems.readers`."""
+        with reading(result_reader()):
+            return self.as_dict()
 
     def __repr__(self) -> str:
         return str(from_report("rendering.text_of", self))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from masktron.perturbation_settings import short_pram
+from masktron.problems.problem import Field, Note
+from masktron.problems.wording import sentence
 from masktron.recoding_settings import short_how
 
 
@@ -69,14 +71,19 @@ class KeyTreatment:
         return self.perturbs or self.key_k is not None
 
     @property
-    def texts(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What is done to each key, and to all of them, in a few words; of a file, its name alone."""
         return (
-            *(f"{name} {short_how(how)}" for name, how in self.recode.items()),
-            *(f"pram {name} {short_pram(how)}" for name, how in self.pram.items()),
+            *(Note("{key} {how}", key=Field(name), how=short_how(how)) for name, how in self.recode.items()),
+            *(Note("pram {keys} {how}", keys=Field(name), how=short_pram(how)) for name, how in self.pram.items()),
             *_swapped(self.swap),
-            *([] if self.key_k is None else [f"key k = {self.key_k}"]),
+            *([] if self.key_k is None else [Note("key k = {k}", k=self.key_k)]),
         )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The same as texts."""
+        return tuple(map(sentence, self.notes))
 
     @property
     def short_texts(self) -> tuple[str, ...]:
@@ -85,7 +92,8 @@ class KeyTreatment:
         return (*own, *(text for text in self.texts if text not in own))
 
 
-def _swapped(swap: Mapping[str, Any]) -> list[str]:
+def _swapped(swap: Mapping[str, Any]) -> list[Note]:
     if not swap:
         return []
-    return [f"swap {'+'.join(swap['regions'])} rate {swap.get('rate', 0.0):g}"]
+    regions = Field("+".join(swap["regions"]))
+    return [Note("swap {regions} rate {rate:g}", regions=regions, rate=swap.get("rate", 0.0))]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence, Term
+from masktron.problems.wording import sentence
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.serialised import Serialised
@@ -132,7 +133,7 @@ class TuneCandidate(Serialised):
     figures: Mapping[str, float] = field(default_factory=dict)
     spread: Mapping[str, SpreadResult] = field(default_factory=dict)
     within_limits: bool | None = None
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Sentence, ...] = ()
     same_as: int | None = None
     recode: Mapping[str, str] = field(default_factory=dict)
     key_k: int | None = None
@@ -164,7 +165,12 @@ class TuneCandidate(Serialised):
 
     @property
     def name(self) -> str:
-        """What it is called in tables and sentences: ``mdav, k = 5, grouping all``."""
+        """What it is called in tables: ``mdav, k = 5, grouping all``."""
+        return sentence(self.called)
+
+    @property
+    def called(self) -> Note:
+        """The same in sentences."""
         return candidate_name(self.method, self.k, self.grouping, self.aggregator, self.params, self.treatment)
 
 
@@ -260,7 +266,7 @@ class TuneResult(JobResult, PlottedResult):
                 "recommended": position == self.recommended,
                 **{name: one.figures.get(name) for name in names},
                 **{name: one.protection.get(name) for name in protected},
-                "reasons": "; ".join(one.reasons),
+                "reasons": "; ".join(map(sentence, one.reasons)),
             }
             for position, one in enumerate(self.candidates)
         ]
@@ -274,14 +280,14 @@ def candidate_name(
     aggregator: str | None,
     params: Mapping[str, object],
     treatment: KeyTreatment = _UNTREATED,
-) -> str:
+) -> Note:
     """Return what a candidate is called: ``mdav, k = 5, grouping all, AGE width:5, key k = 3``.
 
     Parameters may be those of its JSON.
     """
     by = [] if aggregator is None else [f"aggregator {aggregator}"]
     own = [f"{key} = {parameter_text(value)}" for key, value in params.items()]
-    return ", ".join([method, f"k = {k}", f"grouping {grouping}", *by, *own, *treatment.texts])
+    return Note("{parts}", parts=[method, f"k = {k}", Term(f"grouping {grouping}"), *by, *own, *treatment.notes])
 
 
 def parameter_text(value: object) -> str:

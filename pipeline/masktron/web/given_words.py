@@ -1,10 +1,12 @@
-"""What hints give settings, in the words of the forms that have an input for it."""
+"""Settings and terms that sentences name, in the words of the forms that have an input for them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from masktron.config import Config, Role
 from masktron.declared import declared_in
-from masktron.problems.problem import Setting
+from masktron.problems.problem import Setting, Term
 from masktron.shell_words import shell_word
 from masktron.sources.names import column_name
 from masktron.web.pages.data_step import option_words
@@ -15,6 +17,24 @@ from masktron.web.web_page import setting_of
 
 _PAGES = {"reading": "Data", "fields": "Roles", "treating": "Protect keys", "way": "Mask"}
 """The page that has inputs for settings, by what they are about."""
+_OF_CHOOSE = {
+    "--budget": "How long it may take",
+    "--k": "Smallest groups to try (k)",
+    "--methods": "Methods to try",
+}
+"""What the page Choose calls options that `tune` alone has."""
+_TERMS: Mapping[str, str] = {
+    "disclosure_risk": "disclosure risk",
+    "pil": "probabilistic information loss",
+    "information_loss": "information loss (SSE/SST)",
+    "grouping rules": "by fields that rules tie",
+    "grouping all": "by whole records",
+}
+
+
+def term_words(term: Term) -> str:
+    """Return what pages call a term within a sentence; what they have no other word for, as it is."""
+    return _TERMS.get(term.term, term.term)
 
 
 def in_form(setting: Setting) -> str:
@@ -25,6 +45,8 @@ def in_form(setting: Setting) -> str:
     setting : Setting
         Its option, with values as the command line takes them.
     """
+    if label := _OF_CHOOSE.get(setting.option):
+        return f"“{': '.join([label, *setting.values])}” on the page Choose"
     name = setting_of(setting.option)
     if (known := declared_in(Config).get(name)) is None:
         return " ".join([setting.option, *map(shell_word, setting.values)])

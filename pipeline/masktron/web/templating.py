@@ -10,7 +10,6 @@ import jinja2
 
 from masktron.report.pages.templates import template_environment
 from masktron.sources.names import column_name
-from masktron.web.browser_words import in_browser
 
 
 def rendered(template: str, **context: Any) -> str:
@@ -30,7 +29,6 @@ def _environment() -> jinja2.Environment:
     found.globals["version"] = version("masktron")
     found.filters["bytes"] = amount
     found.filters["clock"] = clock
-    found.filters["in_browser"] = in_browser
     found.filters["when"] = when
     found.filters["cut"] = cut
     found.filters["as_written"] = column_name

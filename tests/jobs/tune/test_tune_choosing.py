@@ -169,7 +169,7 @@ def test_what_every_candidate_keeps_is_no_step() -> None:
     limits = {"block_k": 9.0, "linkage": 90.0}
     found = judged([candidate((50.0, 10.0, 60.0, 3.0), names=(RISK, LOSS, "linkage", "block_k"))], limits)
     why = sentence(choose_candidate(found, RISK, LOSS, limits).why)
-    assert "for block_k try larger groups (-k 20,50) or --grouping all; or give" in why
+    assert "for block_k try larger groups (--k 20,50) or --grouping all; or give" in why
     assert "for linkage" not in why
     assert "keys" not in why
 
@@ -203,17 +203,19 @@ def test_it_says_that_others_were_run_on_a_sample_alone() -> None:
 
 def test_a_lucky_seed_does_not_keep_a_limit() -> None:
     lucky = candidate((1.0, 1.0, 5.0), (1.0, 1.0, 15.0))
-    assert broken_limits(lucky.spread, {"linkage": 10.0}) == ("linkage is 15, the limit 10",)
+    assert [*map(sentence, broken_limits(lucky.spread, {"linkage": 10.0}))] == ["linkage is 15, the limit 10"]
 
 
 def test_a_figure_of_which_more_is_better_has_its_least() -> None:
     one = candidate((1.0, 1.0, 3.0), (1.0, 1.0, 7.0), names=(RISK, LOSS, "whole_record_k"))
-    assert broken_limits(one.spread, {"whole_record_k": 5.0}) == ("whole_record_k is 3, the limit 5",)
+    assert [*map(sentence, broken_limits(one.spread, {"whole_record_k": 5.0}))] == [
+        "whole_record_k is 3, the limit 5"
+    ]
     assert broken_limits(one.spread, {"whole_record_k": 3.0}) == ()
 
 
 def test_a_figure_that_does_not_exist_keeps_no_limit() -> None:
-    assert broken_limits({}, {"linkage": 10.0}) == ("linkage is nan, the limit 10",)
+    assert [*map(sentence, broken_limits({}, {"linkage": 10.0}))] == ["linkage is nan, the limit 10"]
     assert broken_limits({"linkage": SpreadResult(math.nan, math.nan)}, {"linkage": 10.0})
 
 

@@ -49,5 +49,5 @@ def test_what_masking_did_to_results_is_counted(files: tuple[Path, Path]) -> Non
     assert any("PAY is below 0 in" in sentence(one) for one in drawn.concerns)
     assert alone not in drawn.concerns, "what draws values promises no groups"
     median = outcome(files, TuneRecipe("mdav", 40, "all", "median"))
-    moved = [one for one in median.concerns if one.startswith("the total of ")]
+    moved = [one for one in median.concerns if sentence(one).startswith("the total of ")]
     assert bool(moved) == (median.figures["total_change"][0] > MOVED_TOTAL) and moved

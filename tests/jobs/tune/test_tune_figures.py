@@ -21,6 +21,7 @@ from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.masking import SharedWork
 from masktron.masking.groups import strata
+from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from refusals import refused
 from tuned_files import rows_of, write_pair
@@ -147,15 +148,15 @@ def test_a_candidate_that_mask_refuses_has_its_reason(tmp_path: Path) -> None:
     bench = bench_of(data, rules, CONFIG)
     refusal = bench.shape(TuneRecipe("crest", 3, "rules"))[1]
     assert refusal is not None
-    assert "needs the class" in refusal.refused
+    assert "needs the class" in sentence(refusal.refused)
     assert not refusal.ended
     found = bench.outcome(Attempt(0, TuneRecipe("mdav", 80, "rules"), 0, whole=True), no_progress)
-    assert found.refused == "k = 80 needs at least 80 records, and there are 70"
+    assert sentence(found.refused) == "k = 80 needs at least 80 records, and there are 70"
     assert found.figures == {}
     roles = dict.fromkeys("ABTC", Role.UNTOUCHED)
     categories = bench_of(data, rules, CONFIG.updated(roles=roles))
     noise = categories.outcome(Attempt(0, TuneRecipe("noise", 3, "rules"), 0, whole=True), no_progress)
-    assert "as every block of masked fields has some, not noise" in noise.refused
+    assert "as every block of masked fields has some, not noise" in sentence(noise.refused)
 
 
 def test_a_rule_over_several_records_is_judged_as_in_the_written_file(tmp_path: Path) -> None:
@@ -176,6 +177,6 @@ def test_a_rule_over_several_records_is_judged_as_in_the_written_file(tmp_path: 
         attempt = Attempt(0, TuneRecipe("mdav", 3, "rules"), 0, whole=True)
         reasons[name] = bench.outcome(attempt, no_progress).refused
     assert reasons["kept"] == ""
-    assert "would break broken" in reasons["broken"]
+    assert "would break broken" in sentence(reasons["broken"])
     with refused(InfeasibleError, "rules-not-kept", rules=("broken",)):
         run_mask(data, rules, tmp_path / "out.xml", config=CONFIG.updated(nominal=(), k=3))

@@ -32,6 +32,7 @@ from masktron.jobs.tune.helper import HelperLost
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.jobs.tune.schedule import Deadline, Durations
 from masktron.jobs.tune.tuning import run_tune
+from masktron.problems.wording import sentence
 from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
 from masktron.write import atomic
@@ -434,7 +435,7 @@ def test_a_candidate_that_takes_its_helper_with_it_is_refused_and_not_kept(
         result = tuned(pair, tmp_path / "out", workers=1, k=(3, 4), methods=("mdav",))
     assert [len(helper.given) for helper in lost] == [1, 1]
     assert [one.state for one in result.candidates] == ["ended", "ended", "measured", "measured"]
-    assert "most likely the system ran out of memory" in result[0].reasons[0]
+    assert "most likely the system ran out of memory" in sentence(result[0].reasons[0])
     again = tuned(pair, tmp_path / "out", k=(3, 4), methods=("mdav",))
     assert [one.state for one in again.candidates] == ["measured"] * 4
 

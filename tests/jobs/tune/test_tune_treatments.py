@@ -25,6 +25,7 @@ from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of, with_keys
 from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
 from masktron.jobs.tune.tuning import run_tune
+from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of, tune_page
@@ -260,7 +261,7 @@ def test_a_treatment_that_is_refused_has_its_reason(tmp_path: Path, files: tuple
         ["", ", AGE width:5"],
         ["measured", "refused"],
     )
-    assert "leaves nothing to check of" in result[1].reasons[0]
+    assert "leaves nothing to check of" in sentence(result[1].reasons[0])
     freed = tuned((files[0], rules), recode={"AGE": ("width:5",)}, config=replace(CONFIG, allow_lost=("*",)))
     assert [one.state for one in freed.candidates] == ["measured", "measured"]
     # what no candidate is without is refused as mask refuses it
@@ -268,7 +269,7 @@ def test_a_treatment_that_is_refused_has_its_reason(tmp_path: Path, files: tuple
         tuned((files[0], rules), config=replace(CONFIG, recode={"AGE": "width:5"}))
     (tmp_path / "region.csv").write_text(REGION.replace("31;2;*\n", ""))
     lacking = tuned(files, recode={"REGION": (f"{tmp_path / 'region.csv'}:1",)})
-    assert "values without a class" in lacking[1].reasons[0]
+    assert "values without a class" in sentence(lacking[1].reasons[0])
 
 
 def test_keys_in_a_table_of_a_database_are_recoded(tmp_path: Path, files: tuple[Path, Path]) -> None:

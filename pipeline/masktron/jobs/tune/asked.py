@@ -207,8 +207,8 @@ class TuneSettings(Settings):
         "Values of parameters to try, by method.", converter=_grid, factory=dict, option="", form=Shape.VALUE
     )
     recode: Taken[Ways, Any] = setting(
-        "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for the "
-        "same field.",
+        "Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; also several ways for "
+        "one field.",
         HOW, converter=recode_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="recoding",
         trust=Trust(files=partial(_moved, moved_hierarchies), instead="--recode {}=FILE:LEVEL"),
     )
@@ -218,7 +218,7 @@ class TuneSettings(Settings):
     )
     pram: Taken[Ways, Any] = setting(
         "Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS are "
-        "drawn together; repeatable, also for the same field.",
+        "drawn together; also several ways for one field.",
         HOW, converter=pram_ways, factory=dict, metavar="FIELD=HOW", form=Shape.LIST, page="pram",
         trust=Trust(files=partial(_moved, moved_matrices), instead="--pram {}=FILE"),
     )

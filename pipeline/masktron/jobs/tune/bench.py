@@ -19,6 +19,7 @@ from masktron.config import Role
 from masktron.errors import (
     DocumentError,
     InfeasibleError,
+    MasktronError,
     ResourceError,
     UsageError,
     ViolationError,
@@ -63,7 +64,7 @@ class TuneOutcome:
 
     Attributes
     ----------
-    refused : str
+    refused : Sentence
         Why there is nothing to measure; empty where there is.
     figures : mapping of str to (float, str)
         Value, and the field where it is worst.
@@ -81,7 +82,7 @@ class TuneOutcome:
         What speaks against it, a sentence each.
     """
 
-    refused: str = ""
+    refused: Sentence = ""
     figures: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     seconds: float = 0.0
     ended: bool = False
@@ -249,7 +250,7 @@ class Bench:
         try:
             return self.prepared(recipe, progress=progress).plan.partitions, None
         except (*_REFUSALS, DocumentError) as error:
-            return (), TuneOutcome(error.what, ended=isinstance(error, ResourceError))
+            return (), TuneOutcome(_why(error), ended=isinstance(error, ResourceError))
 
     def outcome(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
         """Mask and measure; a refusal is an outcome."""
@@ -258,7 +259,7 @@ class Bench:
             made = self._measured(attempt, progress)
         except _REFUSALS as error:
             ended = isinstance(error, ResourceError)
-            return TuneOutcome(error.what, {}, time.perf_counter() - begun, ended)
+            return TuneOutcome(_why(error), {}, time.perf_counter() - begun, ended)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
         seconds = time.perf_counter() - begun
         return replace(made, seconds=seconds, protection=tried.protection, given_away=tried.given_away)
@@ -306,6 +307,11 @@ class Bench:
                 [name for name in dict.fromkeys(names) if here.issuperset(figure_of(name).needs)], files
             )
         }
+
+
+def _why(error: MasktronError) -> Note:
+    """Return what an error says is wrong, and not what can be done."""
+    return Note("{problem:alone}", problem=error.problem)
 
 
 def secret_of_run(seed: int) -> bytes:

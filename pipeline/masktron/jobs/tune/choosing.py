@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from masktron.counts import counted
 from masktron.figures import figure_of
-from masktron.problems.problem import Note, Sentence
+from masktron.problems.problem import Note, Sentence, Term
 from masktron.results import SpreadResult, TuneCandidate
 
 _FINALISTS = 5
@@ -19,9 +19,9 @@ _NEXT = 2
 _STEPS: Mapping[str, str] = {
     "keys": "let tune try {other} treatments of keys ([[--recode FIELD=width:10]], [[--key-k 3]]; a weight that is "
     "written is a key as well: [[--recode W=breaks:0,100:mean]]), or leave a field out ([[--role FIELD=identifier]])",
-    "risk": "try larger groups ([[-k 20,50]]), [[--grouping all]] or methods that draw ([[--methods]])",
-    "contract": "try larger groups ([[-k 20,50]]) or [[--grouping all]]",
-    "utility": "try smaller groups ([[-k 3]]) or other methods ([[--methods]])",
+    "risk": "try larger groups ([[--k 20,50]]), [[--grouping all]] or methods that draw ([[--methods]])",
+    "contract": "try larger groups ([[--k 20,50]]) or [[--grouping all]]",
+    "utility": "try smaller groups ([[--k 3]]) or other methods ([[--methods]])",
 }
 """What may bring a figure within its limit, by what the figure is about."""
 _FEW = 3
@@ -39,7 +39,7 @@ class Recommendation:
     front : tuple of int
         Positions of candidates, from the least risk to the most.
     recommended : int or None
-    why : str
+    why : Sentence
     best : int or None
         The best candidate so far, which nothing may recommend yet: the search goes on with it.
     """
@@ -50,7 +50,7 @@ class Recommendation:
     best: int | None = None
 
 
-def near_unmasked(figures: Mapping[str, float]) -> tuple[str, ...]:
+def near_unmasked(figures: Mapping[str, float]) -> tuple[Note, ...]:
     """Name the figures by which a candidate leaves the file nearly as it was.
 
     Parameters
@@ -60,17 +60,17 @@ def near_unmasked(figures: Mapping[str, float]) -> tuple[str, ...]:
 
     Returns
     -------
-    tuple of str
-        A sentence each: ``linkage is 96.9: the file is nearly as it was``.
+    tuple of Note
+        One each: ``linkage is 96.9: the file is nearly as it was``.
     """
     return tuple(
-        f"{name} is {figures[name]:.6g}: the file is nearly as it was"
+        Note("{figure} is {value:.6g}: the file is nearly as it was", figure=Term(name), value=figures[name])
         for name in ("linkage", "unchanged")
         if figures.get(name, math.nan) >= NEAR_UNMASKED
     )
 
 
-def broken_limits(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> tuple[str, ...]:
+def broken_limits(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> tuple[Note, ...]:
     """Name the limits that a candidate breaks in some run, with the worst figure.
 
     Parameters
@@ -81,10 +81,13 @@ def broken_limits(spread: Mapping[str, SpreadResult], limits: Mapping[str, float
 
     Returns
     -------
-    tuple of str
-        A sentence each: ``linkage is 61.2, the limit 50``.
+    tuple of Note
+        One each: ``linkage is 61.2, the limit 50``.
     """
-    return tuple(f"{name} is {value:.6g}, the limit {limits[name]:g}" for name, value in _outside(spread, limits))
+    return tuple(
+        Note("{figure} is {value:.6g}, the limit {limit:g}", figure=Term(name), value=value, limit=limits[name])
+        for name, value in _outside(spread, limits)
+    )
 
 
 def _outside(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -230,33 +233,37 @@ def _chosen(
     risk: str,
     utility: str,
     limits: Mapping[str, float],
-) -> str:
+) -> Note:
     """Say why the first of some candidates is recommended."""
     best, *others = ranked
     concerns = len(candidates[best].concerns)
     alike = [at for at in others if len(candidates[at].concerns) == concerns]
-    named = ", ".join(_limit(name, bound) for name, bound in limits.items())
     cheaper = [at for at in measured if measured[at][1] < measured[best][1]]
     beyond = [at for at in cheaper if not candidates[at].within_limits]
     more = [at for at in cheaper if at in others]
-    said = []
+    said: list[Sentence] = []
     if beyond:
         broken = Counter(name for at in beyond for name, _ in _outside(candidates[at].spread, limits))
-        said.append(f"; {_cheaper(len(beyond), 'break')} {' or '.join(name for name, _ in broken.most_common())}")
+        names = [Term(name) for name, _ in broken.most_common()]
+        said.append(Note("{cheaper} {names:or}", cheaper=_cheaper(len(beyond), "break"), names=names))
     if more:
-        said.append(f"; {_cheaper(len(more), 'raise')} more concerns")
+        said.append(f"{_cheaper(len(more), 'raise')} more concerns")
     whole = " run on all records" if any(one.state == "sampled" for one in candidates) else ""
     among = f"of the {len(ranked)} candidates{whole}" if others else f"the only candidate{whole}"
     loses = ("has the fewest concerns " if more else "loses least ") if others else "is "
-    figures = ", ".join(f"{name} {candidates[best].figures[name]:.4g}" for name in (risk, utility))
-    counted_concerns = f", {counted(concerns, 'concern')}" if concerns else ""
-    return (
-        f"{candidates[best].name} {loses}{among} within {named} ({figures}{counted_concerns})"
-        f"{_drawn(candidates, best, alike, utility)}{''.join(said)}"
+    first = Note(
+        "{best} {loses}{among} within {limits} ({figures}{concerns})",
+        best=candidates[best].called,
+        loses=loses,
+        among=among,
+        limits=[_limit(name, bound) for name, bound in limits.items()],
+        figures=[_figure(name, candidates[best].figures[name]) for name in (risk, utility)],
+        concerns=f", {counted(concerns, 'concern')}" if concerns else "",
     )
+    return Note("{parts:;}", parts=[first, *_drawn(candidates, best, alike, utility), *said])
 
 
-def _drawn(candidates: Sequence[TuneCandidate], best: int, others: Sequence[int], utility: str) -> str:
+def _drawn(candidates: Sequence[TuneCandidate], best: int, others: Sequence[int], utility: str) -> Iterator[Sentence]:
     """Say what the seeds leave open: one alone, or a range over them that is wider than the gap to the next.
 
     Parameters
@@ -268,20 +275,21 @@ def _drawn(candidates: Sequence[TuneCandidate], best: int, others: Sequence[int]
     utility : str
     """
     own = candidates[best]
-    few = "; it was run with one seed only" if own.differs and own.seeds == 1 else ""
+    if own.differs and own.seeds == 1:
+        yield "it was run with one seed only"
     if not others:
-        return few
+        return
     following = candidates[others[0]]
     gap = _less(utility, following.figures[utility]) - _less(utility, own.figures[utility])
     spreads = [(one, one.spread[utility]) for one in (own, following)]
     wide = next(((one, spread) for one, spread in spreads if spread.most - spread.least > gap), None)
     if wide is None:
-        return few
-    ranges = f"{utility} {wide[1].least:.4g} to {wide[1].most:.4g}"
-    name = following.name
+        return
+    told = "the range of the next, {next}, over its seeds ({ranges}) is wider than the gap of {gap:.3g}"
     if wide[0] is own:
-        return f"{few}; its range over the seeds ({ranges}) is wider than the gap of {gap:.3g} to the next, {name}"
-    return f"{few}; the range of the next, {name}, over its seeds ({ranges}) is wider than the gap of {gap:.3g}"
+        told = "its range over the seeds ({ranges}) is wider than the gap of {gap:.3g} to the next, {next}"
+    ranges = Note("{figure} {least:.4g} to {most:.4g}", figure=Term(utility), least=wide[1].least, most=wide[1].most)
+    yield Note(told, next=following.called, ranges=ranges, gap=gap)
 
 
 def finalists(
@@ -334,54 +342,68 @@ def _excess(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> 
 def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> Sentence:
     if any(one.state in ("measured", "sampled") for one in candidates):
         if any(one.state == "measured" for one in candidates):
-            return f"no candidate has both {risk} and {utility}: the file has nothing of what they are about"
+            return Note(
+                "no candidate has both {risk} and {utility}: the file has nothing of what they are about",
+                risk=Term(risk),
+                utility=Term(utility),
+            )
         return "no candidate was measured on all records"
     if any(one.state == "ended" for one in candidates):
-        return (
-            f"no candidate was measured, for want of time or memory: {_reasons(candidates, 'ended')}; fewer workers "
-            "need less memory, and a longer rule timeout gives engines more time"
+        return Note(
+            "no candidate was measured, for want of time or memory: {reasons:;}; fewer workers need less memory, and "
+            "a longer rule timeout gives engines more time",
+            reasons=_reasons(candidates, "ended"),
         )
     return Note(
-        "no candidate is admitted: {reasons}; mask [[--on-refusal suggest]], with the settings of one, tries "
+        "no candidate is admitted: {reasons:;}; mask [[--on-refusal suggest]], with the settings of one, tries "
         "what may help",
         reasons=_reasons(candidates, "refused"),
     )
 
 
-def _reasons(candidates: Sequence[TuneCandidate], state: str) -> str:
+def _reasons(candidates: Sequence[TuneCandidate], state: str) -> list[Sentence]:
     told = Counter(reason for one in candidates if one.state == state for reason in one.reasons)
-    shown = "; ".join(reason for reason, _ in told.most_common(_FEW))
     more = len(told) - _FEW
-    return f"{shown}; and {more} more reasons" if more > 0 else shown
+    return [*(reason for reason, _ in told.most_common(_FEW)), *([f"and {more} more reasons"] if more > 0 else [])]
 
 
 def _none_within(
     candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], limits: Mapping[str, float]
 ) -> Sentence:
     broken = Counter(name for at in measured for name, _ in _outside(candidates[at].spread, limits))
-    excludes = "; ".join(
-        f"{_limit(name, limits[name])} excludes {'all' if count == len(measured) else count} of {len(measured)}"
-        + (f" (the best has {_best(candidates, measured, name):.4g})" if count == len(measured) else "")
+    excludes = [
+        Note(
+            "{limit} excludes {count} of {all}{best}",
+            limit=_limit(name, limits[name]),
+            count="all" if (every := count == len(measured)) else count,
+            all=len(measured),
+            best=f" (the best has {_best(candidates, measured, name):.4g})" if every else "",
+        )
         for name, count in broken.most_common()
-    )
+    ]
     nearest = min(measured, key=lambda at: (_excess(candidates[at].spread, limits), at))
-    gaps = ", ".join(_gap(name, value, limits[name]) for name, value in _outside(candidates[nearest].spread, limits))
+    gaps = [_gap(name, value, limits[name]) for name, value in _outside(candidates[nearest].spread, limits)]
     treated = any(not candidates[at].treatment.is_none for at in measured)
     return Note(
-        "no candidate is within all limits: {excludes}; nearest comes {nearest} ({gaps}); to go on, "
+        "no candidate is within all limits: {excludes:;}; nearest comes {nearest} ({gaps}); to go on, "
         "{steps:;}; or give another limit",
         excludes=excludes,
-        nearest=candidates[nearest].name,
+        nearest=candidates[nearest].called,
         gaps=gaps,
         steps=[*_next_steps(broken, treated=treated)],
     )
 
 
-def _gap(name: str, value: float, bound: float) -> str:
+def _gap(name: str, value: float, bound: float) -> Note:
     """Say how far a figure is from its limit."""
     if math.isnan(value):
-        return f"{name} has no value"
-    return f"{name} {value:.4g} is {abs(value - bound):.3g} {'over' if value > bound else 'short'}"
+        return Note("{figure} has no value", figure=Term(name))
+    side = "over" if value > bound else "short"
+    return Note("{told} is {gap:.3g} {side}", told=_figure(name, value), gap=abs(value - bound), side=side)
+
+
+def _figure(name: str, value: float) -> Note:
+    return Note("{figure} {value:.4g}", figure=Term(name), value=value)
 
 
 def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[Note]:
@@ -400,7 +422,7 @@ def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[Note]:
         about = "keys" if "keys" in figure.needs and figure.group == "risk" else figure.group
         by_steps.setdefault(_STEPS[about], []).append(name)
     for steps, names in by_steps.items():
-        yield Note(f"for {{names}} {steps}", names=names, other="coarser" if treated else "some")
+        yield Note(f"for {{names}} {steps}", names=[*map(Term, names)], other="coarser" if treated else "some")
 
 
 def _best(candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], name: str) -> float:
@@ -411,8 +433,9 @@ def _best(candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[floa
     return min(known) if figure_of(name).better == "lower" else max(known)
 
 
-def _limit(name: str, bound: float) -> str:
-    return f"{name} at {'most' if figure_of(name).better == 'lower' else 'least'} {bound:g}"
+def _limit(name: str, bound: float) -> Note:
+    side = "most" if figure_of(name).better == "lower" else "least"
+    return Note("{figure} at {side} {bound:g}", figure=Term(name), side=side, bound=bound)
 
 
 def _cheaper(count: int, verb: str) -> str:

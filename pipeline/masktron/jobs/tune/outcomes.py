@@ -27,7 +27,7 @@ from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.perturbation_settings import matrix_files
-from masktron.problems.wording import sentence
+from masktron.problems.problem import Problem, Sentence
 from masktron.results import shown
 from masktron.versions import versions
 from masktron.write.atomic import atomic_path
@@ -89,19 +89,19 @@ class KeptOutcomes:
                 return None
             figures = {name: (_number(value), str(worst)) for name, (value, worst) in body["figures"].items()}
             protection = {str(name): _number(value) for name, value in body["protection"].items()}
-            given_away = tuple(map(str, body["given_away"]))
+            given_away = tuple(map(_said, body["given_away"]))
             levels = {
                 str(level): {str(name): _number(value) for name, value in own.items()}
                 for level, own in body["levels"].items()
             }
             return TuneOutcome(
-                str(body["refused"]),
+                _said(body["refused"]),
                 figures,
                 float(body["seconds"]),
                 protection=protection,
                 given_away=given_away,
                 levels=levels,
-                concerns=tuple(map(str, body["concerns"])),
+                concerns=tuple(map(_said, body["concerns"])),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # not there, or damaged: it is computed again
@@ -120,12 +120,12 @@ class KeptOutcomes:
             return False
         key = self._key(attempt)
         body = {
-            "refused": outcome.refused,
+            "refused": _as_data(outcome.refused),
             "figures": {name: [_kept(value), worst] for name, (value, worst) in outcome.figures.items()},
             "seconds": round(outcome.seconds, 3),
             "protection": {name: _kept(value) for name, value in outcome.protection.items()},
-            "given_away": [*map(sentence, outcome.given_away)],
-            "concerns": [*map(sentence, outcome.concerns)],
+            "given_away": [*map(_as_data, outcome.given_away)],
+            "concerns": [*map(_as_data, outcome.concerns)],
             "levels": {
                 level: {name: _kept(value) for name, value in own.items()} for level, own in outcome.levels.items()
             },
@@ -196,6 +196,15 @@ def _number(value: object) -> float:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return float(value)
     raise TypeError("no number")
+
+
+def _as_data(one: Sentence) -> str | dict[str, Any]:
+    """Return a sentence as data, so that whoever reads the map of another run has it in words of their own."""
+    return one if isinstance(one, str) else one.as_dict()
+
+
+def _said(told: Any) -> Sentence:
+    return told if isinstance(told, str) else Problem.from_dict(told)
 
 
 def _digest(content: object) -> str:

@@ -53,7 +53,7 @@ class MapSoFar:
             return
         result = made()
         if self._path is not None:
-            write_json(self._path, result.as_dict())
+            write_json(self._path, result.for_reader())
         if self._heard is not None:
             self._heard(result)
         now = time.monotonic()
@@ -133,10 +133,10 @@ def missed_note(candidates: Sequence[TuneCandidate], budget: float, *, over: boo
             "interrupted: the same command goes on from here then"
         )
     elif missed:
-        again = "run again, it goes on" if keeps else "with a folder for results, another run goes on"
+        another = "another run" if keeps else "with a folder for results, another run"
         yield (
-            f"the budget of {budget:g} s ended before {missed} of {len(candidates)} candidates; {again} where this "
-            "one stopped"
+            f"the budget of {budget:g} s ended before {missed} of {len(candidates)} candidates; {another} goes on "
+            "where this one stopped"
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from masktron.jobs.tune.bench import TuneOutcome
 from masktron.jobs.tune.choosing import broken_limits, near_unmasked
 from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.problems.problem import Note
 from masktron.results import SpreadResult, TuneCandidate
 from masktron.results.tune import TuneState, worst_protection
 
@@ -69,7 +70,11 @@ class TriedCandidate:
         runs = self.outcomes(whole)
         if refused := [one for one in runs if one.refused]:
             share = f"in {len(refused)} of {len(runs)} runs: " if len(runs) > 1 else ""
-            return replace(made, state=_refused_state(refused), reasons=(f"{share}{refused[0].refused}",))
+            return replace(
+                made,
+                state=_refused_state(refused),
+                reasons=(Note("{share}{why}", share=share, why=refused[0].refused),),
+            )
         if not runs:
             return replace(made, state="unreached", reasons=(_UNREACHED if over else _NOT_YET,))
         return _measured(

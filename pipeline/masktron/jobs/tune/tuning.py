@@ -118,7 +118,7 @@ def run_tune(
         if any(not keys.is_none for keys in treatments_tried(config, asked)):
             remove_abandoned(folder_on_disk()[0], folders=True)  # treated files of helpers that were killed
     if out is not None:
-        write_json(out / RESULT, result.as_dict())
+        write_json(out / RESULT, result.for_reader())
     return result
 
 

@@ -18,7 +18,7 @@ TEXTS = {
         "delete the line: mask makes a secret for each release, and [[--secret MANIFEST]] repeats one",
     ),
     "candidate-without-figures": (
-        "candidate {candidate} has no figures, so its settings are not written: {reasons}",
+        "candidate {candidate} has no figures, so its settings are not written: {reasons:;}",
         "name another one with [[--candidate N]]",
     ),
     "report-missing": ("{problem:alone}", "what is shown above holds; only this report is missing"),

@@ -34,7 +34,7 @@ class JsonReport:
 
     def finish(self, result: ValidateResult) -> None:
         """Write the report."""
-        content = result.as_dict()
+        content = result.for_reader()
         if not result.release_safe:
             content |= {"limit": self._limit, "findings": []}
         self._listed.write(self._stream, content, "findings", range(len(self._rulebook.checks)))

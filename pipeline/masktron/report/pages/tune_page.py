@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from masktron.counts import counted
 from masktron.figures import NAMES, Group, figure_of
+from masktron.problems.wording import sentence
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.report.pages.common_parts import figure, file_name, listed, said
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Ranged, Section
@@ -130,7 +131,9 @@ def _require_known(result: PlainData, candidates: tuple[PlainData, ...]) -> None
 def _name(one: PlainData) -> str:
     by = one.text("aggregator") if one.has("aggregator") else None
     own = dict(one.part("params").items())
-    return candidate_name(one.text("method"), one.count("k"), one.text("grouping"), by, own, _treatment(one))
+    return sentence(
+        candidate_name(one.text("method"), one.count("k"), one.text("grouping"), by, own, _treatment(one))
+    )
 
 
 def _treatment(one: PlainData) -> KeyTreatment:

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.figures import figure_of
+from masktron.problems.wording import sentence
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
@@ -143,6 +144,6 @@ def _untried(result: TuneResult) -> Iterator[str]:
     told: dict[str, list[str]] = {}
     for at, one in enumerate(result.candidates):
         if not one.figures:
-            told.setdefault("; ".join(one.reasons), []).append(f"{at} {one.name}")
+            told.setdefault("; ".join(map(sentence, one.reasons)), []).append(f"{at} {one.name}")
     for reason, names in told.items():
         yield f"{'; '.join(names)}: {reason}"

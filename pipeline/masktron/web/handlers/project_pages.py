@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from masktron.errors import MasktronError, UsageError
+from masktron.problems.readers import Reader, reading
 from masktron.web.access.gate import secret_of
 from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.mistakes import note_mistake
@@ -190,6 +191,7 @@ class ProjectPages:
             return problem_page(problem_of(error), 422)
         return project
 
+    @reading(Reader.BROWSER)
     def _acted(self, page: WebPage, request: Request, project: Project, form: FormFields) -> Response:
         action = page.actions.get(form.text("action"))
         if action is None:
@@ -207,6 +209,7 @@ class ProjectPages:
         return HTMLResponse(rendered(answer.template, **{**common, **answer.context}))
 
     @one_look()
+    @reading(Reader.BROWSER)
     def _shown(
         self,
         page: WebPage,

@@ -10,10 +10,11 @@ from typing import Any
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import figure_of
+from masktron.problems.wording import sentence
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.results.tune import candidate_name
 from masktron.web.pages.form_values import at_fields, choice_from, limits_from, whole_from
-from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
+from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, figure_words
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
     cancel_run,
@@ -68,6 +69,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "drawn_at": _changed(run),
         "most_left": None if run is None or run.is_over else _left(run, budget),
         "report": visit.path_of_report(run, PAGE) if run is not None and run.is_over and run.output(PAGE) else None,
+        "risk_name": None if result is None else figure_words(result["risk"]),
+        "loss_name": None if result is None else figure_words(result["utility"]),
         "risk_meaning": None if result is None else figure_of(result["risk"]).meaning,
         "loss_meaning": None if result is None else figure_of(result["utility"]).meaning,
         "budget": budget,
@@ -162,7 +165,7 @@ def _verdict(one: Mapping[str, Any], number: int, result: Mapping[str, Any]) -> 
 
 def _name(one: Mapping[str, Any]) -> str:
     way = one["method"], one["k"], one["grouping"], one["aggregator"], one["params"]
-    return candidate_name(*way, KeyTreatment.from_dict(one))
+    return sentence(candidate_name(*way, KeyTreatment.from_dict(one)))
 
 
 def _treatment_of(config: Config) -> KeyTreatment:

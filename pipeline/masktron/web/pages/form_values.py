@@ -106,7 +106,7 @@ def further_controls(config: Config, shown: Collection[str]) -> list[dict[str, A
         values = ("true",) if one.form is Shape.SWITCH else tuple(each for each in one.choices if each != default)
         usually = one.shown or ("" if default in (None, ()) else _shown(default))
         choices = [("", f"as usual: {usually}"), *((each, each) for each in values)] if values else []
-        hint = one.help.replace("; repeatable.", ", with commas between.")
+        hint = f"{one.help} Several with commas between." if one.form is Shape.LIST else one.help
         controls.append(
             {"name": name, "label": label_of(name), "hint": hint, "choices": choices, "value": said, "usual": usually}
         )

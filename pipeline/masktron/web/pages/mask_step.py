@@ -31,7 +31,7 @@ from masktron.web.pages.form_values import (
     whole_from,
 )
 from masktron.web.pages.key_facts import treated_context
-from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
+from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS, figure_words
 from masktron.web.pages.rules_step import rules_of, saved
 from masktron.web.pages.step_runs import (
     cancel_run,
@@ -170,6 +170,7 @@ def _figures(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
     return [
         {
             **one,
+            "name": figure_words(one["figure"]),
             "told": "none"
             if one["value"] is None
             else f"{one['value']:,.4g}" + (f" {one['unit']}" if one["unit"] else ""),
@@ -206,7 +207,7 @@ def _tiles(result: Mapping[str, Any], project: Project, *, is_current: bool) -> 
         drawn = known.get(wanted, {}).get("value") is not None
         name = wanted if drawn else instead
         value, unit = (known[wanted]["value"], known[wanted]["unit"]) if drawn else (result[instead], "%")
-        said = FIGURE_WORDS.get(name, name.replace("_", " "))
+        said = figure_words(name)
         told = "-" if value is None else f"{value:.3g} {unit}".strip()
         tiles.append((said, told, "less is better" + _on_map(tried, name, unit)))
     if ("linkage" in known or result["linkage"] is not None) and FIGURE_WORDS["linkage"] not in {

@@ -45,6 +45,13 @@ FIGURE_WORDS: Mapping[str, str] = {
     "information_loss": "Information loss (SSE/SST)",
 }
 """Figures that pages show large: each has a name of its own, and no two the same."""
+
+
+def figure_words(name: str) -> str:
+    """Return what pages call a figure where it stands alone."""
+    return FIGURE_WORDS.get(name, name.replace("_", " "))
+
+
 _LIMITS: Mapping[str, tuple[str, str]] = {
     "linkage": (
         "Records that an intruder finds again",

@@ -69,6 +69,7 @@ def _carried_out(folder: Path, command: dict[str, Any], lock: int, asked: list[i
         **os.environ,
         "MASKTRON_PROGRESS": str(folder / PROGRESS),
         "MASKTRON_ERROR": str(folder / ERROR),
+        "MASKTRON_READER": "browser",
         "TMPDIR": str(folder / SCRATCH),
         "PYTHONUTF8": "1",
         "COLUMNS": "118",
