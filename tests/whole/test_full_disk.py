@@ -47,6 +47,7 @@ def no_file_above(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.usefixtures("at_terminal")
 def test_files_that_may_not_grow(given: tuple[Path, Path]) -> None:
     """What fails first, from size to size: the journal and parts, the output, the manifest."""
     folder = given[0].parent
