@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
+from masktron.report.pages.templates import template_environment
+from masktron.web.templating import web_environment
 from package_trees import PACKAGE, tree_of
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -24,6 +27,10 @@ SEARCHES = frozenset(
 """Methods of texts that look into them."""
 PATTERNS = frozenset({"sub", "subn", "search", "match", "fullmatch", "findall", "finditer", "split"})
 """Functions and methods of `re`."""
+PARAMETERS = frozenset({"hint", "message", "note", "sentence", "why"})
+"""What functions call a sentence of ours that they are given."""
+SAID = frozenset({"details", "doubts", "help", "hint", "says", "why"})
+"""Attributes of results and keys of their JSON that are sentences, whatever has them."""
 WORDS = frozenset({"worded", "sentence", "complaint"})
 """Functions that make sentences of problems."""
 
@@ -57,6 +64,11 @@ class Searches:
 
     def __init__(self, body: list[ast.stmt]) -> None:
         self._nodes = [node for one in body for node in ast.walk(one)]
+        self._given = {
+            node.arg
+            for node in self._nodes
+            if isinstance(node, ast.arg) and node.arg in PARAMETERS and _names([node.annotation or node]) == {"str"}
+        }
         self._errors = {name for node in self._nodes for name in _bound(node)}
         self._texts: set[str] = set()
         self._texts = {
@@ -80,8 +92,8 @@ class Searches:
             case ast.Call(func=ast.Attribute() as function):
                 given = [*node.args, *(one.value for one in node.keywords)]
                 lines = bool(given) and ast.unparse(given[0]) == repr("\n")  # which are laid out, and not read
-                searched = function.attr in SEARCHES and self._is_text(function.value) and not lines
-                return searched or (function.attr in PATTERNS and any(map(self._is_text, given)))
+                searched = function.attr in SEARCHES and self._is_said(function.value) and not lines
+                return searched or (function.attr in PATTERNS and any(map(self._is_said, given)))
             case ast.Subscript():
                 return self._is_text(node.value)
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
@@ -100,6 +112,17 @@ class Searches:
             case ast.Call(func=ast.Name()):
                 return node.func.id in WORDS and node.func.id != "worded"  # type: ignore[attr-defined]
         return False
+
+    def _is_said(self, node: ast.expr) -> bool:
+        """Tell whether it is a sentence by what errors it comes from, or by its name."""
+        match node:
+            case ast.Name() if node.id in self._given:
+                return True
+            case ast.Attribute() if node.attr in SAID:
+                return True
+            case ast.Subscript(slice=ast.Constant(value=str(key))):
+                return key in SAID
+        return self._is_text(node)
 
     def _is_error(self, node: ast.expr) -> bool:
         match node:
@@ -152,11 +175,41 @@ def test_no_module_searches_in_our_sentences() -> None:
         "text = other.what; text.partition(':')",
         "worded(one).hint.partition(';')",
         "sentence(one)[:3]",
+        "one['says'].split('; ')",
+        "one.help.replace('; repeatable.', '')",
+        "_OPTION.sub(str, result['why'])",
     ],
 )
 def test_a_search_is_found(line: str) -> None:
     lines = ["def tried():", " try:", "  pass", " except UsageError as other:", f"  {line}"]
     assert searches(ast.parse("\n".join(lines))) == [5]
+
+
+def test_a_function_that_rewrites_what_it_is_given_is_found() -> None:
+    tried = "def in_browser(message: str) -> str:\n for one, words in _WORDS:\n  message = one.sub(words, message)"
+    assert searches(ast.parse(tried)) == [3]
+
+
+def test_no_template_of_pages_looks_into_what_it_shows() -> None:
+    """But for the last part of a path, and codes as somebody has typed them."""
+    looks = re.compile(r"\|\s*replace\b|\.(?:r?partition|r?split|[lr]?strip|replace|startswith|endswith|find)\(")
+    spared = ('.rpartition("/")[2]', '.codes.split(",")')
+    found = {}
+    for path in sorted((PACKAGE / "web/templates").glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        found[path.name] = [
+            text[one.start() :][:40] for one in looks.finditer(text) if not _spared(text, one, spared)
+        ]
+    assert {name: each for name, each in found.items() if each} == {}
+
+
+def _spared(text: str, found: re.Match[str], spared: tuple[str, ...]) -> bool:
+    return any(one in text[max(0, found.start() - 10) : found.end() + 10] for one in spared)
+
+
+def test_no_filter_of_pages_changes_a_sentence() -> None:
+    own = web_environment().filters.keys() - template_environment("web/templates").filters.keys()
+    assert own == {"as_written", "bytes", "clock", "cut", "when"}
 
 
 @pytest.mark.parametrize(

@@ -87,5 +87,5 @@ def _saxon(
     return found
 
 
-def _unreadable(atom: InDomain, message: str) -> RulebookError:
-    return RulebookError.of("domain-not-read", path=atom.path, file=atom.source, reason=message.strip())
+def _unreadable(atom: InDomain, reason: str) -> RulebookError:
+    return RulebookError.of("domain-not-read", path=atom.path, file=atom.source, reason=reason.strip())

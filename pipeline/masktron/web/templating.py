@@ -20,11 +20,12 @@ def rendered(template: str, **context: Any) -> str:
     jinja2.UndefinedError
         It names something that it was not given.
     """
-    return _environment().get_template(template).render(**context)
+    return web_environment().get_template(template).render(**context)
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def web_environment() -> jinja2.Environment:
+    """Return what fills templates in."""
     found = template_environment("web/templates")
     found.globals["version"] = version("masktron")
     found.filters["bytes"] = amount

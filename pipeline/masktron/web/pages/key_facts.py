@@ -127,13 +127,12 @@ def treated_context(result: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _treatments(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what was done to fields, with what it is called; of what was drawn, each sentence."""
+    """Return what was done to fields, with what it is called."""
     return [
         {
             **one,
             "words": TREATMENTS.get(one["kind"], one["kind"]),
             "drawn": one["kind"] in _DRAWN,
-            "says": one["how"].split("; "),
         }
         for one in result.get("treatments", [])
     ]

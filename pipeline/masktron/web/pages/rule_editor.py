@@ -83,10 +83,10 @@ def _contexts(rules: RulesInText, project: Project) -> list[str]:
     return [*dict.fromkeys([*(one for one, _ in said.most_common(20)), *([own] if own else [])])]
 
 
-def _by_rule_names(message: str, project: Project) -> str:
+def _by_rule_names(typed: str, project: Project) -> str:
     """Name fields in the braces of a message as rules do, where they are named as columns."""
     names = {one["column"]: one["name"] for one in _fields(project)}
-    return re.sub(r"\{([^{}]+)\}", lambda found: f"{{{names.get(found[1].strip(), found[1])}}}", message)
+    return re.sub(r"\{([^{}]+)\}", lambda found: f"{{{names.get(found[1].strip(), found[1])}}}", typed)
 
 
 def _usual(contexts: list[str]) -> str:

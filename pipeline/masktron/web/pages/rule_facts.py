@@ -60,6 +60,8 @@ class RuleFacts:
     doubts : tuple of str
         What contradicts it, follows from it, or may be a mistake, in sentences.
     origin, context, test : str
+    contradicts : bool
+        Whether no record can obey it, alone or together with others.
     """
 
     id: str
@@ -74,6 +76,7 @@ class RuleFacts:
     origin: str
     context: str
     test: str
+    contradicts: bool
 
     @property
     def line(self) -> int:
@@ -112,6 +115,7 @@ def facts_in(result: Mapping[str, Any]) -> KnownFacts:
     doubts: dict[str, list[str]] = {}
     for rule, sentence in _doubts(result["preflight"]):
         doubts.setdefault(rule, []).append(sentence)
+    contradicting = {rule for one in result["preflight"]["contradictions"] for rule in one["rules"]}
     facts = [
         RuleFacts(
             one["id"],
@@ -126,6 +130,7 @@ def facts_in(result: Mapping[str, Any]) -> KnownFacts:
             one["origin"],
             one["context"],
             one["test"],
+            one["id"] in contradicting,
         )
         for one in result["rules"]
     ]

@@ -208,7 +208,7 @@ def _state(project: Project) -> StepState:
         return StepState(False, "being checked")
     if checked.current and checked.run is not None and checked.run.error is not None:
         return StepState(False, "they cannot be read", problem=True)
-    if any(one.startswith("Contradiction") for fact in checked.facts.all for one in fact.doubts):
+    if any(fact.contradicts for fact in checked.facts.all):
         return StepState(True, "some contradict each other", problem=True)
     if not checked.current:
         return StepState(True, "not checked since rules, data or settings have changed")
