@@ -133,8 +133,8 @@ def _untyped(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt) -> 
         mine.add(_signed_zeros(number.value, b.value if isinstance(b, Double) else b.mantissa.astype(np.float64)))
         holds = _numbers(sign, number, b, mine)
     else:
-        truth = as_boolean(b, source, mine)
-        holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
+        truth = _as_boolean(b, source, mine)
+        holds = np.asarray(RELATIONS[sign](_as_boolean(a, source, mine).holds, truth.holds))
     doubt.add(mine.mask if mine.mask is NO else some(mine.mask & a.present))
     return holds
 
@@ -202,7 +202,7 @@ def _among(ones: tuple[Item, ...], others: tuple[Item, ...], source: FieldSource
     return holds
 
 
-def as_boolean(item: Item, source: FieldSource, doubt: Doubt) -> TruthValue:
+def _as_boolean(item: Item, source: FieldSource, doubt: Doubt) -> TruthValue:
     """Return an item cast to ``xs:boolean``."""
     match item:
         case TruthValue():
@@ -219,11 +219,6 @@ def as_boolean(item: Item, source: FieldSource, doubt: Doubt) -> TruthValue:
             return TruthValue(item.present, code_table((bool(r) for r in read), np.bool_)[text.codes])
         case _:
             raise NotColumnar("a node as a boolean")
-
-
-def is_boolean(text: str) -> bool:
-    """Tell whether a text is an ``xs:boolean``."""
-    return text.strip(_XML_SPACE) in _BOOLEANS
 
 
 def effective(items: Items, source: FieldSource) -> Items:

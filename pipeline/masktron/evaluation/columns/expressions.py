@@ -137,11 +137,7 @@ def each(items: Items, to: Expression, state: State) -> Items:
     """Return the values of an expression with each item as context item."""
     if len(items.items) > MAX_STEPS:
         raise NotColumnar("a step for each of many items")
-    return looped(items, [restricted(evaluate(to, state.at(item)), item.present) for item in items.items])
-
-
-def looped(items: Items, parts: list[Items]) -> Items:
-    """Return the values for each item as one sequence."""
+    parts = [restricted(evaluate(to, state.at(item)), item.present) for item in items.items]
     result = joined([*parts, Items((), items.unsure)], exclusive=items.single)
     return replace(result, ordered=result.ordered and items.ordered)
 

@@ -31,7 +31,7 @@ from masktron.evaluation.columns.items import (
 )
 from masktron.evaluation.columns.number_items import together
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.string_items import at_most_one, atomized
+from masktron.evaluation.columns.string_items import atomized
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +96,6 @@ def _equal(a: Item, b: Item, source: FieldSource, doubt: Doubt) -> Bools:
     return together(a, b) & related("=", a, b, source, doubt, general=False)
 
 
-def _index_of(items: Items, search: Items, source: FieldSource) -> Items:
-    doubt = Doubt(items.unsure)
-    values = atomized(items)
-    sought = at_most_one(search, doubt)
-    doubt.add(some(search.count == 0))
-    if not values.ordered:
-        raise NotColumnar("the order of fields in a record")
-    found: list[Item] = []
-    position = np.zeros(1, dtype=np.int64)
-    for item in values.items:
-        position = position + item.present
-        hit: Bools = NO
-        for wanted in sought:
-            hit = hit | _equal(item, wanted, source, doubt)
-        found.append(Exact(some(hit), position, 0, integer=True))
-    return Items(tuple(found), doubt.mask, single=len(found) < 2)
-
-
 def _on_one(function: Callable[[Items, FieldSource], Items]) -> Function:
     return Function(1, 1, lambda a, source: function(a[0], source))
 
@@ -141,13 +123,12 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "empty": Function(1, 1, lambda a, _: boolean(~_there(a[0]), a[0].unsure)),
         "count": Function(1, 1, lambda a, _: _count(a[0])),
         "distinct-values": _on_one(_distinct),
-        "index-of": Function(2, 2, lambda a, source: _index_of(a[0], a[1], source)),
         "number": _on_context(numeric.number),
         "abs": _on_one(numeric.absolute),
         "floor": _on_one(numeric.floor),
         "ceiling": _on_one(numeric.ceiling),
-        "round": Function(1, 2, lambda a, source: numeric.rounded(a[0], _optional(a, 1), source)),
-        "sum": Function(1, 2, lambda a, source: numeric.total(a[0], _optional(a, 1), source)),
+        "round": _on_one(numeric.rounded),
+        "sum": _on_one(numeric.total),
         "avg": _on_one(numeric.average),
         "min": _on_one(lambda items, source: numeric.extreme(items, source, largest=False)),
         "max": _on_one(lambda items, source: numeric.extreme(items, source, largest=True)),
@@ -161,7 +142,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "contains": _of_two(strings.contained),
         "starts-with": _of_two(lambda text, part: text.startswith(part)),
         "concat": Function(2, 99, strings.concatenated),
-        "string-join": Function(1, 2, lambda a, source: strings.joined_texts(a[0], _optional(a, 1), source)),
         "matches": Function(2, 3, lambda a, source: strings.matches(a[0], a[1], _optional(a, 2), source)),
     }
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Context, Decimal
 from functools import reduce
 
 import numpy as np
@@ -24,8 +23,6 @@ from masktron.evaluation.columns.items import (
     Item,
     Items,
     Numeric,
-    String,
-    constant_of,
     literal,
     one,
     some,
@@ -34,11 +31,9 @@ from masktron.evaluation.columns.items import (
 from masktron.evaluation.columns.number_items import aligned, exact_double, numbers_of, one_double, together
 from masktron.evaluation.columns.operators import add, divide, promoted
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized
+from masktron.evaluation.columns.string_items import at_most_one, atomized
 
 _EXACT_DOUBLE = 2.0**53
-_DIGITS = Context(prec=800)
-"""Enough for every digit of any double."""
 
 
 def number(items: Items, source: FieldSource) -> Items:
@@ -76,35 +71,17 @@ def _absolute(item: Exact) -> Exact:
 
 def floor(items: Items, source: FieldSource) -> Items:
     """``floor()``"""
-    return _each(items, source, np.floor, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: m // p))
+    return _each(items, source, np.floor, lambda x, doubt: _stepped(x, doubt, lambda m, p: m // p))
 
 
 def ceiling(items: Items, source: FieldSource) -> Items:
     """``ceiling()``"""
-    return _each(items, source, np.ceil, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: -(-m // p)))
+    return _each(items, source, np.ceil, lambda x, doubt: _stepped(x, doubt, lambda m, p: -(-m // p)))
 
 
-def rounded(items: Items, digits: Items | None, source: FieldSource) -> Items:
+def rounded(items: Items, source: FieldSource) -> Items:
     """``round()``: a half goes up."""
-    k = _precision(digits)
-    if k == 0:
-        return _each(items, source, _round_up, lambda x, doubt: _stepped(x, 0, doubt, _half_up))
-    return _each(
-        items,
-        source,
-        lambda values: _by_digits(values, lambda x: _decimal_half_up(x, k)),
-        lambda x, doubt: _stepped(x, k, doubt, _half_up),
-    )
-
-
-def _precision(digits: Items | None) -> int:
-    if digits is None:
-        return 0
-    value = constant_of(digits.items[0]) if len(digits.items) == 1 else None
-    item = digits.items[0] if digits.items else None
-    if not isinstance(item, Exact) or not item.integer or value is None or abs(int(value)) > 15:
-        raise NotColumnar("a precision that is not a small integer literal")
-    return int(value)
+    return _each(items, source, _round_up, lambda x, doubt: _stepped(x, doubt, _half_up))
 
 
 def _round_up(values: Doubles) -> Doubles:
@@ -118,48 +95,24 @@ def _half_up(mantissa: Integers, power: np.int64) -> Integers:
     return np.asarray(below + (2 * (mantissa - below * power) >= power))
 
 
-def _stepped(item: Exact, digits: int, doubt: Doubt, step: Callable[[Integers, np.int64], Integers]) -> Exact:
-    """Return an exact number on the grid of so many digits behind the point."""
+def _stepped(item: Exact, doubt: Doubt, step: Callable[[Integers, np.int64], Integers]) -> Exact:
+    """Return an exact number without digits behind the point."""
     settled(item, doubt)
-    drop = item.scale - digits
-    if drop <= 0:
+    if item.scale <= 0:
         return Exact(item.present, item.mantissa, item.scale, item.integer)
-    if drop > 17:
+    if item.scale > 17:
         doubt.add(item.present)
-    stepped = step(item.mantissa, np.int64(10 ** min(drop, 17)))
-    if digits >= 0:
-        return Exact(item.present, stepped, digits, item.integer)
-    doubt.add(some((np.abs(stepped) > 10**15 // 10 ** min(-digits, 15)) & item.present))
-    return Exact(item.present, stepped * np.int64(10 ** min(-digits, 15)), 0, item.integer)
+    return Exact(item.present, step(item.mantissa, np.int64(10 ** min(item.scale, 17))), 0, item.integer)
 
 
-def _by_digits(values: Doubles, function: Callable[[Decimal], Decimal]) -> Doubles:
-    distinct, codes = np.unique(values, return_inverse=True)
-    table = [float(function(Decimal(x))) if np.isfinite(x) else x for x in distinct.tolist()]
-    result = np.array(table, dtype=np.float64)[codes]
-    return np.copysign(result, values)
-
-
-def _decimal_half_up(value: Decimal, digits: int) -> Decimal:
-    unit = Decimal(1).scaleb(-digits)
-    below = value.quantize(unit, rounding="ROUND_FLOOR", context=_DIGITS)
-    return below + unit if _DIGITS.subtract(value, below) * 2 >= unit else below
-
-
-def total(items: Items, zero: Items | None, source: FieldSource) -> Items:
-    """``sum()``: of nothing it is the integer 0, or the second argument."""
+def total(items: Items, source: FieldSource) -> Items:
+    """``sum()``: of nothing it is the integer 0."""
     doubt = Doubt(items.unsure)
     parts = _same_type(atomized(items), source, doubt)
-    some_there, nothing = _presence(parts)
-    if zero is None:
-        zero = one(literal(0))
-    doubt.add(some(zero.unsure & nothing) if zero.unsure is not NO else NO)
-    empty = tuple(where(item, nothing) for item in atomized(zero).items)
     if not parts:
-        return Items(empty, doubt.mask)
-    if not zero.single:
-        raise NotColumnar("a sequence as the sum of nothing")
-    return Items((_sum(parts, some_there, doubt, ordered=items.ordered), *empty), doubt.mask)
+        return one(literal(0), doubt.mask)
+    present = _presence(parts)
+    return Items((_sum(parts, present, doubt, ordered=items.ordered), where(literal(0), some(~present))), doubt.mask)
 
 
 def _same_type(items: Items, source: FieldSource, doubt: Doubt) -> tuple[Numeric, ...]:
@@ -171,11 +124,11 @@ def _same_type(items: Items, source: FieldSource, doubt: Doubt) -> tuple[Numeric
     return numbers
 
 
-def _presence(parts: tuple[Numeric, ...]) -> tuple[Bools, Bools]:
+def _presence(parts: tuple[Numeric, ...]) -> Bools:
     present = NO
     for part in parts:
         present = present | part.present
-    return present, some(~present)
+    return present
 
 
 def _sum(parts: tuple[Numeric, ...], present: Bools, doubt: Doubt, *, ordered: bool) -> Numeric:
@@ -223,20 +176,18 @@ def average(items: Items, source: FieldSource) -> Items:
     parts = _same_type(atomized(items), source, doubt)
     if not parts:
         return Items((), doubt.mask)
-    present, _ = _presence(parts)
+    present = _presence(parts)
     added = _sum(parts, present, doubt, ordered=items.ordered)
     count = Exact(present, np.maximum(items.count, 1), 0, integer=True)
     return one(divide(added, count, doubt), doubt.mask)
 
 
 def extreme(items: Items, source: FieldSource, *, largest: bool) -> Items:
-    """``max()`` and ``min()``: untyped values are numbers, strings are compared by code points."""
+    """``max()`` and ``min()`` of numbers; untyped values are numbers."""
     doubt = Doubt(items.unsure)
     values = atomized(items).items
     if not values:
         return Items((), doubt.mask)
-    if all(isinstance(value, String) for value in values):
-        return one(_extreme_text([as_text(v, source, doubt) for v in values], largest=largest), doubt.mask)
     parts = _numbers_alike(values, source, doubt)
     return one(reduce(lambda a, b: _better(a, b, doubt, largest=largest), parts), doubt.mask)
 
@@ -263,17 +214,3 @@ def _better(a: Numeric, b: Numeric, doubt: Doubt, *, largest: bool) -> Numeric:
     best_exact = np.maximum(m, n) if largest else np.minimum(m, n)
     chosen = np.where(together(a, b), best_exact, np.where(a.present, m, n))
     return Exact(present, chosen, scale, a.integer and b.integer)
-
-
-def _extreme_text(texts: list[String], *, largest: bool) -> String:
-    values = sorted({value for text in texts for value in text.values})
-    rank = {value: k for k, value in enumerate(values)}
-    none = -1 if largest else len(values)
-    best = np.full(1, none, dtype=np.int64)
-    present = NO
-    for text in texts:
-        table = np.array([*(rank[v] for v in text.values), none], dtype=np.int64)
-        mine = np.where(text.present, table[text.codes], none)
-        best = np.maximum(best, mine) if largest else np.minimum(best, mine)
-        present = present | text.present
-    return String(present, np.where(best == len(values), -1, best), tuple(values))

@@ -10,21 +10,17 @@ import numpy as np
 
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
-    NO,
     YES,
     Doubt,
     Items,
     String,
     constant_of,
     one,
-    same_text,
     some,
 )
 from masktron.evaluation.columns.number_items import one_double
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.string_items import (
-    as_text,
-    atomized,
     combined,
     mapped,
     measured,
@@ -136,26 +132,6 @@ def concatenated(parts: tuple[Items, ...], source: FieldSource) -> Items:
     doubt = Doubt()
     texts = [one_text(part, source, doubt, cast=True) for part in parts]
     return one(mapped(lambda *values: "".join(values), *texts, doubt=doubt), doubt.mask)
-
-
-def joined_texts(items: Items, separator: Items | None, source: FieldSource) -> Items:
-    """``string-join()``"""
-    doubt = Doubt(items.unsure)
-    values = atomized(items)
-    if not values.ordered:
-        raise NotColumnar("the order of fields in a record")
-    mark = "" if separator is None else _constant(separator, "a separator")
-    result = same_text("")
-    begun = NO
-    for item in values.items:
-        text = as_text(item, source, doubt)
-        lead = String(YES, begun.astype(np.int64), ("", mark))
-        longer = mapped(lambda *v: "".join(v), result, lead, text, doubt=Doubt())
-        offset = len(longer.values)
-        codes = np.where(text.present, longer.codes, result.codes + offset)
-        result = String(YES, codes, (*longer.values, *result.values))
-        begun = begun | text.present
-    return one(result, doubt.mask)
 
 
 def _constant(items: Items, what: str) -> str:

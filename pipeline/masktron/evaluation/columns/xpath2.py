@@ -1,4 +1,4 @@
-"""XPath 2 and later over a batch: functions, sequences, conditions, loops and casts, and items by their position.
+"""XPath 2 and later over a batch: functions, sequences, conditions, quantifiers, casts, and items by their position.
 
 The version makes no difference, as the engine that decides has one for all.
 """
@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 
 from masktron.evaluation.columns.comparisons import GENERAL_OF_VALUE, RELATIONS, by_value, general, holding
-from masktron.evaluation.columns.expressions import MAX_STEPS, each, evaluate, looped, refused
+from masktron.evaluation.columns.expressions import MAX_STEPS, each, evaluate, refused
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.function_table import call
 from masktron.evaluation.columns.items import (
@@ -63,11 +63,7 @@ def _other(expression: Expression, state: State) -> Items:  # noqa: PLR0911 -- o
     match expression:
         case If():
             return _if(expression, state)
-        case Binding(kind="let", bound=bound, body=body):
-            return _let(bound, body, state)
-        case Binding(kind="for", bound=bound, body=body):
-            return _for(bound, body, state)
-        case Binding(kind=kind, bound=bound, body=body):
+        case Binding(kind="some" | "every" as kind, bound=bound, body=body):
             every = kind == "every"
             hit, unsure = _witness(bound, body, state, every=every)
             return boolean(~hit if every else hit, unsure)
@@ -134,17 +130,6 @@ def _if(expression: If, state: State) -> Items:
 type _Bound = tuple[tuple[str, Expression], ...]
 
 
-def _for(bound: _Bound, body: Expression, state: State) -> Items:
-    if not bound:
-        return evaluate(body, state)
-    (name, domain), *rest = bound
-    items = evaluate(domain, state)
-    if len(items.items) > MAX_STEPS:
-        raise NotColumnar("a loop over many items")
-    inner = ((_for(tuple(rest), body, state.bound(name, one(item))), item.present) for item in items.items)
-    return looped(items, [restricted(value, present) for value, present in inner])
-
-
 def _witness(bound: _Bound, body: Expression, state: State, *, every: bool) -> tuple[Bools, Bools]:
     """Return where some combination satisfies the condition, or, for ``every``, does not."""
     if not bound:
@@ -162,16 +147,6 @@ def _witness(bound: _Bound, body: Expression, state: State, *, every: bool) -> t
         if unsure is not NO:
             doubt.add(some(unsure & item.present))
     return found, doubt.mask
-
-
-def _let(bound: _Bound, body: Expression, state: State) -> Items:
-    doubt = Doubt()
-    for name, value in bound:
-        items = evaluate(value, state)
-        # engines are free to evaluate a variable that no branch needs
-        doubt.add(items.unsure)
-        state = state.bound(name, items)
-    return joined([evaluate(body, state), Items((), doubt.mask)])
 
 
 def _range(expression: Range, state: State) -> Items:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from masktron.evaluation.columns.comparisons import as_boolean, is_boolean
 from masktron.evaluation.columns.decimal_bounds import settled
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
@@ -58,8 +57,6 @@ def _cast(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Item:
     match target:
         case "string":
             return as_text(item, source, doubt)
-        case "boolean":
-            return as_boolean(item, source, doubt)
         case "double":
             return as_double(item, source, doubt)
         case "decimal":
@@ -123,7 +120,9 @@ def _truncated(item: Double, doubt: Doubt) -> Exact:
 
 
 def castable(items: Items, target: str, source: FieldSource, *, optional: bool) -> Items:
-    """Return whether a sequence is one item (or none, if that is allowed) that can be cast."""
+    """Return whether a sequence is one item (or none, if that is allowed) that can be cast to a type of numbers."""
+    if target not in ("double", "decimal", "integer"):
+        raise NotColumnar(f"castable as xs:{target}")
     doubt = Doubt(items.unsure)
     values = atomized(items)
     count = values.count
@@ -135,28 +134,16 @@ def castable(items: Items, target: str, source: FieldSource, *, optional: bool) 
 
 def _castable(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Bools:
     match item:
-        case Untyped() | String():
-            return _text_castable(item, target, source, doubt)
-        case Exact() if target in ("string", "boolean", "double", "decimal", "integer"):
-            return YES
-        case Double() if target in ("decimal", "integer"):
+        case Untyped():
+            return _number_castable(item, target, source, doubt)
+        case String():
+            return _value_castable(item, target, source, doubt)
+        case Double() if target != "double":
             return np.asarray(np.isfinite(item.value))
-        case Double() | TruthValue() if target in ("string", "boolean", "double", "decimal", "integer"):
-            return YES
         case Node():
             raise NotColumnar("a node as a value")
         case _:
-            raise NotColumnar(f"the type xs:{target}")
-
-
-def _text_castable(item: Untyped | String, target: str, source: FieldSource, doubt: Doubt) -> Bools:
-    if target == "string":
-        return YES
-    if target not in ("boolean", "double", "decimal", "integer"):
-        raise NotColumnar(f"the type xs:{target}")
-    if isinstance(item, Untyped) and target in ("double", "decimal", "integer"):
-        return _number_castable(item, target, source, doubt)
-    return _value_castable(item, target, source, doubt)
+            return YES
 
 
 def _number_castable(item: Untyped, target: str, source: FieldSource, doubt: Doubt) -> Bools:
@@ -178,8 +165,6 @@ def _value_castable(item: Untyped | String, target: str, source: FieldSource, do
 
 def _reads_as(text: str, target: str) -> bool | None:
     match target:
-        case "boolean":
-            return is_boolean(text)
         case "double":
             return None if text == "+INF" else _DOUBLE.fullmatch(text) is not None
         case "decimal":

@@ -19,7 +19,6 @@ _CLASSES: Mapping[str, str] = MappingProxyType(
     }
 )
 """In ASCII; texts with other characters are left to an engine."""
-_CATEGORIES: Mapping[str, str] = MappingProxyType({"L": "A-Za-z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "Nd": "0-9"})
 _ESCAPED: Mapping[str, str] = MappingProxyType({"n": "\\n", "r": "\\r", "t": "\\t"})
 _META = frozenset("\\|.?*+(){}[]^$-")
 _MOST_STEPS = 250_000
@@ -65,14 +64,12 @@ def translated(source: str, flags: str = "") -> TranslatedRegex:
     NotColumnar
         It is not one, or holds something of which the two languages may differ.
     """
-    if not set(flags) <= set("isq"):
+    if flags not in ("", "i"):
         raise NotColumnar("flags of a regular expression")
-    option = re.IGNORECASE | re.ASCII if "i" in flags else re.ASCII
+    option = re.IGNORECASE | re.ASCII if flags else re.ASCII
     if not source.isascii():
         raise NotColumnar("a regular expression beyond ASCII")
-    if "q" in flags:
-        return TranslatedRegex(re.compile(re.escape(source), option), "i" in flags)
-    reader = _Reader(source, dot="[\\s\\S]" if "s" in flags else "[^\\n\\r]", fold="i" in flags)
+    reader = _Reader(source, fold=bool(flags))
     text = reader.alternatives(0)
     if reader.at != len(source):
         raise NotColumnar("a regular expression that is not understood")
@@ -81,14 +78,13 @@ def translated(source: str, flags: str = "") -> TranslatedRegex:
     except re.error:
         raise NotColumnar("a regular expression that is not understood") from None
     anchored = source.startswith("^") and "|" not in source
-    return TranslatedRegex(regex, reader.ascii_only or "i" in flags, reader.ways, reader.degree + (not anchored))
+    return TranslatedRegex(regex, reader.ascii_only or bool(flags), reader.ways, reader.degree + (not anchored))
 
 
 class _Reader:
-    def __init__(self, source: str, dot: str, *, fold: bool) -> None:
+    def __init__(self, source: str, *, fold: bool) -> None:
         self.source = source
         self.fold = fold
-        self.dot = dot
         self.at = 0
         self.ascii_only = False
         self.choices = 0
@@ -151,7 +147,7 @@ class _Reader:
             case "^" | "$":
                 return "\\A" if character == "^" else "\\Z", False
             case ".":
-                return self.dot, True
+                return "[^\\n\\r]", True
             case "[":
                 return self.group(), True
             case "\\":
@@ -185,12 +181,6 @@ class _Reader:
             # white space is ASCII in XML
             self.ascii_only |= character not in "sS"
             return self.named(_CLASSES[character.lower()], negated=character.isupper(), inside=inside)
-        if character in "pP" and self.take() == "{":
-            name, brace, _ = self.source[self.at :].partition("}")
-            if brace and name in _CATEGORIES:
-                self.at += len(name) + 1
-                self.ascii_only = True
-                return self.named(_CATEGORIES[name], negated=character == "P", inside=inside)
         raise NotColumnar("an escape of a regular expression")
 
     def named(self, members: str, *, negated: bool, inside: bool) -> str:
