@@ -369,9 +369,9 @@ def test_what_draws_come_to_is_told_before_anything_is_masked(
     text = " ".join(client.get(path(project)).text.split())
     assert "It can be done." in text and "take published values as true" in text
     # one record in five: 12 of 60, as it was asked for
-    assert "<strong>AGE</strong>: drawn anew (PRAM)<ul><li>change 0.2</li><li>20 % of 60 records expected" in text
+    assert "<strong>AGE</strong>: drawn anew (PRAM), change 0.2; 20 % of 60 records expected" in text
     assert "a published value is true with a probability of at most" in text and "odds rise at most" in text
-    assert "<strong>REGION</strong>: exchanged between records<ul><li>records rare among fewer than 2 by A" in text
+    assert "<strong>REGION</strong>: exchanged between records, records rare among fewer than 2 by A" in text
     assert "these are draws of a trial" in text
     # other draws make what was measured out of date
     assert "settings have changed since this was measured" not in text
@@ -392,7 +392,7 @@ def test_results_and_release_say_that_published_values_are_taken_as_true(
         for page in ("mask", "release"):
             text = client.get(f"/projects/{project.identity}/{page}").text
             assert (sentence in text) == bool(treatments), page
-            assert ("<li>odds rise at most 8.8 times</li>" in text) == bool(treatments), page
+            assert ("; odds rise at most 8.8 times" in text) == bool(treatments), page
 
 
 def test_both_estimates_are_shown(client: TestClient, project: Project) -> None:
