@@ -1,24 +1,32 @@
 """Findings that are rounding artefacts: the rule fails in doubles, and holds in exact decimals.
 
-The test is read as what `masktron.reading` says of a record, and evaluated twice on the fields of the finding: in
-doubles, as the engines do, and in fractions. Truth has three values, as not all is said; what is not known to hold
-exactly is no artefact. The verdict stays the engine's: this only says what lies behind it.
+The test is brought to the formula that the classification makes of it, and decided on the fields of the finding in
+exact arithmetic. Truth has three values, as not all is said; what is not known to hold exactly is no artefact. The
+verdict stays the engine's: this only says what lies behind it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from math import isnan
+from typing import assert_never
 
 from masktron.classify import record_names
-from masktron.classify.effort import Effort
+from masktron.classify.conditions import Conditions
+from masktron.classify.crossrecord import CrossRecordError
+from masktron.classify.effort import Effort, TooManyDisjunctsError
+from masktron.classify.formula import All, Choice, Formula, Leaf, Negation, Some
 from masktron.classify.situation import Situation
+from masktron.classify.truth import holds, variables_of_atom
+from masktron.constraints import Atom, Form, InDomain, Lexical, Untranslated
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
-from masktron.evaluation.tree import NEAR, TreeEvaluation, TreeItems, UntypedText
-from masktron.reading.nodes import Call, Comparison, Expression, FieldRef
+from masktron.reading.nodes import Arithmetic, Call, walk
 from masktron.reading.reader import ROOT, Scope
 from masktron.rulebook.schema import Rulebook
+from masktron.sources.lexical import parse_number, xpath1_number
 from masktron.sources.records import Layout
 
 type _Values = tuple[tuple[str, str | None], ...]
@@ -29,35 +37,10 @@ _REMEMBERED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A test, whether the rule wants it to be true, and the two fields that it compares if it does no more."""
+    """What a test that computes something says, and whether the rule wants it to be true."""
 
-    test: Expression
+    formula: Formula
     wanted: bool
-    pair: tuple[str, str] | None
-
-    @classmethod
-    def of(cls, test: Expression, wanted: bool) -> _Asked:
-        names = (_field_of(test.left), _field_of(test.right)) if isinstance(test, Comparison) else ()
-        return cls(test, wanted, (names[0], names[1]) if len(names) == 2 and names[0] and names[1] else None)
-
-    def is_clear(self, values: _Values) -> bool:
-        """Whether the two fields are one number each, and far apart: they have the same order in every reading."""
-        cells = dict(values)
-        if self.pair is None or len(cells) != len(values):
-            return False
-        try:
-            one, other = (float(cells[name] or "") for name in self.pair)
-        except (ValueError, KeyError):
-            return False
-        return abs(one - other) > NEAR * max(abs(one), abs(other))
-
-
-def _field_of(operand: Expression) -> str | None:
-    match operand:
-        case FieldRef(name=name) | Call(name="number", arguments=(FieldRef(name=name),)):
-            return name
-        case _:
-            return None
 
 
 class Artefacts:
@@ -71,7 +54,6 @@ class Artefacts:
     """
 
     def __init__(self, rulebook: Rulebook, layout: Layout) -> None:
-        self._old = rulebook.version == "1.0"
         self._rulebook = rulebook
         self._layout = layout
         self._start = Scope(
@@ -85,41 +67,95 @@ class Artefacts:
         return replace(finding, artefact=True) if self.is_artefact(finding) else finding
 
     def is_artefact(self, finding: Finding) -> bool:
-        """Whether what failed holds in exact decimals; False where the tree cannot tell."""
+        """Whether what failed holds in exact decimals; False where its formula cannot tell."""
         if finding.member is not None or finding.among or any("/" in name for name, _ in finding.values):
-            return False  # the tree is that of one record, and has no members
+            return False  # the formula is that of one record, and has no members
         if finding.check not in self._asked:  # most rules never fail, and to read a test takes a millisecond
             self._asked[finding.check] = self._read(finding.check)
         asked = self._asked[finding.check]
-        if asked is None or finding.kind == "error" or not finding.values or asked.is_clear(finding.values):
+        if asked is None or finding.kind == "error":
             return False
         cells = finding.check, finding.values
         known = self._known.get(cells)
         if known is None:
-            known = self._decide(asked, finding.values)
+            known = _truth(asked.formula, _told(finding.values)) is asked.wanted
             if len(self._known) < _REMEMBERED:
                 self._known[cells] = known
         return known
 
-    def _decide(self, asked: _Asked, values: _Values) -> bool:
-        fields: dict[str, TreeItems] = {}
-        for name, text in values:
-            fields[name] = (*fields.get(name, ()), *(() if text is None else (UntypedText(text),)))
-        doubles = TreeEvaluation(fields, float, self._old)
-        said = doubles.truth(asked.test)
-        if not doubles.doubtful or TreeEvaluation(fields, Fraction, self._old).truth(asked.test) is not asked.wanted:
-            return False
-        # where the doubles say what the rule wants, nothing that is known here made it fail
-        return said is not asked.wanted
-
     def _read(self, index: int) -> _Asked | None:
-        """Return the test of a check that is read at records, or at one field of them."""
+        """Return the test of a check that computes something at records, or at one field of them."""
         pattern, position, check = next(each for each in self._rulebook.situated() if each[2].index == index)
         situation = Situation(self._rulebook, self._layout, pattern, self._start, Effort())
         try:
             places = situation.places(position)
             if len(places) != 1 or places[0].kind not in ("record", "field"):
                 return None
-            return _Asked.of(situation.test(position, check, places[0]), check.kind == "assert")
-        except (RulebookError, RecursionError):
-            return None  # what the tree cannot say is no artefact
+            test = situation.test(position, check, places[0])
+            if not any(
+                isinstance(n, Arithmetic) or (isinstance(n, Call) and n.name in _ROUNDING) for n in walk(test)
+            ):
+                return None
+            return _Asked(Conditions(self._rulebook.version).truth(test), check.kind == "assert")
+        except (RulebookError, CrossRecordError, TooManyDisjunctsError, RecursionError):
+            return None  # what has no formula is no artefact
+
+
+_ROUNDING = frozenset({"sum", "avg"})
+"""Functions whose value in doubles may be another than in decimals."""
+
+
+def _told(cells: _Values) -> dict[str, str | None]:
+    """Return the fields that occur once, and do not hold what only some engines read as a number."""
+    times = Counter(name for name, _ in cells)
+    return {name: text for name, text in cells if times[name] == 1 and not (text and _is_odd(text))}
+
+
+def _is_odd(text: str) -> bool:
+    return isnan(xpath1_number(text)) != isnan(parse_number(text))
+
+
+def _truth(formula: Formula, values: Mapping[str, str | None]) -> bool | None:
+    """Decide a formula on some fields of a record; None where they do not tell."""
+    match formula:
+        case Leaf(positive=positive, negative=negative):
+            found = _holds(positive, values)
+            return _opposite(_holds(negative, values)) if found is None else found
+        case All(parts=parts):
+            return _all(_truth(part, values) for part in parts)
+        case Some(parts=parts):
+            return _some(_truth(part, values) for part in parts)
+        case Negation(part=part):
+            return _opposite(_truth(part, values))
+        case Choice(condition=condition, then=then, otherwise=otherwise):
+            chosen = _truth(condition, values)
+            if chosen is not None:
+                return _truth(then if chosen else otherwise, values)
+            one, other = _truth(then, values), _truth(otherwise, values)
+            return one if one is other else None
+        case _:
+            assert_never(formula)
+
+
+def _holds(form: Form, values: Mapping[str, str | None]) -> bool | None:
+    return _some(_all(_atom(atom, values) for atom in conjunction) for conjunction in form)
+
+
+def _atom(atom: Atom, values: Mapping[str, str | None]) -> bool | None:
+    if isinstance(atom, Lexical | Untranslated | InDomain) or not values.keys() >= {*variables_of_atom(atom)}:
+        return None
+    return holds(atom, values)
+
+
+def _all(found: Iterable[bool | None]) -> bool | None:
+    known = set(found)
+    return False if False in known else None if None in known else True
+
+
+def _some(found: Iterable[bool | None]) -> bool | None:
+    known = set(found)
+    return True if True in known else None if None in known else False
+
+
+def _opposite(found: bool | None) -> bool | None:
+    return None if found is None else not found
