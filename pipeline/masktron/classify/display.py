@@ -30,7 +30,8 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
-from masktron.reading.plain_text import decimal_text, quoted
+from masktron.reading.plain_text import decimal_text
+from masktron.rulebook.expressions.spacing import quoted
 
 _MOST = 500
 """Conjunctions of a form up to which it is put together; the display of a longer one is no help."""

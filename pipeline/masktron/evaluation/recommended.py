@@ -20,7 +20,7 @@ from masktron.evaluation.programs import Documents, Program
 from masktron.evaluation.report_reader import document_with, records_of
 from masktron.evaluation.xpath1_conversions import misread, misreads
 from masktron.rulebook.analysis import once, readers
-from masktron.rulebook.expressions.lexer import variables
+from masktron.rulebook.expressions.words import variables
 from masktron.rulebook.schema import Let, Rulebook, ValueOf
 from masktron.sources.records import Layout
 from masktron.sources.xml.parser import parse_text

@@ -11,9 +11,9 @@ from masktron.evaluation.conversions import Type, converted
 from masktron.evaluation.saxon_rewriting import for_saxon
 from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
 from masktron.rulebook.expressions.forbidden import screen
-from masktron.rulebook.expressions.lexer import rename_variables, variables
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import replaced
+from masktron.rulebook.expressions.words import rename_variables, variables
 from masktron.rulebook.schema import Let, Origin
 
 ORIGINAL = "m.original"

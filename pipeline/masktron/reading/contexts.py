@@ -16,10 +16,10 @@ from masktron.reading.nodes import (
     Number,
     Unknown,
 )
-from masktron.reading.plain_text import as_written
 from masktron.reading.reader import ROOT, Scope, read_node, unknown
 from masktron.rulebook.expressions import tree
 from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.spacing import as_written
 
 type NodeSort = tuple[str, str]
 """What sort of node a place is, and the name of the field if it is one: nodes of two sorts are never the same."""

@@ -43,10 +43,10 @@ from masktron.reading.nodes import (
     VariableReference,
     fields_of,
 )
-from masktron.reading.plain_text import as_written, without_predicates
 from masktron.rulebook.expressions import tree
 from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.spacing import as_written, without_predicates
 
 _GENERAL: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 _COMPARISONS: Mapping[str, tuple[ComparisonOperator, bool]] = {

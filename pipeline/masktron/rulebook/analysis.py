@@ -14,7 +14,7 @@ from typing import Concatenate
 
 from masktron.rulebook.context_match import ContextPath, parse_context
 from masktron.rulebook.expressions.forbidden import screen
-from masktron.rulebook.expressions.lexer import variables
+from masktron.rulebook.expressions.words import variables
 from masktron.rulebook.schema import Let, Rulebook, ValueOf
 
 

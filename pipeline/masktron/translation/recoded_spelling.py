@@ -22,8 +22,9 @@ from masktron.reading.nodes import (
     VariableReference,
     walk,
 )
-from masktron.reading.plain_text import quoted, source_of
+from masktron.reading.plain_text import source_of
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
+from masktron.rulebook.expressions.spacing import quoted
 from masktron.rulebook.schema import XPathVersion
 from masktron.translation.truth_trees import Both, Branch, Claim, Either, OneOf, TruthTree
 

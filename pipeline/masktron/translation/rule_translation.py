@@ -30,11 +30,11 @@ from masktron.reading.nodes import (
     reads_everything,
     walk,
 )
-from masktron.reading.plain_text import without_predicates
 from masktron.reading.reader import ROOT, Scope
 from masktron.recodings import Recoding
 from masktron.rulebook.expressions import tree as written_tree
 from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.spacing import without_predicates
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.records import Layout
 from masktron.translation.joined_rules import ClassedRule, joined_rules

@@ -8,8 +8,9 @@ from types import MappingProxyType
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
-from masktron.rulebook.expressions.lexer import LexicalError, NamedCall, Token, calls, tokenize
+from masktron.rulebook.expressions.lexer import LexicalError, Token, tokenize
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, expanded
+from masktron.rulebook.expressions.words import NamedCall, calls
 from masktron.rulebook.schema import Origin
 
 _FORBIDDEN = (

@@ -117,6 +117,11 @@ def understood(source: str, namespaces: Iterable[tuple[str, str]] = ()) -> Expre
         return None
 
 
+def is_word(name: str) -> bool:
+    """Return whether some version of XPath has a function, or a word of its grammar, of this name."""
+    return name in XPath31Parser.symbol_table
+
+
 @functools.lru_cache(maxsize=8192)
 def _parsed(source: str, namespaces: tuple[tuple[str, str], ...]) -> Expression:
     # elementpath knows no blank between a dollar and a name, which may be there

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
-from elementpath.xpath31 import XPath31Parser
 from lxml import etree
 
 from masktron.counts import counted
@@ -15,7 +14,10 @@ from masktron.engines.saxon import SaxonError, Stylesheet
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.expressions.forbidden import screen, syntax_error
-from masktron.rulebook.expressions.lexer import (
+from masktron.rulebook.expressions.namespaces import XSL, declarations, expanded
+from masktron.rulebook.expressions.parsing import is_word, understood
+from masktron.rulebook.expressions.tree import Call, Expression, Literal, Path, SimpleMap, outside_predicates, walk
+from masktron.rulebook.expressions.words import (
     calls,
     free_variables,
     names_before_brackets,
@@ -23,9 +25,6 @@ from masktron.rulebook.expressions.lexer import (
     rename_variables,
     word_from,
 )
-from masktron.rulebook.expressions.namespaces import XSL, declarations, expanded
-from masktron.rulebook.expressions.parsing import understood
-from masktron.rulebook.expressions.tree import Call, Expression, Literal, Path, SimpleMap, outside_predicates, walk
 from masktron.rulebook.functions import FUNCTIONS, in_version, not_in_version, since
 from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf
 from masktron.rulebook.schematron.advice import advice, named
@@ -173,7 +172,7 @@ def _syntax(source: str, at: int) -> Problem | str:
 
 
 def _unknown(name: str) -> Problem:
-    if name in XPath31Parser.symbol_table:
+    if is_word(name):
         return not_in_version("1.0", f"{name}()", "2.0")
     return Problem("unknown-name", kind="function", name=f"{name}()", known=Known(name, tuple(sorted(_FUNCTIONS_1))))
 

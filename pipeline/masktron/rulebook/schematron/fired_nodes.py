@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from masktron.errors import RulebookError
 from masktron.rulebook.context_match import ContextPath, ContextStep, condition, parse_context
-from masktron.rulebook.expressions.lexer import variables
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import Step, outside_predicates
+from masktron.rulebook.expressions.words import variables
 from masktron.rulebook.schema import Namespaces, Origin, Pattern, Rule
 
 

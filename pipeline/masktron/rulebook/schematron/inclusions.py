@@ -14,7 +14,7 @@ from lxml import etree
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Place, Sentence
-from masktron.rulebook.expressions.lexer import LexicalError, rename_prefixes
+from masktron.rulebook.expressions.words import LexicalError, rename_prefixes
 from masktron.rulebook.schema import Origin
 from masktron.sources.xml.parser import opened, parse_tree, scan
 
