@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from types import MappingProxyType
 
 from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
 from masktron.classify.formula import FALSE, All, Formula, Leaf, Some, choice
@@ -29,13 +28,9 @@ from masktron.classify.quantities import (
 )
 from masktron.classify.relations import relation_of
 from masktron.constraints import Atom, Form, Lexical, Missing, Present, Range, Relation, Whole
-from masktron.reading.nodes import ComparisonOperator
+from masktron.reading.nodes import REVERSED, ComparisonOperator
 from masktron.reading.plain_text import decimal_text
 
-REVERSED: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
-    {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-)
-"""The operator when the operands are swapped."""
 _REMEMBERED = 1024
 """Comparisons whose forms are remembered: counts and sums over members ask the same few in each of many cases."""
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from masktron.classify.amounts import Amounts, absolute
-from masktron.classify.comparing import REVERSED, Comparing, compare
+from masktron.classify.comparing import Comparing, compare
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records
 from masktron.classify.evaluate import decide, undecidable
 from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
@@ -41,6 +41,7 @@ from masktron.classify.values import (
 )
 from masktron.constraints import Form, Lexical, Missing, Present, Untranslated, Whole
 from masktron.reading.nodes import (
+    REVERSED,
     And,
     Boolean,
     Call,

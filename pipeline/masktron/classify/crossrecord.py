@@ -7,11 +7,12 @@ from collections.abc import Collection
 
 from masktron.constraints import CrossRecordEdit, CrossRecordKind, TallyBound
 from masktron.reading.nodes import (
+    OPPOSITE,
+    REVERSED,
     And,
     Call,
     Cast,
     Comparison,
-    ComparisonOperator,
     Expression,
     FieldRef,
     Not,
@@ -28,22 +29,6 @@ _REASONS: dict[CrossRecordKind, str] = {
     "count": "it counts records or values over the file",
     "total": "it sums or averages over the file",
     "other": "it reads nodes outside the record",
-}
-OPPOSITE: dict[ComparisonOperator, ComparisonOperator] = {
-    "=": "!=",
-    "!=": "=",
-    "<": ">=",
-    ">=": "<",
-    "<=": ">",
-    ">": "<=",
-}
-REVERSED: dict[ComparisonOperator, ComparisonOperator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": ">",
-    ">": "<",
-    "<=": ">=",
-    ">=": "<=",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -13,9 +12,8 @@ from masktron.engines.engine_process import TooLongError
 from masktron.errors import ResourceError, RulebookError
 from masktron.processes import rule_seconds
 from masktron.rulebook.expressions.forbidden import shortened
-
-_VARIABLE = re.compile(r"\$\s*([\w:.-]+)")
-_BOUND = re.compile(r"\$\s*([\w:.-]+)(?=\s+in\b|\s*:=)")
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import free_variables
 
 
 def undecidable(test: str, version: str) -> str:
@@ -112,8 +110,8 @@ def _misspelled(test: str) -> str:
 
     It takes a variable without a value for one that will be given later, so those are looked for here.
     """
-    named = set(_VARIABLE.findall(test))
-    if free := sorted(named.difference(_BOUND.findall(test))):
+    tree = understood(test)
+    if free := sorted(free_variables(tree)) if tree is not None else []:
         return f"${free[0]} has no value there"
     try:
         _evaluated(f"if (self::Nothing) then boolean({test}) else true()", etree.Element("Record"))

@@ -9,7 +9,6 @@ from typing import Any
 
 from masktron.classify.conditions import Conditions
 from masktron.classify.crossrecord import (
-    OPPOSITE,
     CrossRecordError,
     conditions_on,
     own_value,
@@ -21,6 +20,7 @@ from masktron.classify.forms import ALWAYS, conjoin
 from masktron.classify.formula import dnf
 from masktron.constraints import Form, Relation, Tally, TallyBound
 from masktron.reading.nodes import (
+    OPPOSITE,
     And,
     Arithmetic,
     Call,

@@ -9,13 +9,23 @@ expression stays the judge of every record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Literal
 
 type ArithmeticOperator = Literal["+", "-", "*", "div", "idiv", "mod"]
 type ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
+
+OPPOSITE: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
+    {"=": "!=", "!=": "=", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
+)
+"""The operator that holds of two numbers where another does not."""
+REVERSED: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
+    {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+)
+"""The operator when the operands are swapped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from masktron.classify.kinds import kind_of
 from masktron.reading.nodes import (
+    REVERSED,
     Arithmetic,
     Call,
     Cast,
@@ -233,8 +234,7 @@ def compared(claim: Claim, field: str, version: XPathVersion) -> Comparison | No
     if sum(isinstance(n, FieldRef) and n.name == field for n in walk(claim.expression)) != 1:
         return None
     if field in fields_of(right):
-        turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-        left, right, operator = right, left, turned.get(operator, operator)  # type: ignore[assignment]
+        left, right, operator = right, left, REVERSED[operator]
     kinds = {kind_of(left), kind_of(right)}
     if not kinds <= {"number", "node"} or (version != "1.0" and "number" not in kinds):
         return None

@@ -9,11 +9,11 @@ from html import escape
 from types import MappingProxyType
 from typing import Literal
 
+from masktron.rulebook.expressions.words import variables
 from masktron.rulebook.schema import Check, Let, Part, Pattern, Rule, Rulebook, ValueOf
 
 SPACE = "http://purl.oclc.org/dsdl/schematron"
 _LET_GO = "let go, so that records of this file may break it; a warning here"
-_VARIABLE = re.compile(r"\$\s*([\w.-]+)")
 _UPWARD = re.compile(r"\.\.(?:/@?[\w:.-]+)*")
 _NOT_IN_NAME = re.compile(r"[^\w.-]")
 _NOTHING = (
@@ -85,16 +85,18 @@ def schematron_of(
         classes = ", ".join(f"{code} is {name}" for code, name in names.items())
         lines.append(f"  <!-- {_comment(f'{coded}: {classes}')} -->")
     body: list[str] = []
+    read: list[str] = []
     taken = {_name(check.id) for check in rulebook.checks}
     for at, pattern in enumerate(rulebook.patterns):
         rules = [rule for position, rule in enumerate(pattern.rules) if (at, position) not in left_out]
-        body += _kept(pattern, rules, changed, taken, let_go)
+        body += _kept(pattern, rules, changed, taken, let_go, read)
         for rule in pattern.rules:
             for check in rule.checks:
-                body += _new(pattern, rule, check, changed[check.index], let_go) if check.index in changed else ()
+                if check.index in changed:
+                    body += _new(pattern, rule, check, changed[check.index], let_go, read)
     if not any(line.startswith("  <pattern") for line in body):
         body += _NOTHING
-    lines += [f"  {_let(let)}" for let in _used(rulebook.lets, body)]
+    lines += [f"  {_let(let)}" for let in _used(rulebook.lets, read)]
     return ("\n".join([*lines, *body, "</schema>"]) + "\n").encode()
 
 
@@ -104,8 +106,9 @@ def _kept(
     changed: Mapping[int, TranslatedCheck],
     taken: set[str],
     let_go: Collection[str],
+    read: list[str],
 ) -> Iterator[str]:
-    """Write what is kept of a pattern.
+    """Write what is kept of a pattern; `read` gets the expressions.
 
     A rule of which no check is kept stays before others, without checks, as it keeps nodes from them.
     """
@@ -114,36 +117,48 @@ def _kept(
     if not rules:
         return
     lines: list[str] = []
+    within: list[str] = []
     for rule in rules:
         own = [check for check in rule.checks if check.index not in changed]
-        inner = [line for check in own for line in _assertion(check, check.kind, check.test, let_go)]
-        lets = [f"      {_let(let)}" for let in _used(rule.lets, inner)]
-        lines += [f"    {_tag('rule', {'context': rule.context})}", *lets, *inner, "    </rule>"]
+        inner = [line for check in own for line in _assertion(check, check.kind, let_go)]
+        asked = [expression for check in own for expression in _expressions(check)]
+        lets = _used(rule.lets, asked)
+        within += [rule.context, *asked, *(let.value for let in lets)]
+        lines += [f"    {_tag('rule', {'context': rule.context})}", *(f"      {_let(let)}" for let in lets)]
+        lines += [*inner, "    </rule>"]
     attributes = {}
     if (name := _name(pattern.id)) not in taken:
         taken.add(name)
         attributes["id"] = name
     yield f"  {_tag('pattern', attributes)}"
-    yield from (f"    {_let(let)}" for let in _used(pattern.lets, lines))
+    lets = _used(pattern.lets, within)
+    read += [*within, *(let.value for let in lets)]
+    yield from (f"    {_let(let)}" for let in lets)
     yield from lines
     yield "  </pattern>"
 
 
-def _new(pattern: Pattern, rule: Rule, check: Check, new: TranslatedCheck, let_go: Collection[str]) -> Iterator[str]:
-    """Write one translated check, or a comment in the place of one that is not asked."""
+def _new(
+    pattern: Pattern, rule: Rule, check: Check, new: TranslatedCheck, let_go: Collection[str], read: list[str]
+) -> Iterator[str]:
+    """Write one translated check, or a comment in the place of one that is not asked; `read` gets the expressions."""
     why = f" ({new.reason})" if new.reason else ""
     yield f"  <!-- {_name(check.id)}: {_comment(new.fate + why)}; it was: {_comment(new.old)} -->"
     if not new.test:
         return
     said = tuple(_at_record(part, new.focus) for part in check.text)
     subject = None if new.focus else check.subject
-    lines = list(_assertion(replace(check, message=said, subject=subject), "assert", new.test, let_go))
-    inner = _used(rule.lets, lines)
+    written = replace(check, test=new.test, message=said, subject=subject)
+    asked = [*_expressions(written), new.context]
+    inner = _used(rule.lets, asked)
+    asked += [let.value for let in inner]
+    outer = _used(pattern.lets, asked)
+    read += [*asked, *(let.value for let in outer)]
     yield "  <pattern>"
-    yield from (f"    {_let(let)}" for let in _used(pattern.lets, [*lines, *(let.value for let in inner)]))
+    yield from (f"    {_let(let)}" for let in outer)
     yield f"    {_tag('rule', {'context': new.context})}"
     yield from (f"      {_let(let)}" for let in inner)
-    yield from lines
+    yield from _assertion(written, "assert", let_go)
     yield "    </rule>"
     yield "  </pattern>"
 
@@ -157,11 +172,19 @@ def _at_record(part: Part, focus: str) -> Part:
     return replace(part, select=f"{focus}/{part.select}") if _UPWARD.fullmatch(part.select) else "..."
 
 
-def _assertion(check: Check, kind: str, test: str, let_go: Collection[str]) -> Iterator[str]:
+def _expressions(check: Check) -> Iterator[str]:
+    """Yield what a check asks and shows."""
+    yield check.test
+    yield from (part.select for part in check.text if isinstance(part, ValueOf))
+    if check.subject:
+        yield check.subject
+
+
+def _assertion(check: Check, kind: str, let_go: Collection[str]) -> Iterator[str]:
     softened = check.id in let_go and not check.soft
     if softened:
         yield f"      <!-- {_name(check.id)}: {_LET_GO} -->"
-    attributes = {"id": check.id, "test": test}
+    attributes = {"id": check.id, "test": check.test}
     given = {
         "role": "warning" if softened else check.role,
         "flag": check.flag,
@@ -181,13 +204,13 @@ def _part(part: str | ValueOf) -> str:
     return _tag("value-of", {"select": part.select}, empty=True)
 
 
-def _used(lets: Iterable[Let], lines: Iterable[str]) -> list[Let]:
-    """Return the variables that lines read, and those that these read."""
-    names = set(_VARIABLE.findall("\n".join(lines)))
+def _used(lets: Iterable[Let], expressions: Iterable[str]) -> list[Let]:
+    """Return the variables that expressions read, and those that these read."""
+    names = {name for expression in expressions for name in variables(expression)}
     found: list[Let] = []
     for let in reversed(list(lets)):
         if let.name in names:
-            names.update(_VARIABLE.findall(let.value))
+            names |= variables(let.value)
             found.insert(0, let)
     return found
 

@@ -33,6 +33,7 @@ from masktron.rulebook.expressions.tree import (
     Step,
     Typed,
     Variable,
+    free_variables,
     parts_of,
     replaced,
     spelled,
@@ -310,6 +311,21 @@ def test_a_literal_is_written_without_parentheses(source: str) -> None:
     node = tree(source)
     assert isinstance(node, Literal)
     assert node.written == "'(a)'"
+
+
+@pytest.mark.parametrize(
+    ("source", "free"),
+    [
+        ("$a + number($b)", {"a", "b"}),
+        ("V1 = '$a'", set()),
+        ("some $x in $y satisfies number($z) = $x", {"y", "z"}),
+        ("let $x := 1, $y := $x + $w return $y", {"w"}),
+        ("(let $x := 1 return $x) + $x", {"x"}),
+        ("$h:a = 1", {"h:a"}),
+    ],
+)
+def test_free_variables(source: str, free: set[str]) -> None:
+    assert free_variables(tree(source)) == free
 
 
 @pytest.mark.parametrize(

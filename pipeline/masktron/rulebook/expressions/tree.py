@@ -395,6 +395,22 @@ def walk(expression: Expression) -> Iterator[Expression]:
         waiting.extend(reversed(list(parts_of(one))))
 
 
+def free_variables(expression: Expression) -> frozenset[str]:
+    """Return the names of the variables that an expression refers to and does not bind."""
+    match expression:
+        case Variable(name=name):
+            return frozenset({name})
+        case Binding(bound=bound, body=body):
+            free = free_variables(body)
+            for name, value in reversed(bound):
+                free = (free - {name}) | free_variables(value)
+            return free
+        case Opaque(symbol="function"):
+            return frozenset()  # its parameters are bound in it
+        case _:
+            return frozenset[str]().union(*map(free_variables, parts_of(expression)))
+
+
 def outside_predicates(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and what is below it but in no predicate of it, each before what it has."""
     waiting = [expression]

@@ -16,7 +16,6 @@ __all__ = [
     "LexicalError",
     "NamedCall",
     "calls",
-    "free_variables",
     "names_before_brackets",
     "prefixes",
     "rename_prefixes",
@@ -106,18 +105,6 @@ def word_from(expression: str, at: int) -> tuple[str, int] | None:
 def variables(expression: str) -> frozenset[str]:
     """Return the names of all variables that are referred to or bound."""
     return frozenset(token.text for token in tokenize(expression) if token.kind == "variable")
-
-
-def free_variables(expression: str) -> frozenset[str]:
-    """Return the names of the variables that an expression refers to and does not bind, as ``for $x in`` does."""
-    tokens = tokenize(expression)
-    bound = {
-        token.text
-        for token, follower in pairwise(tokens)
-        if token.kind == "variable" and follower.text in ("in", ":=", "as", ",", ")")
-    }
-    binds = any(token.text in ("for", "some", "every", "let", "function") for token in tokens)
-    return variables(expression) - bound if binds else variables(expression)
 
 
 def rename_variables(expression: str, name_of: Callable[[str], str]) -> str:

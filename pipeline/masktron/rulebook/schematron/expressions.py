@@ -16,10 +16,18 @@ from masktron.problems.problem import Known, Problem
 from masktron.rulebook.expressions.forbidden import screen, syntax_error
 from masktron.rulebook.expressions.namespaces import XSL, declarations, expanded
 from masktron.rulebook.expressions.parsing import is_word, understood
-from masktron.rulebook.expressions.tree import Call, Expression, Literal, Path, SimpleMap, outside_predicates, walk
+from masktron.rulebook.expressions.tree import (
+    Call,
+    Expression,
+    Literal,
+    Path,
+    SimpleMap,
+    free_variables,
+    outside_predicates,
+    walk,
+)
 from masktron.rulebook.expressions.words import (
     calls,
-    free_variables,
     names_before_brackets,
     prefixes,
     rename_variables,
@@ -80,8 +88,8 @@ def compile_all(rulebook: Rulebook) -> None:
     for expression in found:
         screen(expression.source, expression.origin, rulebook.namespaces)
         _check_functions(expression, rulebook)
-        _check_variables(expression)
         if (tree := understood(expression.source, rulebook.namespaces)) is not None:
+            _check_variables(expression, tree)
             _check_focus(expression, tree)
     if rulebook.version == "1.0":
         for expression in found:
@@ -115,9 +123,9 @@ def _check_numbers(expression: SourceExpression, tree: Expression) -> None:
             raise _wrong(expression, not_in_version("1.0", named(one.written, at), "2.0"), at)
 
 
-def _check_variables(expression: SourceExpression) -> None:
+def _check_variables(expression: SourceExpression, tree: Expression) -> None:
     known = {let.name for let in expression.scope}
-    unknown = sorted(free_variables(expression.source) - known)
+    unknown = sorted(free_variables(tree) - known)
     if unknown:
         name, names = f"${unknown[0]}", tuple(f"${name}" for name in sorted(known))
         raise _wrong(expression, Problem("unknown-name", kind="variable", name=name, known=Known(name, names)))
