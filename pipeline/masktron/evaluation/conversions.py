@@ -11,6 +11,7 @@ replaced where libxml2 misreads them. What a variable is becomes known when it i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -37,6 +38,7 @@ from masktron.rulebook.expressions.tree import (
     Step,
     Variable,
     parts_of,
+    replaced,
     spelled,
     walk,
 )
@@ -81,6 +83,33 @@ class Converted:
     """The value, where it is a literal text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What stands for ``[start:end]`` of a source: a head, what is kept of it, with other changes, and a tail.
+
+    Attributes
+    ----------
+    start, end : int
+    head : str
+    kept : tuple of Expression
+        From the first to the last of them the source stays.
+    tail : str
+    type : {"number", "boolean", "string", "nodes", "unknown"}
+        Of the value.
+    """
+
+    start: int
+    end: int
+    head: str
+    kept: tuple[Expression, ...] = ()
+    tail: str = ""
+    type: Type = "nodes"
+
+    def covers(self, start: int, end: int) -> bool:
+        """Whether it stands for a place, too."""
+        return self.start <= start and end <= self.end
+
+
 def converted(
     expression: str,
     types: Mapping[str, Type] | None = None,
@@ -107,7 +136,25 @@ def converted(
     tree = understood(expression, namespaces)
     if tree is None or not is_xpath1(tree):
         return Converted(expression, "unknown")
-    found = _converted(tree, types or {})
+    return with_conversions(tree, types or {}, written=written)
+
+
+def with_conversions(
+    expression: Expression, types: Mapping[str, Type], changes: Iterable[Change] = (), *, written: bool = False
+) -> Converted:
+    """Rewrite an expression of XPath 1.0, with other texts for some of its parts.
+
+    Parameters
+    ----------
+    expression : Expression
+    types : mapping of str to Type
+        Of variables, by their names in the expression.
+    changes : iterable of Change
+        A variable has the type of its name, whatever its change says.
+    written : bool
+        Whether its value is written as a text.
+    """
+    found = _Conversion(types, tuple(sorted(changes, key=lambda one: one.start))).of(expression)
     return _as_text(found) if written else found
 
 
@@ -196,25 +243,56 @@ _ARGUMENTS: Mapping[str, tuple[str, Type]] = {
 _SMALL = frozenset({"last", "position", "count", "string-length"})
 
 
-def _converted(node: Expression, types: Mapping[str, Type]) -> Converted:  # noqa: PLR0911 -- one branch per construct
-    parts = [_converted(part, types) for part in parts_of(node)]
-    match node:
-        case Literal(value=str(value)):
-            return Converted(node.text, "string", literal=value)
-        case Literal():
-            return _figure(node)
-        case Variable(name=name):
-            return Converted(node.text, types.get(name, "unknown"))
-        case Arithmetic() | Negation():
-            return _joined(node, map(_as_number, parts), "number")
-        case Connective():
-            return _joined(node, parts, "boolean")
-        case Comparison(sign=sign):
-            return _compared(node, sign, *parts)
-        case Call():
-            return _called(node, parts)
-        case _:
-            return _joined(node, parts, "nodes")
+@dataclass(frozen=True, slots=True)
+class _Conversion:
+    types: Mapping[str, Type]
+    changes: tuple[Change, ...]
+
+    def of(self, node: Expression) -> Converted:  # noqa: PLR0911 -- one branch per construct
+        own = self._own(node)
+        if own and not isinstance(node, Variable):
+            return self._changed(node, own)
+        parts = [self.of(part) for part in parts_of(node)]
+        match node:
+            case Literal(value=str(value)):
+                return Converted(node.text, "string", literal=value)
+            case Literal():
+                return _figure(node)
+            case Variable(name=name):
+                places = [(one.start, one.end, one.head) for one in own]
+                text = replaced(node.source, places, node.start, node.end)
+                return Converted(text, self.types.get(name, "unknown"))
+            case Arithmetic() | Negation():
+                return _joined(node, map(_as_number, parts), "number")
+            case Connective():
+                return _joined(node, parts, "boolean")
+            case Comparison(sign=sign):
+                return _compared(node, sign, *parts)
+            case Call():
+                return _called(node, parts)
+            case _:
+                return _joined(node, parts, "nodes")
+
+    def _own(self, node: Expression) -> list[Change]:
+        """Return the changes of a node that are of none of its parts."""
+        first = bisect_left(self.changes, node.start, key=lambda one: one.start)
+        last = bisect_left(self.changes, node.end, key=lambda one: one.start)
+        within = [one for one in self.changes[first:last] if one.end <= node.end]
+        parts = list(parts_of(node)) if within else []
+        return [one for one in within if not any(p.start <= one.start and one.end <= p.end for p in parts)]
+
+    def _changed(self, node: Expression, own: Sequence[Change]) -> Converted:
+        """Return a path whose first steps have another text, or a node that has one as a whole."""
+        left = [part for part in parts_of(node) if not any(one.covers(part.start, part.end) for one in own)]
+        places = [(part.start, part.end, self.of(part).text) for part in left]
+        for one in own:
+            kept = [(part.start, part.end, self.of(part).text) for part in one.kept]
+            inside = replaced(node.source, kept, kept[0][0], kept[-1][1]) if kept else ""
+            places.append((one.start, one.end, f"{one.head}{inside}{one.tail}"))
+        text = replaced(node.source, sorted(places), node.start, node.end)
+        if isinstance(node, Comparison):
+            return Converted(text, "boolean", Reads.MORE)
+        return Converted(text, "nodes" if left else own[0].type, Reads.MORE)
 
 
 def _joined(node: Expression, parts: Iterable[Converted], of: Type, *, small: bool = False) -> Converted:

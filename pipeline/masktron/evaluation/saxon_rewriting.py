@@ -7,11 +7,10 @@ comparison of a comparison without brackets: the deviations ``substring-fraction
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from masktron.evaluation.conversions import is_xpath1
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
-from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
     Call,
     Comparison,
@@ -20,8 +19,7 @@ from masktron.rulebook.expressions.tree import (
     NameTest,
     Opaque,
     Step,
-    parts_of,
-    replaced,
+    walk,
 )
 
 PREFIX = "m-sax"
@@ -30,36 +28,27 @@ URI = "urn:masktron:saxon"
 _NAME = "substring"
 
 
-def for_saxon(expression: str, namespaces: Iterable[tuple[str, str]], *, xpath1: bool) -> str:
-    """Rewrite an expression.
+def for_saxon(expression: Expression, *, xpath1: bool) -> Iterator[tuple[int, int, str]]:
+    """Yield the places of an expression's source in which Saxon needs another text, and that text.
 
     Parameters
     ----------
-    expression : str
-    namespaces : iterable of (prefix, uri)
+    expression : Expression
     xpath1 : bool
         Whether it is evaluated in XPath 1.0 mode.
-
-    Returns
-    -------
-    str
-        The expression itself where it is not understood: Saxon says what is wrong with it.
     """
-    tree = understood(expression, namespaces)
-    return expression if tree is None else _rewritten(tree, brackets=xpath1 and is_xpath1(tree))
-
-
-def _rewritten(node: Expression, *, brackets: bool) -> str:
-    changes = [(part.start, part.end, _rewritten(part, brackets=brackets)) for part in parts_of(node)]
-    match node:
-        case Call(standard="substring", arguments=(_, _) | (_, _, _), named=named):
-            changes.append((named, node.source.index(_NAME, named) + len(_NAME), f"{PREFIX}:{_NAME}"))
-        case Opaque(
-            symbol="#", parts=(Step(test=NameTest(local="substring", space=space)), Literal(value=2 | 3))
-        ) if space in ("", FUNCTIONS_NAMESPACE):
-            changes[0] = (*changes[0][:2], f"{PREFIX}:{_NAME}")
-    text = replaced(node.source, sorted(changes), node.start, node.end)
-    return f"({text})" if brackets and isinstance(node, Comparison) else text
+    brackets = xpath1 and is_xpath1(expression)
+    for node in walk(expression):
+        match node:
+            case Call(standard="substring", arguments=(_, _) | (_, _, _), named=named):
+                yield named, node.source.index(_NAME, named) + len(_NAME), f"{PREFIX}:{_NAME}"
+            case Opaque(
+                symbol="#", parts=(Step(test=NameTest(local="substring", space=space)) as name, Literal(value=2 | 3))
+            ) if space in ("", FUNCTIONS_NAMESPACE):
+                yield name.start, name.end, f"{PREFIX}:{_NAME}"
+            case Comparison(start=start, end=end) if brackets:
+                yield start, start, "("
+                yield end, end, ")"
 
 
 def functions(mode: str) -> str:

@@ -51,18 +51,21 @@ class Shortcut:
     Attributes
     ----------
     text : str
-        What stands there instead; ``{name}`` is the name of the declaration.
+        What stands there instead; ``{name}`` is the name of the declaration, ``{kept}`` what stays of it.
     declaration : str
         What the stylesheet has to declare for it, ``{name}`` included.
-    number : str
-        The expression of the number that is declared, where it is one; else nodes are declared.
+    number : Expression, optional
+        That of the number that is declared, where it is one; else nodes are declared.
+    kept : tuple of Expression
+        From the first to the last of them the expression stays.
     """
 
     start: int
     end: int
     text: str
     declaration: str
-    number: str = ""
+    number: Expression | None = None
+    kept: tuple[Expression, ...] = ()
 
 
 def variable(select: str) -> str:
@@ -104,7 +107,12 @@ def _keeps_context(node: Expression, part: Expression) -> bool:
 
 
 def shortcuts(
-    expression: Expression, calls: Sequence[DocumentCall], written: Callable[[str], str], *, saxon: bool = False
+    expression: Expression,
+    calls: Sequence[DocumentCall],
+    written: Callable[[str], str],
+    *,
+    saxon: bool = False,
+    alone: bool = True,
 ) -> Iterator[Shortcut]:
     """Yield what can be replaced in an expression, in order.
 
@@ -117,10 +125,12 @@ def shortcuts(
         Returns what stands for the document of a name in the stylesheet.
     saxon : bool
         Whether Saxon evaluates it, and not libxml2.
+    alone : bool
+        Whether its context node is the current node: it is no predicate.
     """
     at_call = {call.start: call for call in calls}
     end = 0
-    for place in _places(_Place(expression)):
+    for place in _places(_Place(expression, alone=alone)):
         found = _alike(place, saxon=saxon)
         if found is None and not saxon:
             found = _values(place, at_call, written) or _constant(place) or _earlier(place)
@@ -242,9 +252,10 @@ def _alike(place: _Place, *, saxon: bool) -> Shortcut | None:
     if sides is None:
         return None
     use, field = sides
-    left = f"[boolean({predicate.source[rest[0].start : rest[-1].end]})]" if rest else ""
+    left, kept = "[boolean({kept})]" if rest else "", tuple(rest)
     if rest and not saxon and all(_reads_the_node(node) for part in rest for node in walk(part)):
-        match, left = f"{match}{left}", ""
+        match = f"{match}[boolean({predicate.source[rest[0].start : rest[-1].end]})]"
+        left, kept = "", ()
     declared = f'<m-xsl:key name="{{name}}" match={_braced(quoteattr(match))} use={_braced(quoteattr(use))}/>'
     if match.startswith("/"):
         text = f"key('{{name}}', current(){field})"
@@ -255,8 +266,8 @@ def _alike(place: _Place, *, saxon: bool) -> Shortcut | None:
             f"key('{{name}}', current()[not(${{name}})]{field})[current()/.. and count(.. | current()/..) = 1])"
         )
     if step.axis == "preceding-sibling":
-        text, left = f"({text}{_braced(left)} | current())[1][count(. | current()) = 2]", ""
-    return Shortcut(start, step.end, f"{text}{_braced(left)}", declared)
+        text, left = f"({text}{left} | current())[1][count(. | current()) = 2]", ""
+    return Shortcut(start, step.end, f"{text}{left}", declared, kept=kept)
 
 
 def _selected(place: _Place) -> tuple[int, Step, str] | None:
@@ -325,7 +336,7 @@ def _constant(place: _Place) -> Shortcut | None:
         case Call(standard="count" | "sum", arguments=(Path(first=Root(), hops=hops),)) as call if (
             place.alone and all(_is_named(hop.to) for hop in hops)
         ):
-            return Shortcut(call.start, call.end, "${name}", variable(call.text), call.text)
+            return Shortcut(call.start, call.end, "${name}", variable(call.text), call)
     return None
 
 

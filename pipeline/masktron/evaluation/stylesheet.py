@@ -244,9 +244,10 @@ class _Stylesheet:
             )
             return test, True
         relevant = [p for p in paths if kind in _kinds(p)]
-        test = " or ".join(f"({condition(p)})" if p.kind == "attribute" else condition(p) for p in relevant)
+        conditions = ((p.kind, condition(p, lambda predicate: scope.part(predicate, rule.origin))) for p in relevant)
+        test = " or ".join(f"({text})" if kind == "attribute" else text for kind, text in conditions)
         risky = self.saxon and any(step.predicates for p in relevant for step in p.steps)
-        return scope.expression(test, rule.origin), risky
+        return test, risky
 
     def collected(self, name: str, rule: Rule, scope: VariableScope) -> str:
         """Return a global map of the nodes that a context selects from any of their ancestors."""
@@ -262,7 +263,7 @@ class _Stylesheet:
             f'{self.mode}><m-xsl:for-each select="{start}">'
             '<m-xsl:variable name="at" select="."/><m-xsl:try>'
             f"{scope.declarations(rule.context)}"
-            f"<m-xsl:for-each select={scope.attribute(f'({rule.context})', rule.origin)}>"
+            f"<m-xsl:for-each select={quoteattr(f'({scope.expression(rule.context, rule.origin)})')}>"
             '<m-xsl:if test="exists(ancestor-or-self::node() intersect $at)">'
             '<m-xsl:sequence select="generate-id(.)"/></m-xsl:if></m-xsl:for-each>'
             "<m-xsl:catch select=\"concat('!', generate-id($at), ' ', $m-err:description)\"/>"
@@ -354,11 +355,12 @@ class _Stylesheet:
             if isinstance(part, Note):
                 yield "</m><m>"
                 continue
-            source = f"name({part.select})" if part.is_name else part.select
-            value = f"<m-xsl:value-of select={scope.attribute(source, check.origin, written=True)}/>"
+            shown = scope.expression(part.select, check.origin, written=not part.is_name)
+            shown = f"name({shown})" if part.is_name else shown
+            value = f"<m-xsl:value-of select={quoteattr(shown)}/>"
             if self.saxon:
                 caught = '<m-xsl:catch>[<m-xsl:value-of select="$m-err:description"/>]</m-xsl:catch>'
-                value = f"<m-xsl:try>{scope.declarations(source)}{value}{caught}</m-xsl:try>"
+                value = f"<m-xsl:try>{scope.declarations(part.select)}{value}{caught}</m-xsl:try>"
             yield value
 
     def where(self) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import quoteattr
 
-from masktron.evaluation.conversions import Type, converted
+from masktron.evaluation.conversions import Change, Converted, Type, is_xpath1, with_conversions
 from masktron.evaluation.saxon_rewriting import for_saxon
 from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
 from masktron.rulebook.expressions.forbidden import screen
 from masktron.rulebook.expressions.parsing import understood
-from masktron.rulebook.expressions.tree import replaced
-from masktron.rulebook.expressions.words import rename_variables, variables
+from masktron.rulebook.expressions.tree import Expression, replaced
+from masktron.rulebook.expressions.words import variable_places, variables
 from masktron.rulebook.schema import Let, Origin
 
 ORIGINAL = "m.original"
@@ -60,8 +60,6 @@ class VariableScope:
     """Names of the documents that are files of their own; any other is the original."""
     shared: dict[str, str] = field(default_factory=dict, compare=False)
     """What shortcuts ask the stylesheet to declare, with its name; one for all scopes of a stylesheet."""
-    numbers: set[str] = field(default_factory=set, compare=False)
-    """Those of these names that stand for numbers; the others are nodes."""
     converts: bool = False
     """Whether our functions convert between numbers and texts; see `masktron.evaluation.conversions`."""
     xpath1: bool = False
@@ -74,35 +72,82 @@ class VariableScope:
         )
         return replace(self, lets=self.lets + more)
 
-    def attribute(self, expression: str, origin: Origin, *, written: bool = False) -> str:
-        """Return an expression as a quoted attribute value of the stylesheet; of one that is written as a text."""
-        return quoteattr(self.expression(expression, origin, written=written))
+    def attribute(self, expression: str, origin: Origin) -> str:
+        """Return an expression as a quoted attribute value of the stylesheet."""
+        return quoteattr(self.expression(expression, origin))
 
     def expression(self, expression: str, origin: Origin, *, written: bool = False) -> str:
         """Return an expression with unique variables and its documents bound."""
-        text = self._bound(expression, origin)
-        if self.saxon:
-            return for_saxon(text, self.namespaces, xpath1=self.xpath1)
-        return converted(text, self._types(), self.namespaces, written=written).text if self.converts else text
+        tree = understood(expression, self.namespaces)
+        if tree is not None:
+            return self.part(tree, origin, written=written, alone=True)
+        calls = screen(expression, origin, self.namespaces)  # the engine says what is wrong with it
+        places = [(call.start, call.end, self._document(call.uri)) for call in calls]
+        names = self._names()
+        places += [(start, end, f"${names(name)}") for name, start, end in variable_places(expression)]
+        return replaced(expression, sorted(places))
+
+    def part(self, tree: Expression, origin: Origin, *, written: bool = False, alone: bool = False) -> str:
+        """Return an expression, or a part of one, with unique variables and its documents bound.
+
+        Parameters
+        ----------
+        tree : Expression
+        origin : Origin
+        written : bool
+            Whether it is written as a text.
+        alone : bool
+            Whether its context node is the current node: it is no predicate.
+        """
+        changes = self._changes(tree, origin, alone=alone)
+        if self.converts:
+            return self._converted(tree, self._types(), changes, written=written).text
+        places = list(for_saxon(tree, xpath1=self.xpath1)) if self.saxon else []
+        return _put(tree.source, changes, places, tree.start, tree.end)
+
+    def _converted(
+        self, tree: Expression, types: dict[str, Type], changes: list[Change], *, written: bool = False
+    ) -> Converted:
+        if is_xpath1(tree):
+            return with_conversions(tree, types, changes, written=written)
+        return Converted(_put(tree.source, changes, [], tree.start, tree.end), "unknown")
 
     def _types(self) -> dict[str, Type]:
-        """Return the types of variables as they are named in the stylesheet."""
-        types: dict[str, Type] = {
-            name: "number" if name in self.numbers else "nodes" for name in self.shared.values()
-        }
+        """Return the types of variables."""
+        types: dict[str, Type] = {}
         for k, named in enumerate(self.lets):
-            text = replace(self, lets=self.lets[:k])._bound(named.let.value, named.let.origin)
-            types[named.unique] = converted(text, types, self.namespaces).type
+            tree = understood(named.let.value, self.namespaces)
+            changes = [] if tree is None else replace(self, lets=self.lets[:k])._changes(tree, named.let.origin)
+            types[named.let.name] = "unknown" if tree is None else self._converted(tree, types, changes).type
         return types
 
-    def _bound(self, expression: str, origin: Origin) -> str:
-        calls = screen(expression, origin, self.namespaces)
-        tree = understood(expression, self.namespaces)
-        found = () if tree is None else tuple(shortcuts(tree, calls, self._document, saxon=self.saxon))
-        covered = {call for call in calls for part in found if part.start <= call.start < part.end}
-        changes = [(call.start, call.end, self._document(call.uri)) for call in calls if call not in covered]
-        changes += [(part.start, part.end, part.text.format(name=self._declared(part))) for part in found]
-        return rename_variables(replaced(expression, sorted(changes)), self._renaming())
+    def _changes(self, tree: Expression, origin: Origin, *, alone: bool = True) -> list[Change]:
+        """Return what stands in the stylesheet for documents, variables and shortcuts of an expression."""
+        calls = [
+            call
+            for call in screen(tree.source, origin, self.namespaces)
+            if tree.start <= call.start and call.end <= tree.end
+        ]
+        changes = [
+            self._shortcut(part) for part in shortcuts(tree, calls, self._document, saxon=self.saxon, alone=alone)
+        ]
+        covered = [(one.start, one.end) for one in changes]
+        changes += [
+            Change(call.start, call.end, self._document(call.uri))
+            for call in calls
+            if not any(start <= call.start < end for start, end in covered)
+        ]
+        name_of = self._names()
+        changes += [
+            Change(start, end, f"${name_of(name)}")
+            for name, start, end in variable_places(tree.source)
+            if tree.start <= start and end <= tree.end
+        ]
+        return changes
+
+    def _shortcut(self, part: Shortcut) -> Change:
+        head, _, tail = part.text.format(name=self._declared(part), kept="\0").partition("\0")
+        return Change(part.start, part.end, head, part.kept, tail, "number" if part.number else "nodes")
 
     def _document(self, name: str) -> str:
         """Return what stands for a document in the stylesheet."""
@@ -115,16 +160,11 @@ class VariableScope:
         """Return the name of what a part of an expression asks the stylesheet to declare."""
         declaration = part.declaration
         if part.number and self.converts:
-            declaration = variable(converted(part.number, {}, self.namespaces).text)
-        name = self.shared.setdefault(declaration, f"m.shared.{len(self.shared)}")
-        if part.number:
-            self.numbers.add(name)
-        return name
+            declaration = variable(with_conversions(part.number, {}).text)
+        return self.shared.setdefault(declaration, f"m.shared.{len(self.shared)}")
 
-    def _renaming(self) -> Callable[[str], str]:
+    def _names(self) -> Callable[[str], str]:
         names = {n.let.name: f"a.{n.unique}" if self.saxon and n.is_global else n.unique for n in self.lets}
-        beside = (beside_name(place, saxon=True) for place in range(len(self.beside)))
-        names |= {name: name for name in (ORIGINAL, *beside, *self.shared.values())}
         return lambda name: names.get(name, f"b.{name}")
 
     def needed(self, *expressions: str) -> tuple[Named, ...]:
@@ -175,3 +215,16 @@ class VariableScope:
             "<m-xsl:catch select=\"map{'e': string($m-err:description), 'c': $m-err:code}\"/></m-xsl:try>"
             "</m-xsl:variable>"
         )
+
+
+def _put(source: str, changes: Iterable[Change], places: Iterable[tuple[int, int, str]], start: int, end: int) -> str:
+    """Return a part of a source with its changes, and with other texts in some places, also in what they keep."""
+    within = [one for one in changes if start <= one.start and one.end <= end]
+    outer = [one for one in within if not any(other.covers(one.start, one.end) for other in within if other != one)]
+    inside = [place for place in places if start <= place[0] and place[1] <= end]
+    # brackets around a changed part stand at its borders, and stay
+    texts = [place for place in inside if not any(one.start < place[1] and place[0] < one.end for one in outer)]
+    for one in outer:
+        kept = _put(source, within, inside, one.kept[0].start, one.kept[-1].end) if one.kept else ""
+        texts.append((one.start, one.end, f"{one.head}{kept}{one.tail}"))
+    return replaced(source, sorted(texts), start, end)

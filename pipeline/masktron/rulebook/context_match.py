@@ -7,7 +7,7 @@ only a part of XPath. The condition built here is an expression like any other, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -215,10 +215,16 @@ def _never_a_number(value: Expression) -> bool:  # noqa: PLR0911 -- one return p
             return False
 
 
-def condition(path: ContextPath) -> str:
+def condition(path: ContextPath, written: Callable[[Expression], str] = str) -> str:
     """Return an expression, true at exactly the nodes (of the path's kind) that the path selects from somewhere.
 
     It is XPath 1.0, apart from what the predicates bring.
+
+    Parameters
+    ----------
+    path : ContextPath
+    written : callable, optional
+        Returns the text of a predicate; by default as it is written.
     """
     if not path.steps:
         return "not(parent::node())"
@@ -226,41 +232,41 @@ def condition(path: ContextPath) -> str:
     if last.kind == "any":
         return "true()"
     if last.kind == "attribute":
-        owner = _owner(path)
-        nodes = f"{owner}/@{last.test}{_bracketed(last)}"
+        owner = _owner(path, written)
+        nodes = f"{owner}/@{last.test}{_bracketed(last, written)}"
         return f"count(. | {nodes}) = count({nodes})"
-    return _turned(path, len(path.steps) - 1, "self")
+    return _turned(path, len(path.steps) - 1, "self", written)
 
 
-def _owner(path: ContextPath) -> str:
+def _owner(path: ContextPath, written: Callable[[Expression], str]) -> str:
     k = len(path.steps) - 1
     if k == 0:
         return "parent::node()"
     if path.steps[k].gap:
-        return f"parent::node()[{_turned(path, k - 1, 'ancestor-or-self')}]"
-    return _turned(path, k - 1, "parent")
+        return f"parent::node()[{_turned(path, k - 1, 'ancestor-or-self', written)}]"
+    return _turned(path, k - 1, "parent", written)
 
 
-def _turned(path: ContextPath, k: int, axis: str) -> str:
+def _turned(path: ContextPath, k: int, axis: str, written: Callable[[Expression], str]) -> str:
     step = path.steps[k]
-    before = _before(path, k)
+    before = _before(path, k, written)
     if not path.absolute and k == 0 and step.kind == "node":
         before = "parent::node()"
     if path.absolute and k == 0 and not step.gap:
         before = "not(parent::*)"
-    predicates = _bracketed(step)
+    predicates = _bracketed(step, written)
     if step.positional:
         siblings = f"parent::node()/child::{step.test}{predicates}"
         predicates = f"[count(. | {siblings}) = count({siblings})]"
     return f"{axis}::{step.test}{f'[{before}]' if before else ''}{predicates}"
 
 
-def _before(path: ContextPath, k: int) -> str:
+def _before(path: ContextPath, k: int, written: Callable[[Expression], str]) -> str:
     """Return the expression for the ancestors that the steps before the k-th ask for."""
     if k == 0:
         return ""
-    return _turned(path, k - 1, "ancestor" if path.steps[k].gap else "parent")
+    return _turned(path, k - 1, "ancestor" if path.steps[k].gap else "parent", written)
 
 
-def _bracketed(step: ContextStep) -> str:
-    return "".join(f"[{p}]" for p in step.predicates)
+def _bracketed(step: ContextStep, written: Callable[[Expression], str]) -> str:
+    return "".join(f"[{written(p)}]" for p in step.predicates)

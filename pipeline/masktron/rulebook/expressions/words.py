@@ -20,6 +20,7 @@ __all__ = [
     "prefixes",
     "rename_prefixes",
     "rename_variables",
+    "variable_places",
     "variables",
     "word_from",
 ]
@@ -102,9 +103,16 @@ def word_from(expression: str, at: int) -> tuple[str, int] | None:
     return next(((token.text, token.start) for token in tokenize(expression) if token.start >= at), None)
 
 
+def variable_places(expression: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each variable that is referred to or bound, with where it stands, its ``$`` included."""
+    for token in tokenize(expression):
+        if token.kind == "variable":
+            yield token.text, token.start, token.end
+
+
 def variables(expression: str) -> frozenset[str]:
     """Return the names of all variables that are referred to or bound."""
-    return frozenset(token.text for token in tokenize(expression) if token.kind == "variable")
+    return frozenset(name for name, _, _ in variable_places(expression))
 
 
 def rename_variables(expression: str, name_of: Callable[[str], str]) -> str:
@@ -115,10 +123,9 @@ def rename_variables(expression: str, name_of: Callable[[str], str]) -> str:
     """
     parts: list[str] = []
     at = 0
-    for token in tokenize(expression):
-        if token.kind == "variable":
-            parts += expression[at : token.start], "$", name_of(token.text)
-            at = token.end
+    for name, start, end in variable_places(expression):
+        parts += expression[at:start], "$", name_of(name)
+        at = end
     return "".join((*parts, expression[at:]))
 
 
