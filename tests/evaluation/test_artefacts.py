@@ -55,6 +55,11 @@ ROUNDED = {"A": "0.1", "B": "0.2", "T": "0.3"}
         ("floor(T div A) = 3", {"A": "0.1", "T": "0.3"}, True),
         ("round(A * 100) = T", {"A": "1.005", "T": "101"}, True),  # 100.49999999999999 in doubles
         ("T mod A = 0", {"A": "0.1", "T": "0.3"}, False),  # no form: what is not known to hold is not vouched for
+        ("T mod 0.1 = 0", {"T": "0.3"}, True),
+        ("0 = number(T) mod 0.05", {"T": "-0.35"}, True),
+        ("(T * 100) mod 5 = 0", {"T": "1.15"}, True),
+        ("T mod 0.1 = 0", {"T": "0.35"}, False),
+        ("T mod 0 = 0", {"T": "0.3"}, False),
         ("A * 1.1 <= 1.21", {"A": "1.1"}, True),
         ("T div A = 3", {"A": "0", "T": "0.3"}, False),
         ("A = T", {"A": "0.10", "T": "0.1"}, False),  # two fields are compared as texts
@@ -85,6 +90,7 @@ def test_xpath_1(tmp_path: Path, test: str, values: dict[str, str | None], expec
         ("xs:decimal(A) + xs:decimal(B) = 9", ROUNDED, False),
         ("A + B = T", {**ROUNDED, "A": None}, False),
         ("A < B", {"A": "0.3", "B": "0.1"}, False),
+        ("xs:double(A) mod 0.1 = 0", {"A": "0.3"}, True),
         ("number(A) idiv number(B) = 3", {"A": "0.3", "B": "0.1"}, False),  # no form
     ],
 )

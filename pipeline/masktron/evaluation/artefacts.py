@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import isnan
+from decimal import Decimal
+from fractions import Fraction
+from math import isnan, trunc
 from typing import assert_never
 
 from masktron.classify import record_names
@@ -19,12 +21,15 @@ from masktron.classify.crossrecord import CrossRecordError
 from masktron.classify.effort import Effort, TooManyDisjunctsError
 from masktron.classify.formula import All, Choice, Formula, Leaf, Negation, Some
 from masktron.classify.situation import Situation
-from masktron.classify.truth import holds, variables_of_atom
+from masktron.classify.truth import holds, number_of, variables_of_atom
 from masktron.constraints import Atom, Form, InDomain, Lexical, Untranslated
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
+from masktron.evaluation.xpath1_conversions import RELATIONS
 from masktron.reading.nodes import Arithmetic, Call, walk
 from masktron.reading.reader import ROOT, Scope
+from masktron.rulebook.expressions import tree
+from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.lexical import parse_number, xpath1_number
 from masktron.sources.records import Layout
@@ -142,9 +147,42 @@ def _holds(form: Form, values: Mapping[str, str | None]) -> bool | None:
 
 
 def _atom(atom: Atom, values: Mapping[str, str | None]) -> bool | None:
-    if isinstance(atom, Lexical | Untranslated | InDomain) or not values.keys() >= {*variables_of_atom(atom)}:
+    if isinstance(atom, Lexical):
+        return _remains(understood(atom.test), values)
+    if isinstance(atom, Untranslated | InDomain) or not values.keys() >= {*variables_of_atom(atom)}:
         return None
     return holds(atom, values)
+
+
+def _remains(test: tree.Expression | None, values: Mapping[str, str | None]) -> bool | None:
+    """Decide a comparison of remainders, ``A mod 0.05 = 0``; None for any other condition on one field."""
+    if not isinstance(test, tree.Comparison) or not any(
+        isinstance(part, tree.Arithmetic) for part in tree.parts_of(test)
+    ):
+        return None
+    left, right = _number(test.left, values), _number(test.right, values)
+    compare = RELATIONS.get(test.sign)
+    return None if left is None or right is None or compare is None else bool(compare(left, right))
+
+
+def _number(expression: tree.Expression, values: Mapping[str, str | None]) -> Fraction | None:
+    match expression:
+        case tree.Literal(value=int() | Decimal() as value):
+            return Fraction(value)
+        case tree.Step(axis="child", test=tree.NameTest(local=name), predicates=()):
+            return number_of(values.get(name))
+        case (
+            tree.Call(name="number" | "decimal" | "double", arguments=(inner,))
+            | tree.Typed(kind="cast", operand=inner, type=tree.TypeName(local="decimal" | "double"))
+        ):
+            return _number(inner, values)
+        case tree.Arithmetic(sign="*" | "mod" as sign, operands=(one, other)):
+            first, second = _number(one, values), _number(other, values)
+            if first is None or not second:
+                return None
+            return first * second if sign == "*" else first - second * trunc(first / second)
+        case _:
+            return None
 
 
 def _all(found: Iterable[bool | None]) -> bool | None:
