@@ -28,8 +28,9 @@ from masktron.classify.quantities import (
 )
 from masktron.classify.relations import relation_of
 from masktron.constraints import Atom, Form, Lexical, Missing, Present, Range, Relation, Whole
-from masktron.reading.nodes import REVERSED, ComparisonOperator
+from masktron.reading.nodes import ComparisonOperator
 from masktron.reading.plain_text import decimal_text
+from masktron.rulebook.expressions.tree import MIRRORED
 
 _REMEMBERED = 1024
 """Comparisons whose forms are remembered: counts and sums over members ask the same few in each of many cases."""
@@ -81,7 +82,7 @@ def compare(  # noqa: PLR0911 -- one branch per kind of amount
 def _compare_extreme(operator: ComparisonOperator, left: Amount, right: Amount, how: Comparing) -> Formula:
     """``max(...) <= x`` where all parts are, ``max(...) >= x`` where one is and none is NaN."""
     if not isinstance(left, Extreme) or (isinstance(right, Extreme) and _needs_all(operator, left)):
-        left, right, operator = right, left, REVERSED[operator]  # the disjunction outside: it has fewer alternatives
+        left, right, operator = right, left, MIRRORED[operator]  # the disjunction outside: it has fewer alternatives
     assert isinstance(left, Extreme)  # noqa: S101 -- for the type checker
     quantities = _quantities(left)
     alike = len({(q.operands, q.poles) for q in quantities}) == 1

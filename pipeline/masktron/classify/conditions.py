@@ -41,7 +41,6 @@ from masktron.classify.values import (
 )
 from masktron.constraints import Form, Lexical, Missing, Present, Untranslated, Whole
 from masktron.reading.nodes import (
-    REVERSED,
     And,
     Boolean,
     Call,
@@ -67,6 +66,7 @@ from masktron.reading.nodes import (
     walk,
 )
 from masktron.reading.plain_text import source_of
+from masktron.rulebook.expressions.tree import MIRRORED
 from masktron.rulebook.schema import XPathVersion
 
 
@@ -372,7 +372,7 @@ def rounded(
     """
     for call, other, operator in (
         (comparison.left, comparison.right, comparison.operator),
-        (comparison.right, comparison.left, REVERSED[comparison.operator]),
+        (comparison.right, comparison.left, MIRRORED[comparison.operator]),
     ):
         match call:
             case Call(name="floor" | "ceiling" | "round" as name, arguments=(inner,)):
@@ -393,7 +393,7 @@ def _as_floor(
     zero = constant(0)
     match name:
         case "ceiling":
-            return REVERSED[operator], lift(subtract, zero, value), lift(subtract, zero, limit)
+            return MIRRORED[operator], lift(subtract, zero, value), lift(subtract, zero, limit)
         case "round":
             return operator, lift(add, value, constant(Fraction(1, 2))), limit
         case _:

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from masktron.constraints import CrossRecordEdit, CrossRecordKind, TallyBound
 from masktron.reading.nodes import (
     OPPOSITE,
-    REVERSED,
     And,
     Call,
     Cast,
@@ -23,6 +22,7 @@ from masktron.reading.nodes import (
     walk,
 )
 from masktron.reading.plain_text import source_of
+from masktron.rulebook.expressions.tree import MIRRORED
 
 _REASONS: dict[CrossRecordKind, str] = {
     "unique": "it asks that a value occurs once in the file",
@@ -122,7 +122,7 @@ def _unique_key(node: Expression) -> tuple[str, ...]:  # noqa: PLR0911 -- one br
     """Return the fields of a unique key; none where the expression does not ask for one."""
     match node:
         case Comparison(operator=operator, left=Number() as limit, right=Call(name="count") as count):
-            return _unique_key(Comparison(REVERSED[operator], count, limit))
+            return _unique_key(Comparison(MIRRORED[operator], count, limit))
         case Comparison(
             left=Call(name="count", arguments=(OtherNodes() as nodes,)), operator=operator, right=Number(value=limit)
         ):

@@ -9,7 +9,6 @@ from masktron.classify.formula import Formula, Leaf
 from masktron.classify.kinds import kind_of
 from masktron.constraints import Form, Lexical, Missing, Present, Range, Whole
 from masktron.reading.nodes import (
-    REVERSED,
     Arithmetic,
     Call,
     Cast,
@@ -21,6 +20,7 @@ from masktron.reading.nodes import (
     Negative,
     Number,
 )
+from masktron.rulebook.expressions.tree import MIRRORED
 from masktron.sources.lexical import INTEGER_TYPES
 
 # Which comparisons of V - f(V) with zero mean "V is whole", and which that it is not. floor(V) is never above V and
@@ -71,7 +71,7 @@ def integrality(comparison: Comparison, version: str) -> Formula | None:
     if found is None:
         return None
     name, function, sign = found
-    operator = comparison.operator if sign > 0 else REVERSED[comparison.operator]
+    operator = comparison.operator if sign > 0 else MIRRORED[comparison.operator]
     whole = _WHOLE_IF[function].get(operator)
     if whole is None:
         return None

@@ -21,6 +21,8 @@ from typing import Literal as OneOf
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
     ANY,
+    GENERAL_SIGNS,
+    NODE_KINDS,
     Arithmetic,
     Call,
     Comparison,
@@ -158,9 +160,7 @@ def with_conversions(
     return _as_text(found) if written else found
 
 
-_NODE_TYPES = frozenset({"comment", "text", "processing-instruction", "node"})
 _EQUALITIES = frozenset({"=", "!="})
-_GENERAL = _EQUALITIES | {"<", "<=", ">", ">="}
 
 
 def is_xpath1(expression: Expression) -> bool:
@@ -173,7 +173,7 @@ def _is_in_grammar(node: Expression) -> bool:  # noqa: PLR0911 -- one branch per
         case Literal() | Variable() | Root() | ContextItem() | Connective():
             return True
         case Comparison(sign=sign):
-            return sign in _GENERAL
+            return sign in GENERAL_SIGNS
         case Arithmetic(sign=sign):
             return sign != "idiv"
         case Negation(sign=sign):
@@ -184,7 +184,7 @@ def _is_in_grammar(node: Expression) -> bool:  # noqa: PLR0911 -- one branch per
         case Call(name=name, arguments=arguments, named=named):  # with no prefix, and no argument before =>
             return node.source.startswith(name, named) and all(named < one.start for one in arguments)
         case Step(test=KindTest(kind=kind), predicates=predicates):
-            return kind in _NODE_TYPES and not (predicates and node.text.startswith(".."))
+            return kind in NODE_KINDS and not (predicates and node.text.startswith(".."))
         case Step(test=NameTest(space=space, prefix=prefix)):
             return prefix != ANY and (bool(prefix) or space in ("", ANY))
         case Filter(base=base):

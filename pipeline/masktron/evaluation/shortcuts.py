@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 from masktron.rulebook.expressions.forbidden import DocumentCall
 from masktron.rulebook.expressions.tree import (
     ANY,
+    SIDEWAYS,
     Call,
     Comparison,
     Connective,
@@ -35,7 +36,6 @@ from masktron.rulebook.expressions.tree import (
     walk,
 )
 
-_SIDEWAYS = frozenset({"preceding", "following", "preceding-sibling", "following-sibling"})
 _TRUTHS = frozenset({"not", "boolean", "exists", "empty"})
 _NOT_INSIDE = frozenset({"position", "last", "document", "doc"})
 _NEARBY = frozenset({"child", "attribute", "parent"})
@@ -160,7 +160,7 @@ def _walking(node: Expression) -> Iterator[Expression]:
     match node:
         case Root():
             yield node
-        case Step(axis=axis, predicates=predicates) if axis in _SIDEWAYS:
+        case Step(axis=axis, predicates=predicates) if axis in SIDEWAYS:
             if not (predicates and isinstance(predicates[0], Literal) and predicates[0].value == 1):
                 yield node
         case Path(first=first, hops=hops):

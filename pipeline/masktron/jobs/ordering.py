@@ -13,7 +13,8 @@ from masktron.constraints import CrossRecordEdit
 from masktron.jobs.job import Job
 from masktron.problems.problem import Note, Sentence
 from masktron.roles import FieldFacts
-from masktron.rulebook.record_order import AXES, in_order_by, reads_order
+from masktron.rulebook.expressions.tree import SIDEWAYS
+from masktron.rulebook.record_order import in_order_by, reads_order
 from masktron.sources.records import Column, Records
 
 WRITTEN = (Role.RECORD_ID, Role.UNTOUCHED, Role.WEIGHT, Role.QUASI_IDENTIFIER)
@@ -128,7 +129,7 @@ def _asking(job: Job, records: Records, binding: Collection[int]) -> Iterator[st
 
 def _axes_alone(test: str) -> bool:
     """Whether a test asks for other records by axes, at no position: a key occurs once in any order."""
-    return all(word in AXES for word in in_order_by(test))
+    return all(word in SIDEWAYS for word in in_order_by(test))
 
 
 def _summed(constraint: CrossRecordEdit, records: Records) -> str:

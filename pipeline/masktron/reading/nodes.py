@@ -22,10 +22,6 @@ OPPOSITE: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
     {"=": "!=", "!=": "=", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
 )
 """The operator that holds of two numbers where another does not."""
-REVERSED: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
-    {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-)
-"""The operator when the operands are swapped."""
 
 
 @dataclass(frozen=True, slots=True)

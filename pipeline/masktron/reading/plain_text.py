@@ -32,9 +32,10 @@ from masktron.reading.nodes import (
     VariableReference,
 )
 from masktron.rulebook.expressions.spacing import quoted
+from masktron.rulebook.expressions.tree import GENERAL_OF_VALUE
 
 _SIMPLE = re.compile(r"[\w:.-]+\([^()]*\)")
-_VALUE_OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_VALUE_OPERATORS = {sign: name for name, sign in GENERAL_OF_VALUE.items()}
 _ATOMIC = (
     Number,
     Text,

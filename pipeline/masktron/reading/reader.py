@@ -48,13 +48,12 @@ from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.spacing import as_written, without_predicates
 
-_GENERAL: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 _COMPARISONS: Mapping[str, tuple[ComparisonOperator, bool]] = {
-    **{sign: (sign, True) for sign in _GENERAL},
-    **{name: (sign, False) for name, sign in zip(("eq", "ne", "lt", "le", "gt", "ge"), _GENERAL, strict=True)},
+    **{sign: (sign, True) for sign in tree.GENERAL_SIGNS},
+    **{name: (sign, False) for name, sign in tree.GENERAL_OF_VALUE.items()},
 }
 _BESIDE = frozenset({"preceding-sibling", "following-sibling"})
-_OUTSIDE_AXES = _BESIDE | {"preceding", "following", "ancestor", "ancestor-or-self"}
+_OUTSIDE_AXES = tree.SIDEWAYS | {"ancestor", "ancestor-or-self"}
 _OUTSIDE_CALLS = frozenset({"key", "id", "root", "collection", "doc", "document", "idref"})
 _TYPES = STANDARD_NAMESPACES["xs"]
 _MAX_CASES = 4096

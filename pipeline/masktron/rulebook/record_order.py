@@ -6,12 +6,21 @@ from collections.abc import Iterable, Iterator
 
 from masktron.rulebook.analysis import with_lets
 from masktron.rulebook.expressions.parsing import understood
-from masktron.rulebook.expressions.tree import Call, Comparison, Expression, Filter, Literal, Opaque, Step, walk
+from masktron.rulebook.expressions.tree import (
+    SIDEWAYS,
+    Call,
+    Comparison,
+    Expression,
+    Filter,
+    Literal,
+    Opaque,
+    Step,
+    walk,
+)
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Rule, Rulebook
 from masktron.sources.records import Layout
 
-AXES = frozenset({"preceding", "following", "preceding-sibling", "following-sibling"})
 _IN_ORDER = frozenset(
     {"position", "last", "head", "tail", "subsequence", "reverse", "remove", "insert-before", "index-of"}
     | {"fold-left", "fold-right", "for-each-pair"}
@@ -41,7 +50,7 @@ def in_order_by(text: str, namespaces: Iterable[tuple[str, str]] = ()) -> tuple[
     """
     tree = understood(text, namespaces)
     words = dict.fromkeys(() if tree is None else _words(tree))
-    return tuple(sorted(words, key=lambda word: word in AXES))
+    return tuple(sorted(words, key=lambda word: word in SIDEWAYS))
 
 
 def _read(
@@ -58,7 +67,7 @@ def _read(
 def _words(expression: Expression) -> Iterator[str]:
     for one in walk(expression):
         match one:
-            case Step(axis=axis) if axis in AXES:
+            case Step(axis=axis) if axis in SIDEWAYS:
                 yield axis
             case Call(name=name) if name in _IN_ORDER:
                 yield f"{name}()"

@@ -8,7 +8,6 @@ from typing import Literal
 
 from masktron.classify.kinds import kind_of
 from masktron.reading.nodes import (
-    REVERSED,
     Arithmetic,
     Call,
     Cast,
@@ -31,6 +30,7 @@ from masktron.reading.nodes import (
     walk,
 )
 from masktron.reading.plain_text import decimal_text, source_of
+from masktron.rulebook.expressions.tree import MIRRORED
 from masktron.rulebook.schema import XPathVersion
 from masktron.translation.recoded_spelling import LostError, changed
 from masktron.translation.truth_trees import Claim
@@ -234,7 +234,7 @@ def compared(claim: Claim, field: str, version: XPathVersion) -> Comparison | No
     if sum(isinstance(n, FieldRef) and n.name == field for n in walk(claim.expression)) != 1:
         return None
     if field in fields_of(right):
-        left, right, operator = right, left, REVERSED[operator]
+        left, right, operator = right, left, MIRRORED[operator]
     kinds = {kind_of(left), kind_of(right)}
     if not kinds <= {"number", "node"} or (version != "1.0" and "number" not in kinds):
         return None

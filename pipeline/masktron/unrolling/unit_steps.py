@@ -13,7 +13,6 @@ from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
 from masktron.unrolling.unrolled_values import NodeItem, NotUnrolled, there
 
 _REFUSED = frozenset({"following", "preceding", "namespace"})
-REVERSE = frozenset({"preceding-sibling", "ancestor", "ancestor-or-self", "parent"})
 type NodeTest = Callable[[UnitNode], bool]
 
 

@@ -19,7 +19,7 @@ from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.wide.wide_record import UnitField, UnitNode
 from masktron.unrolling.member_sequence import ADDING, ORDERLESS, SequenceReads
-from masktron.unrolling.unit_steps import REVERSE, UnitSteps
+from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_values import (
     FALSE,
     NAMES,
@@ -288,7 +288,7 @@ class Unroller:
             if axis.endswith("sibling"):
                 self.sequences.note([node, *(item.node for item in found)])
             nodes = set_of(found)
-        return self._filtered(nodes, step.predicates, focus, reverse=axis in REVERSE)
+        return self._filtered(nodes, step.predicates, focus, reverse=axis in tree.REVERSE)
 
     def _hop(self, base: Value, hop: tree.Hop, focus: Focus, *, mapped: bool = False) -> Value:
         """Return what a part of a path leads to from the nodes of those before; `mapped` where it may be values."""

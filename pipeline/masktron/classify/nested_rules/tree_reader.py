@@ -32,7 +32,6 @@ from masktron.rulebook.expressions import tree
 from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.schema import XPathVersion
-from masktron.unrolling.unit_steps import REVERSE
 from masktron.unrolling.unrolled_values import NAMES, OF_CONTEXT, RETURNS, NotUnrolled
 
 _OVER_MEMBERS = frozenset({"count", "sum", "min", "max", "avg"})
@@ -84,7 +83,7 @@ class TreeReader:
                 return (_here(focus),)
             case tree.Step(axis=axis, test=test, predicates=predicates):
                 nodes = tuple(self.steps.step(self.table, axis, test, _here(focus), focus.depth))
-                return self._filtered(nodes, predicates, focus, reverse=axis in REVERSE)
+                return self._filtered(nodes, predicates, focus, reverse=axis in tree.REVERSE)
             case tree.Filter(base=base, predicates=predicates):
                 return self._filtered(self.nodes(base, focus), predicates, focus)
             case tree.NodeSet(sign="|", operands=(first, *rest)):

@@ -36,6 +36,7 @@ from masktron.evaluation.columns.number_items import aligned, as_double, togethe
 from masktron.evaluation.columns.operators import promoted
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, code_table
+from masktron.rulebook.expressions.tree import MIRRORED
 
 type Comparator = Callable[[Any, Any], Any]
 
@@ -49,10 +50,6 @@ RELATIONS: Mapping[str, Comparator] = MappingProxyType(
         ">=": operator.ge,
     }
 )
-GENERAL_OF_VALUE: Mapping[str, str] = MappingProxyType(
-    {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-)
-_MIRRORED: Mapping[str, str] = MappingProxyType({"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="})
 _BOOLEANS: Mapping[str, bool] = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
 MAX_PAIRS = 2048
 _XML_SPACE = " \t\r\n"
@@ -107,7 +104,7 @@ def related(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt, *, g
         case (Untyped(), String() | Untyped()) if (order := _order(sign, a, b, source)) is not None:
             return np.asarray(RELATIONS[sign](order, 0))
         case (String(), Untyped()):
-            return related(_MIRRORED[sign], b, a, source, doubt, general=general)
+            return related(MIRRORED[sign], b, a, source, doubt, general=general)
         case (String() | Untyped(), String() | Untyped()):
             return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
         case (TruthValue(), TruthValue()):
@@ -126,7 +123,7 @@ def _order(sign: str, a: Untyped, b: String | Untyped, source: FieldSource) -> N
 
 def _untyped(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt) -> Bools:
     if isinstance(b, Untyped):
-        return _untyped(_MIRRORED[sign], b, a, source, doubt)
+        return _untyped(MIRRORED[sign], b, a, source, doubt)
     mine = Doubt()
     if isinstance(b, Exact | Double):
         number = as_double(a, source, mine)

@@ -167,15 +167,15 @@ class CompiledTest:
         return Truth(np.broadcast_to(holds, rows), np.broadcast_to(unsure, rows))
 
 
-def compile_test(text: str, scope: ColumnScope) -> CompiledTest:
-    """Compile a test to its effective boolean value.
+def compile_test(test: str | Expression, scope: ColumnScope) -> CompiledTest:
+    """Compile a test, as a text or as a part of one that was read, to its effective boolean value.
 
     Raises
     ------
     NotColumnar
         An engine has to evaluate it; the text says why.
     """
-    expression, dry = _parsed(text, scope), DrySource()
+    expression, dry = _parsed(test, scope) if isinstance(test, str) else test, DrySource()
     tried = start(dry, scope)
     with np.errstate(all="ignore"):
         holding(evaluate(expression, tried), dry)

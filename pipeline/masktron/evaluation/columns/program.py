@@ -15,7 +15,7 @@ from masktron.evaluation.columns.outcome import NotColumnar, Outcome, Test, Trut
 from masktron.evaluation.columns.state import DOCUMENT, ColumnScope, Dialect
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.context_match import ContextPath, ContextStep, parse_context
-from masktron.rulebook.expressions.tree import ANY, NameTest
+from masktron.rulebook.expressions.tree import ANY, Expression, KindTest, NameTest, Step
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.records import Layout
@@ -157,20 +157,21 @@ def _groups(path: ContextPath, target: Target, scope: ColumnScope) -> Iterator[t
         way = (*way, _Place(field.tag, field.attribute, target=target))
     for alignment in _alignments(path, way):
         yield tuple(
-            compile_test(source, scope.on(target).at(place.target))
+            compile_test(predicate, scope.on(target).at(place.target))
             for step, place in alignment
-            for source in _predicates(step, place)
+            for predicate in _predicates(step, place)
         )
 
 
-def _predicates(step: ContextStep, place: _Place) -> Iterator[str]:
+def _predicates(step: ContextStep, place: _Place) -> Iterator[Expression]:
     if step.predicates and place.above:
         raise NotColumnar("the context has a predicate on an element above the records")
     if step.positional and (place.target is None or step.plain_name is None):
         raise NotColumnar("the context may depend on the position of a record or among several fields")
     for predicate in step.predicates:
         # of each name a record has one field, so that a position is one among a single node
-        yield f"self::node()[{predicate}]" if step.positional else predicate.text
+        where = predicate.source, predicate.start, predicate.end
+        yield Step(*where, "self", KindTest("node"), (predicate,)) if step.positional else predicate
 
 
 def _alignments(path: ContextPath, way: tuple[_Place, ...]) -> Iterator[list[tuple[ContextStep, _Place]]]:

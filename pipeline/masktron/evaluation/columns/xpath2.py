@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from masktron.evaluation.columns.comparisons import GENERAL_OF_VALUE, RELATIONS, by_value, general, holding
+from masktron.evaluation.columns.comparisons import RELATIONS, by_value, general, holding
 from masktron.evaluation.columns.expressions import MAX_STEPS, each, evaluate, refused
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.function_table import call
@@ -43,6 +43,7 @@ from masktron.evaluation.columns.string_items import merged
 from masktron.evaluation.columns.xpath2_casts import cast, castable
 from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.tree import (
+    GENERAL_OF_VALUE,
     Binding,
     Call,
     Comparison,

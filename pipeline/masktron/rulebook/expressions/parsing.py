@@ -20,6 +20,13 @@ from masktron.rulebook.expressions.lexer import LexicalError, tokenize
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, with_standard
 from masktron.rulebook.expressions.tree import (
     ANY,
+    ARITHMETIC_SIGNS,
+    AXES,
+    BINDERS,
+    COMPARISON_SIGNS,
+    CONVERSIONS,
+    NODE_KINDS,
+    SET_SIGNS,
     Arithmetic,
     Axis,
     Binding,
@@ -50,7 +57,6 @@ from masktron.rulebook.expressions.tree import (
 )
 
 _LITERAL_OR_DOLLAR = re.compile(r"""("[^"]*"|'[^']*')|\$(\s+)(?=[^\W\d])""")
-_KINDS = ("node", "text", "comment", "processing-instruction")
 _XSLT_FUNCTIONS = (("document", (1, 2)), ("current", 0), ("key", (2, 3)))
 
 
@@ -69,7 +75,7 @@ class RuleParser(XPath31Parser):
 
 
 def _attribute(self: Any) -> Any:
-    self.parser.expected_next("*", "(name)", ":", "{", "Q{", *_KINDS, message="invalid attribute specification")
+    self.parser.expected_next("*", "(name)", ":", "{", "Q{", *NODE_KINDS, message="invalid attribute specification")
     self[:] = (self.parser.expression(rbp=80),)
     return self
 
@@ -136,17 +142,7 @@ def _parsed(source: str, namespaces: tuple[tuple[str, str], ...]) -> Expression:
         raise RulebookError.of("xpath-error", expression=shown, reason="it is nested too deeply") from error
 
 
-_GENERAL = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_COMPARISONS = _GENERAL | {"eq", "ne", "lt", "le", "gt", "ge", "is", "<<", ">>"}
-_ARITHMETIC = frozenset({"+", "-", "*", "div", "idiv", "mod"})
-_SETS = frozenset({"|", "union", "intersect", "except"})
-_CHAINS = _ARITHMETIC | _SETS | {"and", "or", ",", "||"}
-_AXES = frozenset(
-    {"child", "attribute", "self", "parent", "descendant", "descendant-or-self", "ancestor", "ancestor-or-self"}
-    | {"preceding-sibling", "following-sibling", "preceding", "following", "namespace"}
-)
-_TYPED = frozenset({"cast", "castable", "instance", "treat"})
-_BINDERS = frozenset({"for", "let", "some", "every"})
+_CHAINS = ARITHMETIC_SIGNS | SET_SIGNS | {"and", "or", ",", "||"}
 _LITERALS = frozenset({"(string)", "(integer)", "(decimal)", "(float)"})
 _BRACKETS: Mapping[str, str] = MappingProxyType({"[": "[", "map": "{", "array": "{", "function": "{"})
 """What opens the content of values that the tree does not model."""
@@ -208,7 +204,7 @@ class _Builder:
         if symbol in ("+", "-") and len(token) == 1:
             operand = self.expression(token[0])
             return Negation(self.source, start, operand.end, symbol, operand)
-        if symbol in _COMPARISONS and len(token) == 2:
+        if symbol in COMPARISON_SIGNS and len(token) == 2:
             left, right = map(self.expression, token)
             return Comparison(self.source, left.start, right.end, symbol, left, right)
         if symbol == "!":
@@ -220,9 +216,9 @@ class _Builder:
         if symbol == "if" and len(token) == 3:
             condition, then, otherwise = map(self.expression, token)
             return If(self.source, start, otherwise.end, condition, then, otherwise)
-        if symbol in _BINDERS and len(token) > 2:
+        if symbol in BINDERS and len(token) > 2:
             return self._binding(token)
-        if symbol in _TYPED and len(token) == 2:
+        if symbol in CONVERSIONS and len(token) == 2:
             return self._typed(token)
         if symbol == "=>":
             return self._arrow(token)
@@ -254,7 +250,7 @@ class _Builder:
             return Concatenation(*place, chained)
         if symbol == "|":
             return self._union(chained)
-        if symbol in _SETS:
+        if symbol in SET_SIGNS:
             return NodeSet(*place, "|" if symbol == "union" else symbol, chained)
         return Arithmetic(*place, symbol, chained)
 
@@ -386,7 +382,7 @@ class _Builder:
         if symbol == "..":
             return Step(self.source, start, token.span[1], "parent", KindTest("node"))
         axis: Axis = "attribute" if symbol in ("@", "attribute") else "child"
-        if symbol == "@" or (symbol in _AXES and token.label == "axis" and len(token) == 1):
+        if symbol == "@" or (symbol in AXES and token.label == "axis" and len(token) == 1):
             found, axis = self._test(token[0]), axis if symbol == "@" else symbol
         else:
             found = self._test(token)

@@ -8,10 +8,12 @@ since what could be read of it are its parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Literal as OneOf
+from typing import get_args
 
 from masktron.rulebook.expressions.lexer import tokenize
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
@@ -27,6 +29,28 @@ type NodeSign = OneOf["is", "<<", ">>"]
 type SetSign = OneOf["|", "union", "intersect", "except"]
 type Binder = OneOf["for", "let", "some", "every"]
 type Conversion = OneOf["cast", "castable", "instance", "treat"]
+
+AXES: frozenset[str] = frozenset(get_args(Axis.__value__))
+SIDEWAYS = frozenset({"preceding", "following", "preceding-sibling", "following-sibling"})
+"""Axes to nodes that are neither above nor below; where they lead depends on the order."""
+REVERSE = frozenset({"preceding", "preceding-sibling", "ancestor", "ancestor-or-self", "parent"})
+"""Axes on which positions count backwards in the document."""
+NODE_KINDS = ("node", "text", "comment", "processing-instruction")
+"""Kind tests of XPath 1.0."""
+ARITHMETIC_SIGNS: frozenset[str] = frozenset(get_args(ArithmeticSign.__value__))
+SET_SIGNS: frozenset[str] = frozenset(get_args(SetSign.__value__))
+GENERAL_SIGNS: tuple[GeneralSign, ...] = get_args(GeneralSign.__value__)
+COMPARISON_SIGNS = frozenset({*GENERAL_SIGNS, *get_args(ValueSign.__value__), *get_args(NodeSign.__value__)})
+GENERAL_OF_VALUE: Mapping[str, GeneralSign] = MappingProxyType(
+    dict(zip(get_args(ValueSign.__value__), GENERAL_SIGNS, strict=True))
+)
+"""The general comparison that a comparison of two values is: ``=`` for ``eq``."""
+MIRRORED: Mapping[str, GeneralSign] = MappingProxyType(
+    {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+)
+"""The comparison when its operands change places."""
+BINDERS: frozenset[str] = frozenset(get_args(Binder.__value__))
+CONVERSIONS: frozenset[str] = frozenset(get_args(Conversion.__value__))
 
 ANY = "*"
 """Stands for any namespace or any name."""

@@ -50,6 +50,12 @@ class SourceExpression:
     origin: Origin
     scope: tuple[Let, ...]
     rules: tuple[str, ...] = ()
+    named: str = ""
+    """The path, where the expression is ``name(path)``, which a message shows."""
+
+    def tree(self, namespaces: tuple[tuple[str, str], ...]) -> Expression | None:
+        """Return the tree of what stands in the rulebook."""
+        return understood(self.named or self.source, namespaces)
 
 
 def expressions(rulebook: Rulebook) -> Iterator[SourceExpression]:
@@ -67,7 +73,8 @@ def expressions(rulebook: Rulebook) -> Iterator[SourceExpression]:
                 for part in check.message:
                     if isinstance(part, ValueOf):
                         source = f"name({part.select})" if part.is_name else part.select
-                        yield SourceExpression(source, check.origin, scope, (check.id,))
+                        named = part.select if part.is_name else ""
+                        yield SourceExpression(source, check.origin, scope, (check.id,), named)
 
 
 def _of_lets(lets: tuple[Let, ...], outer: tuple[Let, ...]) -> Iterator[SourceExpression]:
@@ -88,12 +95,12 @@ def compile_all(rulebook: Rulebook) -> None:
     for expression in found:
         screen(expression.source, expression.origin, rulebook.namespaces)
         _check_functions(expression, rulebook)
-        if (tree := understood(expression.source, rulebook.namespaces)) is not None:
+        if (tree := expression.tree(rulebook.namespaces)) is not None:
             _check_variables(expression, tree)
             _check_focus(expression, tree)
     if rulebook.version == "1.0":
         for expression in found:
-            if (tree := understood(expression.source, rulebook.namespaces)) is not None:
+            if (tree := expression.tree(rulebook.namespaces)) is not None:
                 _check_numbers(expression, tree)
             _compile_1(expression, dict(rulebook.namespaces))
     else:
@@ -161,20 +168,21 @@ def _compile_1(expression: SourceExpression, namespaces: Mapping[str, str]) -> N
         etree.XPath(renamed)
     except etree.XPathSyntaxError as problem:
         at = next((each.column for each in problem.error_log), 0)
-        raise _wrong(expression, _syntax(source, at if renamed == source else 0), at) from None
+        raise _wrong(expression, _syntax(expression, namespaces, at if renamed == source else 0), at) from None
 
 
 def _wrong(expression: SourceExpression, reason: Problem | str, at: int = 0) -> RulebookError:
     return syntax_error(expression.source, reason, expression.origin, rules=expression.rules, at=at)
 
 
-def _syntax(source: str, at: int) -> Problem | str:
+def _syntax(expression: SourceExpression, namespaces: Mapping[str, str], at: int) -> Problem | str:
     """Say what of an expression is not XPath 1.0, at a place where libxml2 stopped."""
+    source = expression.source
     if slip := advice(source):
         return slip
     word = word_from(source, at)
     found = "" if word is None else named(*word)
-    if "(:" in source or understood(source) is not None:
+    if "(:" in source or expression.tree(tuple(namespaces.items())) is not None:
         return not_in_version("1.0", found or repr(source.strip()), "2.0")
     return f"unexpected {found}" if found else "something is missing at the end"
 
