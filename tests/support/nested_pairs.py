@@ -26,7 +26,7 @@ LAYOUT = Layout(("Survey", "Household"), HOUSEHOLD.fields)
 """Households with persons, who have spells, and cars."""
 
 
-_PATHS = {
+PATHS = {
     "Household": (
         ("Person", "Person"), ("Car", "Car"), (".", "Household"), ("Person/Spell", "Spell"), (".//Spell", "Spell"),
         ("descendant::Person", "Person"),
@@ -150,7 +150,7 @@ class NestedMaker:
 
     def elements(self, at: str, depth: int) -> tuple[str, str]:
         """Return a path to elements with fields, and their kind."""
-        path, kind = self.random.choice(_PATHS[at])
+        path, kind = self.random.choice(PATHS[at])
         steps = "/" not in path and not path.startswith(".")
         if depth > 0 and steps and self.random.random() < 0.5:
             path += f"[{self.predicate(kind, depth)}]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -56,7 +55,6 @@ from masktron.rulebook.expressions.tree import (
     Variable,
 )
 
-_LITERAL_OR_DOLLAR = re.compile(r"""("[^"]*"|'[^']*')|\$(\s+)(?=[^\W\d])""")
 _XSLT_FUNCTIONS = (("document", (1, 2)), ("current", 0), ("key", (2, 3)))
 
 
@@ -130,16 +128,27 @@ def is_word(name: str) -> bool:
 
 @functools.lru_cache(maxsize=8192)
 def _parsed(source: str, namespaces: tuple[tuple[str, str], ...]) -> Expression:
-    # elementpath knows no blank between a dollar and a name, which may be there
-    joined = _LITERAL_OR_DOLLAR.sub(lambda found: found[1] or f"{found[2]}$", source)
     try:
-        token = RuleParser(namespaces=with_standard(namespaces), strict=True).parse(joined)
-        return _Builder(source).expression(token)
+        plain = _plain(source)
+        token = RuleParser(namespaces=with_standard(namespaces), strict=True).parse(plain)
+        return _Builder(source, plain).expression(token)
     except (ElementPathError, LexicalError) as error:
         raise RulebookError.of("xpath-error", expression=repr(source.strip()), reason=str(error)) from error
     except RecursionError as error:
         shown = repr(f"{source.strip()[:60]} ...")
         raise RulebookError.of("xpath-error", expression=shown, reason="it is nested too deeply") from error
+
+
+def _plain(source: str) -> str:
+    """Return an expression with blanks for comments, each token in its place, and no blank behind a dollar.
+
+    elementpath takes a comment for a token beside brackets and axes, and knows no blank there.
+    """
+    text = ""
+    for token in tokenize(source):
+        written = f"${token.text}" if token.kind == "variable" else source[token.start : token.end]
+        text = text.ljust(token.end - len(written)) + written
+    return text
 
 
 _CHAINS = ARITHMETIC_SIGNS | SET_SIGNS | {"and", "or", ",", "||"}
@@ -152,8 +161,9 @@ _PAIRS: Mapping[str, str] = MappingProxyType({"(": ")", "[": "]", "{": "}"})
 class _Builder:
     """Makes nodes of the tokens of elementpath, with places of our own: its spans leave out brackets."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, plain: str) -> None:
         self.source = source
+        self.plain = plain
         self.lexemes = tokenize(source)
         self.starts = [lexeme.start for lexeme in self.lexemes]
         self.closing: dict[int, int] = {}
@@ -276,9 +286,9 @@ class _Builder:
         start = kind[0].span[0] if named else kind.span[0]
         end = max(self.lexeme_end(start), self.bracket_end(self.lexeme_end(start)))
         occurrence = str(kind.occurrence or "")
-        text = self.source[start:end] + occurrence
+        text = " ".join(self.plain[start:end].split()) + occurrence
         if occurrence:
-            end = self.source.index(occurrence, end) + 1
+            end = self.plain.index(occurrence, end) + 1
         local, space = (str(kind[1].value), str(kind[1].namespace or "")) if named else ("", "")
         if named and not space:
             space = token.parser.namespaces.get(str(kind[0].value), "")
@@ -410,7 +420,7 @@ class _Builder:
         if "kind test" in str(token.label):
             closed = self.bracket_end(end)
             opened = self.starts[bisect_left(self.starts, end)]
-            return KindTest(str(token.symbol), self.source[opened + 1 : closed - 1].strip()), closed
+            return KindTest(str(token.symbol), self.plain[opened + 1 : closed - 1].strip()), closed
         return None
 
 

@@ -1,0 +1,1 @@
+"""Rulebooks with every construct of the tree of expressions, oddly spelled, judged by masktron and by plain XSLT."""
