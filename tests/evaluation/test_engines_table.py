@@ -228,7 +228,8 @@ TOPICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "arithmetic": ("Arithmetic", ("libxml2-rounding", "libxml2-big-integer", "saxon-negative-zero")),
     "truth": (
         "Truth values and errors",
-        ("chained-comparison-saxon", "saxon-nan-text", "saxon-internal-error", "errors-and-optimisation",
+        ("chained-comparison-saxon", "boolean-order-saxon", "saxon-nan-text", "saxon-internal-error",
+         "errors-and-optimisation",
          "static-type-of-instance", "saxon-sum-text"),
     ),
     "texts": (

@@ -11,6 +11,7 @@ import pytest
 from columns_saxon import TRUE, document, saxon
 from masktron import validate
 from masktron.errors import RulebookError
+from masktron.evaluation.conversions import Type
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.saxon_rewriting import for_saxon
@@ -121,10 +122,39 @@ def test_a_function_of_another_namespace_is_refused_before() -> None:
         ("sum(A[B = 1 = 1]/C) + number('1.5')", "sum(A[((B = 1) = 1)]/C) + number('1.5')"),
         ("-A * 007.50 > 1 or string(.) = $v", "(-A * 007.50 > 1) or (string(.) = $v)"),
         ("if (A) then 1 else 2", "if (A) then 1 else 2"),
+        ("A < . < 2", "(number((A < .)) < 2)"),
+        ("A < B < 2 < 3", "(number((number((A < B)) < 2)) < 3)"),
+        ("A < 1 < B < 2", "((number((A < 1) < B)) < 2)"),
+        ("2 > not(A)", "(2 > number(not(A)))"),
+        ("(A or B) >= '1'", "(number((A or B)) >= '1')"),
+        ("(A = 1) < B", "(((A = 1)) < B)"),
+        ("(A = 1) = 2", "(((A = 1)) = 2)"),
+        ("(A < 1) < true()", "(((A < 1)) < true())"),
     ],
 )
 def test_brackets(expression: str, expected: str) -> None:
     assert replaced(expression, sorted(for_saxon(parsed(expression), xpath1=True))) == expected
+
+
+def test_a_variable_that_is_a_truth_value_is_ordered_as_a_number() -> None:
+    types: dict[str, Type] = {"v": "boolean", "w": "nodes"}
+    expression = "$v > 0 and $w > 0"
+    places = sorted(for_saxon(parsed(expression), xpath1=True, types=types))
+    assert replaced(expression, places) == "(number($v) > 0) and ($w > 0)"
+
+
+@pytest.mark.parametrize("first", ["R", "R[last()]"])
+def test_a_comparison_is_ordered_with_a_number_as_one(first: str, tmp_path: Path) -> None:
+    """Beside `R[last()]` Saxon decides, whose 1.0 mode makes the number a truth value."""
+    book, data = tmp_path / "rules.sch", tmp_path / "data.xml"
+    lets, test = '<let name="v" value="A = B"/>', "0 &lt;= A &lt; 2 and $v &gt; -1"
+    other = f'<rule context="{first}[C]"><assert test="B">m</assert></rule>'
+    rule = f'<rule context="R">{lets}<assert test="{test}">m</assert></rule>'
+    schema = "http://purl.oclc.org/dsdl/schematron"
+    book.write_text(f'<schema xmlns="{schema}" queryBinding="xslt"><pattern>{other}{rule}</pattern></schema>')
+    data.write_text("<D><R><A>1</A><B>1</B></R><R><A>2</A><B>1</B></R><R><A>-1</A></R></D>")
+    (_, found) = validate(data, rules=book).rules
+    assert (found.fired, found.failed) == (3, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """Expressions written so that Saxon gives the answer of the Recommendation.
 
-SaxonC 13.1 is wrong about ``substring()`` with fractions and very large positions, and its XPath 1.0 mode refuses a
-comparison of a comparison without brackets: the deviations ``substring-fraction``, ``substring-large`` and
-``chained-comparison-saxon``. A function of the stylesheet stands for ``substring()``, and brackets are added.
+SaxonC 13.1 is wrong about ``substring()`` with fractions and very large positions. Its XPath 1.0 mode refuses a
+comparison of a comparison without brackets, and compares a number with a truth value as truth values: the deviations
+``substring-fraction``, ``substring-large``, ``chained-comparison-saxon`` and ``boolean-order-saxon``. A function of
+the stylesheet stands for ``substring()``, brackets are added, and a truth value is made a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
-from masktron.evaluation.conversions import is_xpath1
+from masktron.evaluation.conversions import Type, is_xpath1, with_conversions
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.expressions.tree import (
     Call,
@@ -26,9 +28,12 @@ PREFIX = "m-sax"
 URI = "urn:masktron:saxon"
 """Of our function in stylesheets."""
 _NAME = "substring"
+_ORDERS = frozenset({"<", "<=", ">", ">="})
 
 
-def for_saxon(expression: Expression, *, xpath1: bool) -> Iterator[tuple[int, int, str]]:
+def for_saxon(
+    expression: Expression, *, xpath1: bool, types: Mapping[str, Type] = MappingProxyType({})
+) -> Iterator[tuple[int, int, str]]:
     """Yield the places of an expression's source in which Saxon needs another text, and that text.
 
     Parameters
@@ -36,8 +41,11 @@ def for_saxon(expression: Expression, *, xpath1: bool) -> Iterator[tuple[int, in
     expression : Expression
     xpath1 : bool
         Whether it is evaluated in XPath 1.0 mode.
+    types : mapping of str to Type, optional
+        Of variables, in XPath 1.0.
     """
     brackets = xpath1 and is_xpath1(expression)
+    ordered: set[tuple[int, int]] = set()
     for node in walk(expression):
         match node:
             case Call(standard="substring", arguments=(_, _) | (_, _, _), named=named):
@@ -47,8 +55,28 @@ def for_saxon(expression: Expression, *, xpath1: bool) -> Iterator[tuple[int, in
             ) if space in ("", FUNCTIONS_NAMESPACE):
                 yield name.start, name.end, f"{PREFIX}:{_NAME}"
             case Comparison(start=start, end=end) if brackets:
-                yield start, start, "("
-                yield end, end, ")"
+                # in one text with the brackets: comparisons that begin in one place keep their order
+                number = "number(" if (start, end) in ordered else ""
+                yield start, start, f"{number}("
+                yield end, end, ")" * (2 if number else 1)
+                truth = _truth_that_is_ordered(node, types)
+                if isinstance(truth, Comparison):
+                    ordered.add((truth.start, truth.end))
+                elif truth is not None:
+                    yield truth.start, truth.start, "number("
+                    yield truth.end, truth.end, ")"
+
+
+def _truth_that_is_ordered(comparison: Comparison, types: Mapping[str, Type]) -> Expression | None:
+    """Return the operand that is a truth value, of an order in which the other one is a number or a text.
+
+    With nodes a truth value is compared as one in the Recommendation too.
+    """
+    if comparison.sign not in _ORDERS:
+        return None
+    operands = (comparison.left, comparison.right)
+    kinds = [with_conversions(operand, types).type for operand in operands]
+    return operands[kinds.index("boolean")] if "boolean" in kinds and {"number", "string"} & {*kinds} else None
 
 
 def functions(mode: str) -> str:

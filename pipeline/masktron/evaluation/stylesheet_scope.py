@@ -102,7 +102,8 @@ class VariableScope:
         changes = self._changes(tree, origin, alone=alone)
         if self.converts:
             return self._converted(tree, self._types(), changes, written=written).text
-        places = list(for_saxon(tree, xpath1=self.xpath1)) if self.saxon else []
+        types = self._types() if self.xpath1 else {}
+        places = list(for_saxon(tree, xpath1=self.xpath1, types=types)) if self.saxon else []
         return _put(tree.source, changes, places, tree.start, tree.end)
 
     def _converted(
