@@ -110,7 +110,7 @@ def _misspelled(test: str) -> str:
 
     It takes a variable without a value for one that will be given later, so those are looked for here.
     """
-    tree = understood(test)
+    tree = understood(test) if "$" in test else None
     if free := sorted(free_variables(tree)) if tree is not None else []:
         return f"${free[0]} has no value there"
     try:
