@@ -36,6 +36,8 @@ def for_saxon(
 ) -> Iterator[tuple[int, int, str]]:
     """Yield the places of an expression's source in which Saxon needs another text, and that text.
 
+    Texts for one place come in the order in which they stand there.
+
     Parameters
     ----------
     expression : Expression
@@ -45,7 +47,8 @@ def for_saxon(
         Of variables, in XPath 1.0.
     """
     brackets = xpath1 and is_xpath1(expression)
-    ordered: set[tuple[int, int]] = set()
+    truths: set[tuple[int, int] | None] = set()
+    closing: list[tuple[int, str]] = []
     for node in walk(expression):
         match node:
             case Call(standard="substring", arguments=(_, _) | (_, _, _), named=named):
@@ -54,21 +57,22 @@ def for_saxon(
                 symbol="#", parts=(Step(test=NameTest(local="substring", space=space)) as name, Literal(value=2 | 3))
             ) if space in ("", FUNCTIONS_NAMESPACE):
                 yield name.start, name.end, f"{PREFIX}:{_NAME}"
-            case Comparison(start=start, end=end) if brackets:
-                # in one text with the brackets: comparisons that begin in one place keep their order
-                number = "number(" if (start, end) in ordered else ""
-                yield start, start, f"{number}("
-                yield end, end, ")" * (2 if number else 1)
-                truth = _truth_that_is_ordered(node, types)
-                if isinstance(truth, Comparison):
-                    ordered.add((truth.start, truth.end))
-                elif truth is not None:
-                    yield truth.start, truth.start, "number("
-                    yield truth.end, truth.end, ")"
+            case Comparison() if brackets:
+                truths.add(_truth_that_is_ordered(node, types))
+        opened = "number(" * (_place(node) in truths) + "(" * (brackets and isinstance(node, Comparison))
+        if opened:
+            yield node.start, node.start, opened
+            closing.append((node.end, ")" * opened.count("(")))
+    # of those that close in one place, the inner ones first
+    yield from ((end, end, text) for end, text in reversed(closing))
 
 
-def _truth_that_is_ordered(comparison: Comparison, types: Mapping[str, Type]) -> Expression | None:
-    """Return the operand that is a truth value, of an order in which the other one is a number or a text.
+def _place(node: Expression) -> tuple[int, int]:
+    return node.start, node.end
+
+
+def _truth_that_is_ordered(comparison: Comparison, types: Mapping[str, Type]) -> tuple[int, int] | None:
+    """Return where the operand stands that is a truth value, of an order in which the other is a number or a text.
 
     With nodes a truth value is compared as one in the Recommendation too.
     """
@@ -76,7 +80,8 @@ def _truth_that_is_ordered(comparison: Comparison, types: Mapping[str, Type]) ->
         return None
     operands = (comparison.left, comparison.right)
     kinds = [with_conversions(operand, types).type for operand in operands]
-    return operands[kinds.index("boolean")] if "boolean" in kinds and {"number", "string"} & {*kinds} else None
+    one_is = "boolean" in kinds and {"number", "string"} & {*kinds}
+    return _place(operands[kinds.index("boolean")]) if one_is else None
 
 
 def functions(mode: str) -> str:

@@ -228,4 +228,4 @@ def _put(source: str, changes: Iterable[Change], places: Iterable[tuple[int, int
     for one in outer:
         kept = _put(source, within, inside, one.kept[0].start, one.kept[-1].end) if one.kept else ""
         texts.append((one.start, one.end, f"{one.head}{kept}{one.tail}"))
-    return replaced(source, sorted(texts), start, end)
+    return replaced(source, sorted(texts, key=lambda text: text[:2]), start, end)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from masktron.evaluation.nested import unit_program
 from spelled import engine
 from spelled.cases import Case, Check, generate
 from spelled.judged import judged
@@ -72,7 +73,7 @@ def compared(seeds: Iterable[int], folder: Path) -> Compared:
         for way in ("columns", "engine", "saxon"):
             for check, one, other in zip(case.checks, plain, said.get(way, ()), strict=False):
                 told = [one.fired, one.failed, one.errors, one.marks]
-                if told != other and not (way == "saxon" and other[2] and _sums(case, check)):
+                if told != other and not (case.version == "1.0" and other[2] and _sums(case, check)):
                     text = f"{seed} ({case.version}), {way}, n{check.number}: {check.test!r}: {told}, {other}"
                     total.disagreements.append(text)
     return total
@@ -144,6 +145,7 @@ def main() -> None:
     """Compare, and print."""
     first, last, folder, *state = sys.argv[1:]
     begun = time.monotonic()
+    unit_program.ENOUGH = 1  # columns of every composition of a unit
     where = Path(folder)
     total = compared(range(int(first), int(last)), where)
     print(*total.disagreements, sep="\n")
