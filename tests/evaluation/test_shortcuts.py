@@ -173,6 +173,15 @@ def test_saxon_finds_the_same(tmp_path_factory: pytest.TempPathFactory, binding:
     assert quick.verdicts.tolist() == plain.verdicts.tolist()
 
 
+def test_names_in_braces_stay_as_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path, ["count(//R[A = current()/Q{}A]) = 1"])
+    path.write_text(path.read_text().replace("<schema ", '<schema queryBinding="xslt3" '))
+    data = tmp_path / "data.xml"
+    data.write_text("<D><R><A>1</A></R><R><A>2</A></R><R><A>2</A></R></D>")
+    request = EvaluationRequest(data, read_rules(path), detect_layout(data, record="R"), engine="saxon")
+    assert evaluate(request).failed.tolist() == [2]
+
+
 @pytest.mark.full
 def test_takes_linear_time(tmp_path: Path) -> None:
     """Without shortcuts, 20,000 records take minutes."""

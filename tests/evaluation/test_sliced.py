@@ -254,7 +254,7 @@ def test_a_doubt_that_one_slice_alone_has_is_no_doubt(tmp_path: Path, rules: Pat
     data = tmp_path / "data.csv"
     executor = Travelling()
     data.write_text(f"A;B;C;{LONG}\n{''.join(rows)}")
-    with pytest.raises(DocumentError, match="'C' are numbers, some with a comma"):
+    with refused(DocumentError, "unclear-numbers"):
         run_validate(data, rules, executor=executor)
     assert len(executor.slices) > 2
     data.write_text(f"A;B;C;{LONG}\n{''.join(rows)}1;2;x;y\n")

@@ -206,7 +206,7 @@ def test_a_table_of_the_last_run_is_not_taken_beside_others_unsaid(survey: Surve
     found = survey.changes(households, out)
     assert [*found] == [("table", "Person")]
     assert found["table", "Person"].startswith("!it is the table of the last run, and that of Household is another")
-    assert "--table Person=FILE" in found["table", "Person"]
+    assert 'tables={"Person": "FILE"}' in found["table", "Person"]
     with pytest.raises(masktron.ViolationError):  # taken for this run's, and the total of one household is wrong
         masktron.rerun(survey.manifest("households.csv"), households, out, accept=["table"])
     other = {"tables": {"Person": persons}}

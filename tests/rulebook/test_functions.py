@@ -150,7 +150,16 @@ def test_a_later_version_is_named_with_its_binding(tmp_path: Path, binding: str,
     read_rules(write_rules(tmp_path / "r.sch", "round(V) = 1", "string-join(V, '') = '1'", binding="xslt2"))
 
 
-@pytest.mark.parametrize("test", ["generate-id() != 'x'", "string-length(generate-id(V)) = 0", "generate-id#1 = V"])
+@pytest.mark.parametrize(
+    "test",
+    [
+        "generate-id() != 'x'",
+        "string-length(generate-id(V)) = 0",
+        "generate-id#1 = V",
+        "fn:generate-id(V) = 'x'",
+        "Q{http://www.w3.org/2005/xpath-functions}generate-id(V) = 'x'",
+    ],
+)
 def test_an_identifier_of_a_run_is_no_value(tmp_path: Path, test: str) -> None:
     with refused(RulebookError, "forbidden-function", function="generate-id"):
         read_rules(write_rules(tmp_path / "r.sch", test, binding="xslt3"))

@@ -141,7 +141,7 @@ def test_draws_and_swaps_are_typed_tried_and_saved(chromium: Any, server: Served
         regions = page.get_by_label("Regions, from coarse to fine")
         regions.press_sequentially('REGION, "Town, code')
         # it is tried while somebody types, and what is wrong is said beside it
-        page.get_by_text("a quotation mark is not closed").wait_for()
+        page.get_by_text("names with commas between").wait_for()
         regions.press_sequentially('"')
         page.get_by_label("Keys by which a record is rare in its region").press_sequentially("AGE")
         page.get_by_label("Rare are records that share them with fewer than").press_sequentially("2")
@@ -175,7 +175,7 @@ def test_what_is_typed_is_tried_although_the_page_asks_after_what_was_typed_befo
         page.route("**/protect?draft=*", lambda route: route.fulfill(body=under_way, content_type="text/html"))
         page.route("**/protect", lambda route: (time.sleep(1.5), route.continue_()))
         regions.press_sequentially(', "Town')
-        page.get_by_text("a quotation mark is not closed").wait_for()
+        page.get_by_text("names with commas between").wait_for()
 
 
 @pytest.mark.full
@@ -187,7 +187,7 @@ def test_problems_are_read_out_and_lead_to_their_field(chromium: Any, server: Se
         page.get_by_role("alert").wait_for()
         page.wait_for_function("document.activeElement.getAttribute('role') === 'alert'")
         assert axe_findings(page) == []
-        page.get_by_role("link", name="a project needs one").click()
+        page.get_by_role("alert").get_by_role("link").first.click()
         assert page.evaluate("document.activeElement.id") == "name"
 
 

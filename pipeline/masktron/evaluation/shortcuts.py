@@ -251,7 +251,7 @@ def _alike(place: _Place, *, saxon: bool) -> Shortcut | None:
     sides = _key_and_value(first)
     if sides is None:
         return None
-    use, field = sides
+    use, field = sides[0], _braced(sides[1])
     left, kept = "[boolean({kept})]" if rest else "", tuple(rest)
     if rest and not saxon and all(_reads_the_node(node) for part in rest for node in walk(part)):
         match = f"{match}[boolean({predicate.source[rest[0].start : rest[-1].end]})]"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from masktron.errors import RulebookError
+from masktron.rulebook.expressions import parsing
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import (
@@ -18,6 +19,7 @@ from masktron.rulebook.expressions.tree import (
     Binding,
     Call,
     Comparison,
+    Connective,
     ContextItem,
     Expression,
     Filter,
@@ -346,3 +348,15 @@ def test_a_name_test_takes_what_it_names(test: str, tag: str, takes: bool) -> No
     assert isinstance(step, Step)
     assert isinstance(step.test, NameTest)
     assert step.test.takes(tag) is takes
+
+
+def test_no_part_of_a_text_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """elementpath reads quotation marks within comments as those of a string, and what stands between is lost."""
+    source = "A = '1' (: it's :) and B = 'x' (: isn't :)"
+    found = tree(source)
+    assert isinstance(found, Connective)
+    assert [one.text for one in found.operands] == ["A = '1'", "B = 'x'"]
+    monkeypatch.setattr(parsing, "_plain", lambda source: source)
+    with pytest.raises(RulebookError) as caught:
+        tree(f"{source} (: with comments :)")
+    assert caught.value.problem.references["reason"] == "its end is not understood"

@@ -59,6 +59,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
 )
 _AROUND = 60
 """Characters that a message shows before and after a position."""
+_IDS = (FUNCTIONS_NAMESPACE, "generate-id")
 _DOCUMENTS = frozenset({"document", "doc"})
 
 
@@ -87,7 +88,7 @@ def screen(expression: str, origin: Origin, namespaces: tuple[tuple[str, str], .
     except LexicalError as problem:
         reason = f"{problem} (character {problem.at + 1})"
         raise syntax_error(expression, reason, origin, at=problem.at) from None
-    _refuse_ids(expression, tokens, origin)
+    _refuse_ids(expression, tokens, origin, dict(namespaces))
     return tuple(_screened(expression, calls(expression), origin, dict(namespaces)))
 
 
@@ -136,12 +137,12 @@ def _screened(
             yield _document(call, origin)
 
 
-def _refuse_ids(expression: str, tokens: Sequence[Token], origin: Origin) -> None:
+def _refuse_ids(expression: str, tokens: Sequence[Token], origin: Origin, namespaces: Mapping[str, str]) -> None:
     """Refuse ``generate-id()`` but where two of its results are compared: the texts change between runs."""
     found = {
         at: _closing(tokens, at)
         for at, token in enumerate(tokens[:-1])
-        if token.text in ("generate-id", "fn:generate-id") and token.kind == "name" and tokens[at + 1].text in "(#"
+        if token.kind == "name" and tokens[at + 1].text in "(#" and expanded(token.text, namespaces) == _IDS
     }
     compared: set[int] = set()
     for at, end in found.items():

@@ -131,12 +131,15 @@ def _parsed(source: str, namespaces: tuple[tuple[str, str], ...]) -> Expression:
     try:
         plain = _plain(source)
         token = RuleParser(namespaces=with_standard(namespaces), strict=True).parse(plain)
-        return _Builder(source, plain).expression(token)
+        tree, lexemes = _Builder(source, plain).expression(token), tokenize(source)
     except (ElementPathError, LexicalError) as error:
         raise RulebookError.of("xpath-error", expression=repr(source.strip()), reason=str(error)) from error
     except RecursionError as error:
         shown = repr(f"{source.strip()[:60]} ...")
         raise RulebookError.of("xpath-error", expression=shown, reason="it is nested too deeply") from error
+    if (tree.start, tree.end) != (lexemes[0].start, lexemes[-1].end):  # whatever elementpath makes of it
+        raise RulebookError.of("xpath-error", expression=repr(source.strip()), reason="its end is not understood")
+    return tree
 
 
 def _plain(source: str) -> str:
