@@ -108,7 +108,7 @@ def _positions(value: Any, key: str) -> tuple[int, ...]:
         key,
         lambda one: isinstance(one, list) and all(isinstance(n, int) and not isinstance(n, bool) for n in one),
     )
-    if min(whole, default=0) < 0:
+    if any(position < 0 for position in whole):
         raise ValueError(f"{key!r} holds a negative number")
     return tuple(whole)
 
