@@ -286,15 +286,13 @@ class _Builder:
     def _typed(self, token: Any) -> Expression:
         operand, kind = self.expression(token[0]), token[1]
         named = kind.symbol == ":" and len(kind) == 2
-        start = kind[0].span[0] if named else kind.span[0]
+        start = self._start(kind)
         end = max(self.lexeme_end(start), self.bracket_end(self.lexeme_end(start)))
         occurrence = str(kind.occurrence or "")
         text = " ".join(self.plain[start:end].split()) + occurrence
         if occurrence:
             end = self.plain.index(occurrence, end) + 1
-        local, space = (str(kind[1].value), str(kind[1].namespace or "")) if named else ("", "")
-        if named and not space:
-            space = token.parser.namespaces.get(str(kind[0].value), "")
+        local, space = (str(kind[1].value), _space(kind)) if named else ("", "")
         return Typed(self.source, operand.start, end, token.symbol, operand, TypeName(local, space, occurrence, text))
 
     def _arrow(self, token: Any) -> Expression:
@@ -316,9 +314,8 @@ class _Builder:
         if token.symbol == "(name)":
             return "", FUNCTIONS_NAMESPACE, str(token.value)
         if token.symbol in (":", "Q{") and len(token) == 2:
-            prefix = str(token[0].value)
-            space = prefix if token.symbol == "Q{" else token.parser.namespaces.get(prefix, "")
-            return "" if token.symbol == "Q{" else prefix, space, str(token[1].symbol)
+            prefix, local = str(token[0].value), str(token[1].symbol)
+            return ("", prefix, local) if token.symbol == "Q{" else (prefix, _space(token), local)
         return ("", FUNCTIONS_NAMESPACE, str(token.symbol)) if _is_call(token) else None
 
     def _call(self, token: Any) -> Expression | None:
@@ -338,7 +335,7 @@ class _Builder:
 
     def _named(self, token: Any) -> int:
         """Return where the name of a function stands."""
-        start = int(token[0].span[0] if token.symbol == ":" else token.span[0])
+        start = self._start(token)
         # elementpath places functions of two kinds at their bracket
         return self.lexeme_start(start - 1) if self.source[start] == "(" else start
 
@@ -391,7 +388,7 @@ class _Builder:
         return Filter(self.source, base.start, end, base, chosen)
 
     def _step(self, token: Any) -> Step | None:
-        symbol, start = token.symbol, token.span[0]
+        symbol, start = token.symbol, self._start(token)
         if symbol == "..":
             return Step(self.source, start, token.span[1], "parent", KindTest("node"))
         axis: Axis = "attribute" if symbol in ("@", "attribute") else "child"
@@ -402,9 +399,10 @@ class _Builder:
         if found is None:
             return None
         test, end = found
-        return Step(self.source, start if token.label != "symbol" else self._start(token), end, axis, test)
+        return Step(self.source, start, end, axis, test)
 
     def _start(self, token: Any) -> int:
+        """Return where a name begins: elementpath places one with a prefix at its colon."""
         return int(token[0].span[0]) if token.symbol == ":" else int(token.span[0])
 
     def _test(self, token: Any) -> tuple[NameTest | KindTest, int] | None:
@@ -416,7 +414,7 @@ class _Builder:
             return NameTest(ANY, ANY), end
         if token.symbol == ":" and token[1].symbol in ("(name)", "*"):
             prefix = str(token[0].value)
-            space = ANY if token[0].symbol == "*" else token.parser.namespaces.get(prefix, "")
+            space = ANY if token[0].symbol == "*" else _space(token)
             return NameTest(ANY if token[1].symbol == "*" else str(token[1].value), space, prefix), end
         if token.symbol == "Q{" and token[1].symbol in ("(name)", "*"):
             return NameTest(ANY if token[1].symbol == "*" else str(token[1].value), str(token[0].value)), end
@@ -425,6 +423,11 @@ class _Builder:
             opened = self.starts[bisect_left(self.starts, end)]
             return KindTest(str(token.symbol), self.plain[opened + 1 : closed - 1].strip()), closed
         return None
+
+
+def _space(token: Any) -> str:
+    """Return the namespace of a name with a prefix."""
+    return str(token.parser.namespaces.get(str(token[0].value), ""))
 
 
 def _is_call(token: Any) -> bool:
