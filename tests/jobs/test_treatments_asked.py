@@ -209,7 +209,8 @@ def test_keys_that_are_missing_from_a_suppression_are_found(run: Path, tmp_path:
     content["config"]["roles"] = {}
     edited.write_text(json.dumps(content))
     found = masktron.check(run / "m.csv", run / "r.sch", manifest=edited)
-    assert any("AGE, without REGION, STATUS" in one for one in found.problems)
+    # in the order in which the release has them, where a key of the first record may have been suppressed
+    assert any("AGE, without" in one and "REGION" in one and "STATUS" in one for one in found.problems)
 
 
 def test_recodings_and_translated_rules_are_made_anew(run: Path, tmp_path: Path) -> None:
