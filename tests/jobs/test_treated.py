@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,26 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
 def age_class(age: int) -> str:
     low = age - age % 5
     return f"{low}-{low + 4}"
+
+
+def recoded_alone(notes: Iterable[str]) -> list[str]:
+    """The fields that notes say are recoded and not masked."""
+    said = (re.match("(.*) (?:is|are) recoded and not masked;", note) for note in notes)
+    return [one[1] for one in said if one]
+
+
+def test_fields_that_are_recoded_and_not_masked_are_named(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    given = settings(tmp_path)
+    assert recoded_alone(masktron.mask(*files, tmp_path / "m.xml", **given).notes) == ["AGE and REGION"]
+    # what is drawn as well is no true class, and a recoded weight is never masked
+    drawn = settings(tmp_path, pram={"REGION": "change:0.2"}, roles={"A": "weight"})
+    drawn["recode"]["A"] = "round:10"
+    assert recoded_alone(masktron.mask(*files, tmp_path / "n.xml", **drawn, allow_lost=["*"]).notes) == ["AGE"]
+    trees = {"REGION": tmp_path / "region.csv"}
+    assert recoded_alone(masktron.recode(*files, trees, key_k=11).notes) == ["REGION"]
+    # somebody has said that it is not to be masked
+    roles = {"REGION": "quasi-identifier"}
+    assert recoded_alone(masktron.recode(*files, trees, key_k=11, roles=roles).notes) == []
 
 
 @pytest.mark.few(1)

@@ -22,6 +22,7 @@ from masktron.jobs.labelled_hierarchies import hierarchy_of_values
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
+from masktron.jobs.treatment_limits import recoded_notes
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.individual_risk import population_uniques
@@ -214,6 +215,7 @@ def run_recode(
                 setting=Setting("--hierarchy"),
                 role=Role.QUASI_IDENTIFIER,
             )
+    unnamed = trees.keys() - config.roles.keys()
     config = replace(config, roles={**dict.fromkeys(trees, Role.QUASI_IDENTIFIER), **config.roles})
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})
@@ -270,7 +272,12 @@ def run_recode(
             if rule.changed
         ),
         recode=recode,
-        notes=(*opened.notes, *asked.notes, *_told(asked, nodes[chosen], listed, found)),
+        notes=(
+            *opened.notes,
+            *asked.notes,
+            *recoded_notes([name for name in recode if name in unnamed]),
+            *_told(asked, nodes[chosen], listed, found),
+        ),
     )  # fmt: skip
 
 

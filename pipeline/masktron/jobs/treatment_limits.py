@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from masktron.constraints import OpaqueEdit
 from masktron.jobs.job import Job
 from masktron.jobs.prepared import Treated
+from masktron.problems.problem import Note, Sentence, fields
 from masktron.rulebook.locality import locality
-from masktron.write.treatments import Postrandomised, suppressed_in
+from masktron.write.treatments import Postrandomised, perturbed_fields, recodings_in, suppressed_in
 
 
-def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[str]:
-    """Say which rules may tell what treatments hide, and what k records share where values were drawn anew.
+def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[Sentence]:
+    """Say what is recoded alone, which rules may tell what treatments hide, and what k counts where values are drawn.
 
     Parameters
     ----------
@@ -23,6 +24,8 @@ def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[
         Rules that need not hold.
     """
     drawn = {name for one in done.treatments if isinstance(one, Postrandomised) for name in one.fields}
+    drawn_or_weight = {*perturbed_fields(done.treatments), done.original.config.weight}
+    yield from recoded_notes([name for name in recodings_in(done.treatments) if name not in drawn_or_weight])
     for one in suppressed_in(done.treatments):
         if rules := across_records(job, {*one.fields, *one.also}, released):
             yield (
@@ -41,6 +44,16 @@ def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[
         yield (
             f"{_read(rules)} drawn fields across records: the run is refused until draws obey, so that confidence "
             "and odds do not hold of what is published (docs/pram.md)"
+        )
+
+
+def recoded_notes(names: Sequence[str]) -> Iterator[Sentence]:
+    """Say which fields are released as true classes, since the setting also spares them from masking."""
+    if names:
+        yield Note(
+            "{names:and} {names:is|are} recoded and not masked; to mask {names:it|them} instead, leave "
+            "{names:it|them} out of [[--recode]]",
+            names=fields(names),
         )
 
 
