@@ -13,7 +13,8 @@ from masktron.addresses import AddressPath, is_inside, shortened
 from masktron.errors import DocumentError, MasktronError, UsageError
 from masktron.problems.problem import Problem
 
-_SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
+SCHEMATRON = ("http://purl.oclc.org/dsdl/schematron", "http://www.ascc.net/xml/schematron")
+"""Namespaces of rulebooks."""
 _HEAD = 65536
 LARGE = 64 << 20
 """Bytes to which anything may be unpacked; beyond it, `MOST_PACKED` times what is packed."""
@@ -142,7 +143,7 @@ def is_rulebook(path: Path) -> bool:
             head = stream.read(_HEAD)
     except (OSError, ValueError):
         return False
-    return any(namespace in head for namespace in _SCHEMATRON)
+    return any(namespace.encode() in head for namespace in SCHEMATRON)
 
 
 def refuse_outputs(

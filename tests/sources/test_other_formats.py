@@ -16,8 +16,10 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import DocumentError, RulebookError, UsageError
+from masktron.problems.wording import worded
 from masktron.resources import resource
-from masktron.sources.other_formats import format_of
+from masktron.sources.opening import open_source
+from masktron.sources.other_formats import format_of, other_format
 from masktron.sources.xml.parser import parse_tree
 from refusals import refused
 
@@ -27,6 +29,7 @@ KNOWN = {
     "b.csv": ("\ufeffA;B\n1,5;2\n".encode(), "CSV"),
     "c.txt": ("A\tB\n1\t2\n".encode("utf-16"), "CSV"),
     "d.csv": (b"A\n1\n", "CSV"),
+    "c2.txt": (b"Dear all,\nhere is the file\n", "plain text"),
     "e.dat": (b'"Name, first"|B\nx|2\n', "CSV"),
     "f.json": (b' [{"A": 1}]', "JSON"),
     "g.csv.gz": (gzip.compress(CSV.encode(), mtime=0), "a gzip archive"),
@@ -42,7 +45,7 @@ KNOWN = {
     "n.por": (b"ASCII SPSS PORT FILE", "a portable SPSS file"),
     "n.md": (b"# Income\n", "Markdown"),
     "n.rda": (gzip.compress(b"RDX3\nX\n", mtime=0), "an R file"),
-    "o.xls": (bytes.fromhex("d0cf11e0a1b11ae1"), "an Excel workbook"),
+    "o.xls": (bytes.fromhex("d0cf11e0a1b11ae1"), "an old or encrypted Excel workbook"),
     "p.rdata": (b"RDX3\nX\n", "an R file"),
     "q": (b"PK\x05\x06" + b"\0" * 18, "a zip archive"),
     "r.xml.xz": (lzma.compress(b"<D/>"), "an xz archive"),
@@ -56,7 +59,6 @@ KNOWN = {
 UNKNOWN = {
     "a.xml": b"<D><R><A>1,2</A></R>\n<R><A>3,4</A></R></D>",
     "b.csv": b"\n <D/>",
-    "c.txt": b"Dear all,\nhere is the file\n",
     "d.xml": b"just words",
     "e.xml": b"",
     "f.bin": b"\x00\x01,\x02\n\x00,\x01\n",
@@ -116,6 +118,10 @@ def test_a_newcomer_with_csv_under_another_name_is_told_what_to_say_and_it_works
         ("s.dat", b"ARROW1", "other-format", {"format": "arrow"}),
         ("s.dat", b'{"A": 1}', "unreadable-format", {"found": "JSON"}),
         ("s.dat", b"%PDF-1.7", "unreadable-format", {"found": "a PDF document"}),
+        ("s.txt", b"one\ntwo\n", "unreadable-format", {"found": "plain text"}),
+        ("s.md", b"# A,B\n1,2\n", "unreadable-format", {"found": "Markdown"}),
+        ("s.por", b"ASCII SPSS PORT FILE", "unreadable-format", {"found": "a portable SPSS file"}),
+        ("s.rda", b"\x1f\x8b\x08\x00", "unreadable-format", {"found": "an R file"}),
     ],
 )
 def test_each_format_comes_with_what_to_do(
@@ -124,6 +130,43 @@ def test_each_format_comes_with_what_to_do(
     (tmp_path / name).write_bytes(head)
     with refused(DocumentError, code, **references):
         parse_tree(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("found", "what_to_do"),
+    [
+        ("a portable SPSS file", ".sav"),
+        ("an R file", "haven::write_sav"),
+        ("an old or encrypted Excel workbook", ".xlsx"),
+        ("JSON", "pandas"),
+        ("Markdown", "as CSV"),
+        ("plain text", "csv"),
+        ("a rar archive", "unpack"),
+    ],
+)
+def test_a_file_that_is_not_read_comes_with_advice_for_its_kind(found: str, what_to_do: str) -> None:
+    assert what_to_do in worded(other_format(found, "XML", Path("s"))).hint
+
+
+def test_a_workbook_that_is_no_archive_is_called_what_it_is(tmp_path: Path) -> None:
+    for name, content, code, found in (
+        ("a.xlsx", CSV.encode(), "other-format", "CSV"),
+        ("b.xlsx", bytes.fromhex("d0cf11e0a1b11ae1"), "unreadable-format", "an old or encrypted Excel workbook"),
+        ("c.ods", b"PAR1", "other-format", "Parquet"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with refused(DocumentError, code, found=found):
+            open_source(tmp_path / name).records()
+
+
+def test_data_and_rulebook_that_are_swapped_are_told_apart(tmp_path: Path, run: Runner) -> None:
+    rules, data = write_rules(tmp_path / "r.sch", "A + B = T"), write_data(tmp_path / "d.xml", numbers(12))
+    table = tmp_path / "d.csv"
+    table.write_text(CSV)
+    run("validate", rules, "-r", table).refuses(3, "not-xml", found="CSV")
+    run("validate", rules, "-r", data).refuses(3, "not-a-rulebook")
+    for command in (("describe", rules), ("validate", rules, "-r", rules)):
+        run(*command).refuses(4, "data-is-rulebook", where=f"{rules}:1")
 
 
 def test_a_rulebook_in_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:

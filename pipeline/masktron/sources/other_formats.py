@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 
 from masktron.errors import DocumentError, MasktronError
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Note, Problem
 
+_OLD_EXCEL = "an old or encrypted Excel workbook"
 _MAGIC = (
     (b"\x1f\x8b", "a gzip archive"),
     (b"BZh", "a bzip2 archive"),
@@ -22,7 +23,7 @@ _MAGIC = (
     (b"Rar!\x1a\x07", "a rar archive"),
     (b"\x04\x22\x4d\x18", "an lz4 archive"),
     (b"\x1f\x9d", "a compress archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLD_EXCEL),
     (b"PAR1", "Parquet"),
     (b"ARROW1", "Feather"),
     (b"FEA1", "Feather"),
@@ -67,10 +68,27 @@ FOREIGN = {
     **dict.fromkeys(_R_FILES, "an R file"),
     **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"), "an archive"),
     **dict.fromkeys((".h5", ".hdf5"), "an HDF5 file"),
-    **{".por": "a portable SPSS file", ".sas7bcat": "a SAS catalogue of formats", ".xls": "an old Excel workbook"},
+    **{".por": "a portable SPSS file", ".sas7bcat": "a SAS catalogue of formats", ".xls": _OLD_EXCEL},
     **{".pdf": "a PDF document", ".html": "HTML", ".md": "Markdown", ".toml": "a file of settings"},
 }
 """What the ends of names stand for, where that is no format of microdata."""
+_IN_R = "in R, read it and save the data frame: haven::write_sav(data, 'data.sav') keeps labels, write.csv does not"
+_IN_PYTHON = "read it in Python with pandas and give masktron the data frame, or export it as CSV"
+_A_DOCUMENT = "name the file that has the records; copy a table in a document into a spreadsheet, and save it as CSV"
+_TODO = {
+    "a portable SPSS file": (
+        "in SPSS, save it as .sav; in R, haven::write_sav(haven::read_por('FILE.por'), 'FILE.sav') does the same"
+    ),
+    "an R file": _IN_R,
+    "a SAS catalogue of formats": "name the data set itself, which ends in .sas7bdat; the catalogue has labels alone",
+    _OLD_EXCEL: "in Excel, save it as .xlsx, without a password",
+    "JSON": _IN_PYTHON,
+    "an HDF5 file": _IN_PYTHON,
+    **dict.fromkeys(("a PDF document", "a text of a word processor", "HTML", "Markdown"), _A_DOCUMENT),
+    "a file of settings": "name the data here, and the settings with [[--config]]",
+    "plain text": "if it is a table with one column, say [[--format csv]]; export columns of fixed width as CSV",
+}
+"""What to do with files that masktron does not read; all others are archives."""
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")
 
 
@@ -99,8 +117,9 @@ def refuse_other_formats(head: bytes, path: Path, error: type[MasktronError]) ->
 def other_format(found: str, expected: str, path: Path) -> Problem:
     """Return the problem of a file that is something else than it was taken for, which masktron may read, too."""
     name = _READ.get(found, "")
-    if not name or path.suffix.lower() == ".xls":
-        return Problem("unreadable-format", path, found=found, expected=expected)
+    if not name:
+        todo = Note(_TODO.get(found, "unpack it; packed CSV is read with [[--format csv]]"))
+        return Problem("unreadable-format", path, found=found, expected=expected, todo=todo)
     return Problem("other-format", path, found=found, expected=expected, format=name)
 
 
@@ -131,7 +150,8 @@ def format_of(head: bytes, path: Path) -> str | None:
         return None
     if first in "{[":
         return "JSON"
-    return "CSV" if _is_separated(text, suffix) else None
+    prose = "plain text" if suffix == ".txt" else None
+    return "CSV" if _is_separated(text, suffix) else prose
 
 
 def _decoded(head: bytes) -> str:

@@ -399,7 +399,7 @@ def test_what_no_sheet_can_hold_is_refused_before_anything_is_written(tmp_path: 
 
 def test_files_that_are_no_workbooks_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
-    for content in (b"", b"a,b\n1,2\n", b"PK\3\4 and nothing more"):
+    for content in (b"", b"\0\1\2", b"PK\3\4 and nothing more"):
         path.write_bytes(content)
         with refused(DocumentError, "file-damaged", where=path, format="an Excel workbook"):
             read(path)

@@ -3,12 +3,15 @@
 TEXTS = {
     # formats and names of files
     "other-format": ("this is {found}, not {expected}", "masktron reads it with [[--format {format}]]"),
-    "unreadable-format": (
-        "this is {found}, not {expected}, and masktron does not read it",
-        "unpack an archive, unless it is packed CSV ([[--format csv]]); export other files as CSV, or read them in "
-        "Python and give masktron the data frame",
+    "unreadable-format": ("this is {found}, not {expected}, and masktron does not read it", "{todo}"),
+    "not-xml": (
+        "this is {found}, and a rulebook is a Schematron file in XML",
+        "name the rulebook, such as edits.sch; unpack an archive first; data and rulebook may be swapped",
     ),
-    "not-xml": ("this is {found}, not XML", "name an XML file that is not packed"),
+    "data-is-rulebook": (
+        "this is a Schematron rulebook, and not data",
+        "name the file that has the records; data and rulebook may be swapped",
+    ),
     "empty-file": ("the file is empty", "name a file that has records"),
     "output-name": (
         "the name stands for {found}, but this output is written as {formats:or}",

@@ -13,6 +13,8 @@ from lxml import etree
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import most_unpacked, refuse_special, require_unpacked
+from masktron.sources.other_formats import format_of, other_format
+from masktron.sources.xml.encoding import HEAD
 
 _HARDENED: dict[str, Any] = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
 
@@ -84,10 +86,14 @@ def package(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
     Raises
     ------
     DocumentError
-        It is not there, no zip archive, encrypted, or was made to fill the memory.
+        It is not there, has another format, is no zip archive, is encrypted, or was made to fill the memory.
     """
     refuse_special(path, DocumentError)
     try:
+        with path.open("rb") as stream:
+            head = stream.read(HEAD)
+        if not head.startswith(b"PK") and (found := format_of(head, path)):
+            raise DocumentError(other_format(found, what, path))
         with zipfile.ZipFile(path) as archive:
             for part in archive.infolist():
                 if part.flag_bits & 1:

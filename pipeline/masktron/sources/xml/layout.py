@@ -9,6 +9,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from masktron.errors import DocumentError, UsageError
+from masktron.files import SCHEMATRON
 from masktron.problems.problem import Known, Place
 from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import XML_SPACE
@@ -19,6 +20,7 @@ from masktron.sources.xml.path_nodes import PathNode, clark, fields_of, local
 from masktron.sources.xml.shapes import shape_of, tree_of
 
 _MAX_PATHS = 20_000
+_RULEBOOKS = tuple(f"{{{namespace}}}schema" for namespace in SCHEMATRON)
 
 
 class Survey:
@@ -62,6 +64,8 @@ class Survey:
             As `masktron.sources.xml.plain.survey`.
         """
         root = self.root
+        if root.tag in _RULEBOOKS:
+            raise DocumentError.of("data-is-rulebook", Place(str(self.path), root.line))
         chosen = _overridden(self.path, root, record) if record else _detected(self.path, root, hints)
         if chosen is None:
             name = min(hints, default="Record") if "Record" not in hints else "Record"
