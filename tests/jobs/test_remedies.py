@@ -220,6 +220,18 @@ def test_a_stopped_run_names_remedies_and_how_to_try_them(tmp_path: Path) -> Non
         masktron.mask(data, rules, tmp_path / "m.xml", k=10)
     assert caught.value.refusal is None
     assert 'on_refusal="suggest" tries what may help and shows what it costs, such as k=6 or k=3' in caught.value.hint
+    assert "unchanged" not in caught.value.hint
+
+
+def test_a_refused_run_says_that_a_file_of_its_name_is_unchanged(tmp_path: Path) -> None:
+    data, rules = _files(tmp_path, CASES["few records"])
+    out = tmp_path / "m.xml"
+    out.write_text("of another run")
+    with refused(InfeasibleError, "too-few-records") as caught:
+        masktron.mask(data, rules, out, k=10)
+    assert caught.value.problem.further[-1].references == {"out": out.as_posix()}
+    assert caught.value.hint.endswith("is unchanged")
+    assert out.read_text() == "of another run"
 
 
 def test_no_value_of_a_record_is_told(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from masktron.jobs.remedies.trying import RemedyTrials
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.problems.problem import Note, Problem
 from masktron.progress import Progress, no_progress
-from masktron.results import MaskResult, RemedyResult
+from masktron.results import MaskResult, RemedyResult, shown
 
 SECONDS = 120.0
 """What all trials together may take, with reading the original once more."""
@@ -53,6 +53,7 @@ def run_mask_or_suggest(
         As for `run_mask`.
     InfeasibleError, ViolationError
         As for `run_mask`; ``refusal`` has the remedies where the settings ask for them, and the hint names some.
+        A file that `out` would have replaced is unchanged, and the hint says so.
     """
     config = config or Config()
     try:
@@ -68,10 +69,10 @@ def run_mask_or_suggest(
             resume=resume,
             progress=progress,
         )
-    except ReleasedBeforeError:
-        raise
     except (InfeasibleError, ViolationError) as error:
-        if config.pram or config.swap:
+        if isinstance(error, ReleasedBeforeError):
+            pass  # it says itself what helps
+        elif config.pram or config.swap:
             if config.on_refusal == "suggest":
                 _tell(error, "nothing is tried where keys are drawn anew or swapped")
         elif isinstance(error, InfeasibleError) or error.facts:
@@ -79,6 +80,8 @@ def run_mask_or_suggest(
                 _suggest(error, data, rules, out, config, seconds, progress)
             else:
                 _name(error, config)
+        if out.is_file():
+            error.then(Note("the existing file {out} is unchanged", out=shown(out)))
         raise
 
 
