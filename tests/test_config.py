@@ -98,6 +98,20 @@ def test_a_missing_and_a_malformed_file_are_usage_errors(tmp_path: Path) -> None
     (tmp_path / "deep.toml").write_text("k = " + "[" * 100_000)
     with refused(UsageError, "not-toml", reason="nested too deeply"):
         load_config(tmp_path / "deep.toml")
+    malformed = tmp_path / "malformed.toml"
+    for text, code, line, named in (
+        ("k = 3\n\nk = 5\n", "key-twice", 3, {"key": "k"}),
+        ("[roles]\nid = 'identifier'\n[roles]\n", "key-twice", 3, {"key": "[roles]"}),
+        ("k = 3\nmethod = mdav # the usual\n", "text-without-quotes", 2, {"whole": 'method = "mdav" # the usual'}),
+        ("allow = [income-sum, 'b']", "text-without-quotes", 1, {"whole": "allow = [\"income-sum\", 'b']"}),
+        ("[recode]\nage = my ages.csv:2\r\n", "text-without-quotes", 2, {"said": "my ages.csv:2"}),
+        ("keep_missing = True\n", "text-without-quotes", 1, {"whole": "keep_missing = true"}),
+        ("k = = 5", "not-toml", 1, {"reason": "Invalid value"}),
+    ):
+        malformed.write_text(text, newline="")
+        with refused(UsageError, code, **named) as caught:
+            load_config(malformed)
+        assert caught.value.where.startswith(f"{malformed}:{line}:")
     (tmp_path / "mark.toml").write_bytes(b"\xef\xbb\xbfk = 5")
     assert load_config(tmp_path / "mark.toml").k == 5
     (tmp_path / "latin.toml").write_bytes(b"# caf\xe9\nk = 5")

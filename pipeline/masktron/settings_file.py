@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +15,7 @@ from masktron.config import Config, config_from
 from masktron.declared import declared_in, names
 from masktron.errors import UsageError
 from masktron.files import read_text
-from masktron.problems.problem import Note, Place, Setting, SettingName
+from masktron.problems.problem import Note, Place, Problem, Setting, SettingName
 from masktron.toml_text import TomlText
 from masktron.trust import (
     ReadFile,
@@ -55,13 +56,51 @@ def read_toml(path: Path) -> dict[str, Any]:
     UsageError
         The file is missing or malformed.
     """
-    text = read_text(path, "configuration")
+    return toml_of(read_text(path, "configuration"), path)
+
+
+def toml_of(text: str, path: str | Path) -> dict[str, Any]:
+    """Read TOML as plain data.
+
+    Parameters
+    ----------
+    text : str
+    path : str or Path
+        For errors.
+
+    Raises
+    ------
+    UsageError
+        It is malformed; with the line, and what to write there where a key is repeated or a text has no quotes.
+    """
     try:
         return tomllib.loads(text)
     except ValueError as error:
-        raise UsageError.of("not-toml", path, reason=error) from error
+        raise UsageError(_malformed(text, path, str(error))) from error
     except RecursionError as error:
         raise UsageError.of("not-toml", path, reason="nested too deeply") from error
+
+
+_AT = re.compile(r" \(at line (\d+), column (\d+)\)$")
+"""How errors of `tomllib` end."""
+_BARE = re.compile(r"[A-Za-z_./~][^][{},#\"'\\]*")
+"""A text without quotes."""
+
+
+def _malformed(text: str, path: str | Path, reason: str) -> Problem:
+    if (at := _AT.search(reason)) is None:
+        return Problem("not-toml", path, reason=reason)
+    line, column = map(int, at.groups())
+    place = Place(str(path), line, column)
+    written, reason = text.split("\n")[line - 1], reason[: at.start()]
+    if reason == "Cannot overwrite a value" or reason.startswith("Cannot declare"):
+        return Problem("key-twice", place, key=written.partition("=")[0].strip())
+    if reason == "Invalid value" and (bare := _BARE.match(written, column - 1)) is not None:
+        said = bare[0].strip()
+        quoted = said.lower() if said.lower() in ("true", "false") else f'"{said}"'
+        whole = written[: column - 1] + quoted + written[column - 1 + len(said) :]
+        return Problem("text-without-quotes", place, said=said, whole=whole.strip())
+    return Problem("not-toml", place, reason=reason)
 
 
 def found_config(path: Path, *, judging: bool = False) -> Config:

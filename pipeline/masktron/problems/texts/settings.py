@@ -7,6 +7,8 @@ TEXTS = {
         "write classes as their means (breaks:0,5,20:mean), or round it (round:5)",
     ),
     "not-toml": ("not valid TOML: {reason}", "correct the line, and run the command again"),
+    "key-twice": ("{key} is given twice", "keep one of the two; all lines of a table stand under one heading"),
+    "text-without-quotes": ("{said} is no value of TOML, in which texts stand in quotes", "write {whole}"),
     "not-suggested-rules": (
         "the file was not written by masktron suggest{reason?}",
         "`masktron suggest DATA --json FILE` writes one",

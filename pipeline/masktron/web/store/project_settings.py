@@ -17,6 +17,7 @@ from masktron.errors import UsageError
 from masktron.perturbation_settings import pram_settings
 from masktron.problems.problem import Place, SettingName
 from masktron.recoding_settings import FromHierarchy, how_of
+from masktron.settings_file import toml_of
 from masktron.toml_text import TomlText, toml_text
 from masktron.trust import named_only_in
 from masktron.web.store.disk import bytes_of
@@ -217,17 +218,12 @@ def table_of(text: str) -> dict[str, Any]:
     UsageError
         It is none.
     """
-    try:
-        return deepcopy(_parsed(text)) if len(text) < _KEPT else tomllib.loads(text)
-    except ValueError as error:
-        raise UsageError.of("not-toml", NAME, reason=str(error)) from error
-    except RecursionError as error:
-        raise UsageError.of("not-toml", NAME, reason="it is nested too deeply") from error
+    return deepcopy(_parsed(text)) if len(text) < _KEPT else toml_of(text, NAME)
 
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> dict[str, Any]:
-    return tomllib.loads(text)
+    return toml_of(text, NAME)
 
 
 @lru_cache(maxsize=32)
