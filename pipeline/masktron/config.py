@@ -341,6 +341,8 @@ class Config(Settings):
     found : Problem or str
         What the first lines of a result say of a file of settings that the user did not name. `found_config` sets
         it; it is no setting.
+    recoded_unnamed : frozenset of str
+        Recoded fields of which nobody gave the role, so that they are quasi-identifiers; it is no setting.
     """
 
     # fmt: off
@@ -618,6 +620,7 @@ class Config(Settings):
     )
     found: Sentence = field(default="", repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    recoded_unnamed: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     # fmt: on
 
     def __post_init__(self) -> None:
@@ -704,6 +707,7 @@ class Config(Settings):
         added = {name: Role.QUASI_IDENTIFIER for name in (*self.recode, *drawn, *regions) if name not in self.roles}
         if added:
             self._set("roles", {**self.roles, **added})
+            self._set("recoded_unnamed", self.recoded_unnamed | (added.keys() & self.recode.keys()))
 
     def _require_written(self, setting: str, name: str, done: str) -> None:
         """Refuse to treat a field that is masked, removed, the weight, or no category."""

@@ -63,13 +63,14 @@ def recoded_alone(notes: Iterable[str]) -> list[str]:
 def test_fields_that_are_recoded_and_not_masked_are_named(tmp_path: Path, files: tuple[Path, Path]) -> None:
     given = settings(tmp_path)
     assert recoded_alone(masktron.mask(*files, tmp_path / "m.xml", **given).notes) == ["AGE and REGION"]
-    # what is drawn as well is no true class, and a recoded weight is never masked
-    drawn = settings(tmp_path, pram={"REGION": "change:0.2"}, roles={"A": "weight"})
-    drawn["recode"]["A"] = "round:10"
-    assert recoded_alone(masktron.mask(*files, tmp_path / "n.xml", **drawn, allow_lost=["*"]).notes) == ["AGE"]
+    # what is drawn as well is no true class
+    drawn = settings(tmp_path, pram={"REGION": "change:0.2"})
+    assert recoded_alone(masktron.mask(*files, tmp_path / "n.xml", **drawn).notes) == ["AGE"]
+    # somebody has said that it is not to be masked
+    named = settings(tmp_path, roles={"AGE": "quasi-identifier", "REGION": "untouched"})
+    assert recoded_alone(masktron.mask(*files, tmp_path / "o.xml", **named).notes) == []
     trees = {"REGION": tmp_path / "region.csv"}
     assert recoded_alone(masktron.recode(*files, trees, key_k=11).notes) == ["REGION"]
-    # somebody has said that it is not to be masked
     roles = {"REGION": "quasi-identifier"}
     assert recoded_alone(masktron.recode(*files, trees, key_k=11, roles=roles).notes) == []
 

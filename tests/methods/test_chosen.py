@@ -118,7 +118,12 @@ def test_a_parameter_of_the_method_comes_before_the_class() -> None:
     ("name", "params", "code", "named"),
     [
         ("drawnig", {}, "unknown-name", {"name": "drawnig", "known": ("mdav", "drawing", "plain")}),
-        ("mdav", {"k": 5}, "unknown-name", {"name": "k", "kind": "parameter of mdav"}),
+        (
+            "mdav",
+            {"k": 5},
+            "unknown-name",
+            {"name": "k", "kind": "parameter", "asked_by": " for mdav, as it is a setting of the whole run"},
+        ),
         ("drawing", {"class": "A", "random_state": 1}, "unknown-name", {"name": "random_state"}),
         ("mdav", {"shar": 1}, "unknown-name", {"name": "shar", "known": ("strata",)}),
         (
@@ -207,7 +212,9 @@ def test_mask_refuses_before_it_reads_anything(tmp_path: Path, capsys: pytest.Ca
     outcome = run("mask", *files, "--method", "drawing", "--param", "share=2", "--param", "class=A")
     outcome.refuses(2, "bad-value")
     assert run("mask", *files, "--param", "share").code == 2
-    with refused(UsageError, "unknown-name", kind="parameter of mdav"):
+    with refused(
+        UsageError, "unknown-name", kind="parameter", asked_by=" for mdav, as it is a setting of the whole run"
+    ):
         masktron.mask(tmp_path / "none.xml", tmp_path / "none.sch", tmp_path / "o.xml", params={"k": 3})
 
 

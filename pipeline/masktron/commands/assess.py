@@ -76,15 +76,15 @@ class Assess(OnRelease, Verbose, Paged):
         metavar="FIELD",
     )
     against: _Places = setting(
-        "An earlier release of the same respondents: how many values it and this one give away.",
+        "An earlier release of the same respondents; counts the values that both releases together reveal.",
         IN, default=(), metavar="EARLIER.xml", reads="the earlier release",
     )  # fmt: skip
     against_original: _Places = setting(
-        "What the earlier release was made of; one for each, in the same order.",
+        "The original of the earlier release; one for each release, in the same order.",
         IN, default=(), metavar="DATA.xml", shown="the same original", reads="the original of the earlier release",
     )  # fmt: skip
     against_manifest: _Files = setting(
-        "The manifest of the earlier release; one for each, in the same order.",
+        "The manifest of the earlier release; one for each release, in the same order.",
         IN, default=(), metavar="FILE", shown="the one beside it", reads="the manifest of the earlier release",
     )  # fmt: skip
 

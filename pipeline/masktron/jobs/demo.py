@@ -43,13 +43,13 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
         One of the jobs stopped.
     """
     result = DemoResult(tuple(_run_sample(sample, _prepared(sample, out), console, progress) for sample in SAMPLES))
-    console.rule("[bold]what came out")
+    console.rule("[bold]Results")
     show(tables_of(result), console)
     for one in result.samples:
         folder = Path(one.masked.output).parent.as_posix()
-        console.print(f"\nThe results of {one.sample} lie in {plain(folder)}/", soft_wrap=True)
+        console.print(f"\nThe results of {one.sample} are in {plain(folder)}/", soft_wrap=True)
         classes = dict.fromkeys(HIERARCHIES[one.sample], "classes of a key")
-        recoded = {_RULES: "the rules as they are asked of it: its keys are written in classes"} if classes else {}
+        recoded = {_RULES: "the rules for the masked file, whose keys are recoded in classes"} if classes else {}
         for name, meaning in ({_MASKED: "the masked file"} | recoded | _FILES | classes).items():
             line = f"  {name.replace('SAMPLE', one.sample):28}{meaning}"
             console.print(line, soft_wrap=True)
@@ -60,10 +60,10 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
 
 _MASKED, _RULES = "masked.xml", "masked.rules.sch"
 _FILES = {
-    "masked.manifest.json": "how it was made: confidential",
-    "mask.json": "the result of mask, blocks, losses, counts: confidential",
+    "masked.manifest.json": "how the masked file was made (confidential)",
+    "mask.json": "the result of mask: blocks, losses and counts (confidential)",
     "check.json": "the result of check",
-    "invalid.svrl.xml": "what is wrong in the invalid file, record by record: confidential",
+    "invalid.svrl.xml": "the violations in the invalid file, record by record (confidential)",
     "SAMPLE.xml": "the sample, after editing",
     "SAMPLE-invalid.xml": "the sample, before editing",
     "SAMPLE.sch": "its rules",

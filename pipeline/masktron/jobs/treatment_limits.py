@@ -13,7 +13,7 @@ from masktron.write.treatments import Postrandomised, perturbed_fields, recoding
 
 
 def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[Sentence]:
-    """Say what is recoded alone, which rules may tell what treatments hide, and what k counts where values are drawn.
+    """Say what is unmasked, which rules may tell what treatments hide, and what k counts where values are drawn.
 
     Parameters
     ----------
@@ -24,8 +24,11 @@ def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[
         Rules that need not hold.
     """
     drawn = {name for one in done.treatments if isinstance(one, Postrandomised) for name in one.fields}
-    drawn_or_weight = {*perturbed_fields(done.treatments), done.original.config.weight}
-    yield from recoded_notes([name for name in recodings_in(done.treatments) if name not in drawn_or_weight])
+    masked = perturbed_fields(done.treatments)
+    unnamed = done.original.given.recoded_unnamed
+    yield from recoded_notes(
+        [name for name in recodings_in(done.treatments) if name in unnamed and name not in masked]
+    )
     for one in suppressed_in(done.treatments):
         if rules := across_records(job, {*one.fields, *one.also}, released):
             yield (

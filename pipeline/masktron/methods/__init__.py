@@ -60,5 +60,5 @@ def method_named(name: str) -> type[Method]:
         name=name,
         known=Known(name, tuple(method.name for method in ALL)),
         kind="method",
-        more="; `masktron methods` explains all of them",
+        more="; `masktron methods` explains each method",
     )

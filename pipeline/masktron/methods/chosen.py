@@ -118,17 +118,18 @@ def _require_known(method: Method, others: list[str]) -> None:
             raise UsageError.of(
                 "unknown-name",
                 name=key,
-                kind=f"parameter of {method.name}",
-                known=Note("give {setting:or}", setting=setting),
-                asked_by=", which is a setting of the run",
+                kind="parameter",
+                known=Note("use {setting:or} instead", setting=setting),
+                asked_by=f" for {method.name}, as it is a setting of the whole run",
             )
         known = [name for name in method.parameters if name not in ELSEWHERE]
         if method.needs_class:
             known.append(CLASS[0])
         raise UsageError.of(
             "unknown-name",
-            kind=f"parameter of {method.name}",
+            kind="parameter",
             name=key,
+            asked_by=f" for {method.name}",
             known=Known(key, tuple(known)),
-            more=f"; `masktron methods {method.name}` explains all of them",
+            more=f"; `masktron methods {method.name}` explains each parameter",
         )

@@ -93,28 +93,28 @@ TEXTS = {
     ),
     "register-damaged": (
         "the register of releases is damaged: {reason}",
-        "restore the register, its salt and its count from the newest backup; if the register surely has all lines, "
-        "write 0 into its file .count; to start without earlier releases, name a file that does not exist yet: "
-        "[[--register FILE]]",
+        "restore the register, its salt and its count from the newest backup; if you are sure that no line of the "
+        "register is missing, write 0 into its file .count; to start a new register, name a file that does not exist "
+        "yet: [[--register FILE]]",
     ),
     "register-unusable": (
         "the register of releases cannot be used: {reason}",
         "name a file that you may write to, in a folder that exists: [[--register FILE]]",
     ),
     "bad-secret": (
-        "this is no secret: {reason}",
-        "python -c 'import secrets; print(secrets.token_hex(32))' > FILE makes one; or name the manifest of the run "
-        "to repeat",
+        "this cannot be used as a secret: {reason}",
+        "make one with python -c 'import secrets; print(secrets.token_hex(32))' > FILE; to repeat a run, name its "
+        "manifest",
     ),
     "cluster-unreachable": (
         "the Dask cluster cannot be used: {reason}",
-        "start it (dask scheduler; dask worker ADDRESS), and name the address that the scheduler says, as in "
-        "[[--scheduler tcp://HOST:8786]]; [[--resume]] keeps what is finished ([[docs/workers.md]])",
+        "start it with dask scheduler and dask worker ADDRESS, and name the address that the scheduler prints, as in "
+        "[[--scheduler tcp://HOST:8786]]; [[--resume]] keeps the finished work ([[docs/workers.md]])",
     ),
     "worker-unfit": (
         "a worker of the cluster {reason}",
-        "install one version of masktron on all nodes; put data, rules, documents and the output into a folder that "
-        "all nodes see under the same path, and that the user of the workers may read",
+        "install the same version of masktron on all nodes; put data, rules, documents and the output into a folder "
+        "that has the same path on all nodes, and that the user of the workers may read",
     ),
     "worker-lost": (
         "{reason}",

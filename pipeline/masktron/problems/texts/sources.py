@@ -139,28 +139,28 @@ TEXTS = {
     ),
     "no-field-to-mask": (
         "no field is left to mask",
-        "numbers are masked unless they have another role, and categories with [[--role FIELD=confidential]]",
+        "a number is masked unless it has another role; to mask a category, use [[--role FIELD=confidential]]",
     ),
     "text-in-numbers": (
-        "{field} holds numbers, but a text in this record",
-        "correct it; or declare a code for 'missing' with [[--missing {field}=CODE]], or codes with "
-        "[[--nominal {field}]]",
+        "{field} holds numbers, but this record has a text in it",
+        "correct the record; if the text means 'missing', use [[--missing {field}=CODE]]; if the field holds codes, "
+        "use [[--nominal {field}]]",
     ),
     "bad-order": (
         "the order of {field} {detail}",
-        "name all its values, from the lowest to the highest: [[--ordinal {field}=LOW,MID,HIGH]]; codes for "
-        "'missing' stand apart: [[--missing {field}=CODE]]",
+        "name all its values, from the lowest to the highest: [[--ordinal {field}=LOW,MID,HIGH]]; leave out codes "
+        "that mean 'missing', and declare them with [[--missing {field}=CODE]]",
     ),
     "likely-codes": (
         "{fields:and} {fields:looks|look} like codes, with {values:and} different values, and would be averaged",
-        "for codes, use [[--nominal {fields}]]; for quantities, [[--numeric {shown}]]; for what others may know of a "
-        "respondent, [[--role {fields}=quasi-identifier]]; for what names respondents, [[--role {shown}=identifier]]",
+        "for codes, use [[--nominal {fields}]]; for quantities, [[--numeric {shown}]]; for what others may know "
+        "about a respondent, [[--role {fields}=quasi-identifier]]; for a name or id, [[--role {shown}=identifier]]",
     ),
     "likely-names": (
         "{fields:and} {fields:has|have} {values:and} different values, one for nearly each record, and would be "
         "averaged",
-        "for what names respondents, use [[--role {fields}=identifier]]; for quantities, [[--numeric {shown}]]; for "
-        "what is released as it is, [[--role {shown}=untouched]]; for codes, [[--nominal {fields}]]",
+        "for a name or id, use [[--role {fields}=identifier]]; for quantities, [[--numeric {shown}]]; for values to "
+        "release unmasked, [[--role {shown}=untouched]]; for codes, [[--nominal {fields}]]",
     ),
     "likely-role": (
         "{field} would be masked as an amount, and {why}",

@@ -95,5 +95,5 @@ def _files(result: MaskResult) -> Iterator[SummaryLine]:
         for name, place in result.tables.items():
             yield SummaryLine("files", f"table of {name}: {place}")
         if result.rules_file:
-            yield SummaryLine("files", f"rules as they are asked of it: {result.rules_file}")
+            yield SummaryLine("files", f"rules for the masked file: {result.rules_file}")
         yield SummaryLine("files", f"manifest (confidential): {result.manifest}")

@@ -75,12 +75,12 @@ def tables(result: MaskResult) -> list[RenderableType]:
     lines += map(plain, told)
     lines += in_short(result.figures)
     lines += map(plain, level_lines(plain_data(result.levels)))
-    lines.append("masktron assess says what each figure means, and has more")
+    lines.append("masktron assess explains each figure, and computes more")
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")
         lines += [f"table of {plain(name)}: {plain(place)}" for name, place in result.tables.items()]
         if result.rules_file:
-            lines.append(f"rules as they are asked of it: {plain(result.rules_file)}")
+            lines.append(f"rules for the masked file: {plain(result.rules_file)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
     concerns = concern_lines([one.as_dict() for one in result.concerns])
     lines += [f"[yellow]look at:[/] {plain(one)}" for one in concerns]
