@@ -12,6 +12,7 @@ from masktron.engines.engine_process import TooLongError
 from masktron.errors import ResourceError, RulebookError
 from masktron.processes import rule_seconds
 from masktron.rulebook.expressions.forbidden import shortened
+from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import free_variables
 
@@ -94,9 +95,7 @@ def _saxon(test: str, record: etree._Element) -> bool:
 
 def _evaluated(test: str, record: etree._Element) -> bool:
     try:
-        return saxon.decide(
-            etree.tostring(record, encoding="unicode"), {"xs": "http://www.w3.org/2001/XMLSchema"}, test
-        )
+        return saxon.decide(etree.tostring(record, encoding="unicode"), STANDARD_NAMESPACES, test)
     except TooLongError:
         seconds, expression = rule_seconds(), shortened(test)
         raise ResourceError.of(
