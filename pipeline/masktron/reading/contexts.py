@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,16 +79,7 @@ def places(context: str, scope: Scope, fields: frozenset[str] | None = None) -> 
     RulebookError
         The context is not XPath.
     """
-    return tuple(_place(one, scope, fields) for one in alternatives(parsed(context, scope.namespaces)))
-
-
-def alternatives(context: tree.Expression) -> Iterator[tree.Expression]:
-    """Yield the paths of which a context is the union."""
-    if isinstance(context, tree.NodeSet) and context.sign == "|":
-        for operand in context.operands:
-            yield from alternatives(operand)
-    else:
-        yield context
+    return tuple(_place(one, scope, fields) for one in tree.alternatives(parsed(context, scope.namespaces)))
 
 
 def matched_names(context: str, scope: Scope) -> tuple[str, ...]:
@@ -100,7 +91,7 @@ def matched_names(context: str, scope: Scope) -> tuple[str, ...]:
         The context is not XPath.
     """
     names = []
-    for one in alternatives(parsed(context, scope.namespaces)):
+    for one in tree.alternatives(parsed(context, scope.namespaces)):
         match _steps(one):
             case [*_, tree.Step(axis=axis, test=tree.NameTest(local=name))] if (
                 axis != "attribute" and name != tree.ANY

@@ -31,6 +31,7 @@ from masktron.rulebook.expressions.tree import (
     Root,
     Step,
     Typed,
+    alternatives,
     outside_predicates,
 )
 
@@ -81,11 +82,7 @@ class ContextStep:
     @property
     def tag(self) -> str:
         """The Clark name that the step asks for; empty where several may be meant."""
-        match self.node_test:
-            case NameTest(local=local, space=space) if ANY not in (local, space):
-                return f"{{{space}}}{local}" if space else local
-            case _:
-                return ""
+        return self.node_test.tag if isinstance(self.node_test, NameTest) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +118,21 @@ def parse_context(context: str, namespaces: Iterable[tuple[str, str]] = ()) -> t
 
 
 def _alternatives(context: Expression) -> Iterator[ContextPath]:
-    match context:
-        case NodeSet(sign="|", operands=operands):
-            for operand in operands:
-                yield from _alternatives(operand)
-        case Path(first=NodeSet() | Path() as first, hops=hops):  # (a | b)/c is a/c | b/c
-            for head in _alternatives(first):
-                if not head.steps:
-                    raise _NotAPath
-                yield _path(hops, head.steps, absolute=head.absolute)
-        case Root():
-            yield ContextPath((), absolute=True)
-        case Path(first=Root(), hops=hops):
-            yield _path(hops, absolute=True)
-        case Path(first=first, hops=hops):
-            yield _path((Hop(False, first), *hops), absolute=False)
-        case _:
-            yield _path((Hop(False, context),), absolute=False)
+    for one in alternatives(context):
+        match one:
+            case Path(first=NodeSet() | Path() as first, hops=hops):  # (a | b)/c is a/c | b/c
+                for head in _alternatives(first):
+                    if not head.steps:
+                        raise _NotAPath
+                    yield _path(hops, head.steps, absolute=head.absolute)
+            case Root():
+                yield ContextPath((), absolute=True)
+            case Path(first=Root(), hops=hops):
+                yield _path(hops, absolute=True)
+            case Path(first=first, hops=hops):
+                yield _path((Hop(False, first), *hops), absolute=False)
+            case _:
+                yield _path((Hop(False, one),), absolute=False)
 
 
 def _path(hops: Iterable[Hop], head: Iterable[ContextStep] = (), *, absolute: bool) -> ContextPath:

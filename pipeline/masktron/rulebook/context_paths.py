@@ -13,11 +13,11 @@ from masktron.rulebook.expressions.tree import (
     Expression,
     Hop,
     NameTest,
-    NodeSet,
     Opaque,
     Path,
     Root,
     Step,
+    alternatives,
     parts_of,
     walk,
 )
@@ -83,8 +83,7 @@ def context_paths(context: str, namespaces: Iterable[tuple[str, str]]) -> tuple[
     tree = understood(context, namespaces)
     if tree is None:
         return ()
-    alternatives = tree.operands if isinstance(tree, NodeSet) and tree.sign == "|" else (tree,)
-    return tuple(NamedPath(tuple(dict.fromkeys(_names(one))), _steps(one)) for one in alternatives)
+    return tuple(NamedPath(tuple(dict.fromkeys(_names(one))), _steps(one)) for one in alternatives(tree))
 
 
 def names_in(source: str) -> frozenset[str]:

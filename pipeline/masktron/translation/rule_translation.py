@@ -19,7 +19,6 @@ from masktron.classify.forms import form_of
 from masktron.classify.situation import Situation, situations
 from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
 from masktron.errors import RulebookError
-from masktron.reading.contexts import alternatives
 from masktron.reading.nodes import (
     Expression,
     FieldRef,
@@ -385,7 +384,7 @@ def _record_paths(situated: Sequence[tuple[Situation, int, Check]]) -> Counter[s
 def _paths(situation: Situation, position: int) -> list[str]:
     """The alternatives of a context without their predicates."""
     context = parsed(situation.pattern.rules[position].context, situation.rulebook.namespaces)
-    return [without_predicates(one) for one in alternatives(context)]
+    return [without_predicates(one) for one in written_tree.alternatives(context)]
 
 
 def _context(situation: Situation, position: int, records: Mapping[str, int]) -> tuple[str, str]:

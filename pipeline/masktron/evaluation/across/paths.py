@@ -110,8 +110,8 @@ def _tag(test: NameTest | KindTest) -> str:
     if isinstance(test, NameTest):
         if (test.local, test.space) == (ANY, ANY):
             return "*"
-        if ANY not in (test.local, test.space):
-            return f"{{{test.space}}}{test.local}" if test.space else test.local
+        if test.tag:
+            return test.tag
     raise NotAcross("a node test that is no name")
 
 

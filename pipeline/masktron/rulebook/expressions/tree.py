@@ -134,6 +134,13 @@ class NameTest:
             return f"{self.prefix}:{self.local}"
         return self.local if self.space in ("", ANY) else f"Q{{{self.space}}}{self.local}"
 
+    @property
+    def tag(self) -> str:
+        """The Clark name that it asks for; empty where several may be meant."""
+        if ANY in (self.local, self.space):
+            return ""
+        return f"{{{self.space}}}{self.local}" if self.space else self.local
+
     def takes(self, tag: str) -> bool:
         """Whether an element or attribute with a Clark name passes."""
         space, _, local = tag.removeprefix("{").rpartition("}")
@@ -417,6 +424,15 @@ def walk(expression: Expression) -> Iterator[Expression]:
         one = waiting.pop()
         yield one
         waiting.extend(reversed(list(parts_of(one))))
+
+
+def alternatives(expression: Expression) -> Iterator[Expression]:
+    """Yield the expressions of which one is the union, in whatever brackets; itself where it is none."""
+    if isinstance(expression, NodeSet) and expression.sign == "|":
+        for operand in expression.operands:
+            yield from alternatives(operand)
+    else:
+        yield expression
 
 
 def free_variables(expression: Expression) -> frozenset[str]:
