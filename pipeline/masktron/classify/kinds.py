@@ -23,21 +23,12 @@ from masktron.reading.nodes import (
     Span,
     Text,
 )
+from masktron.rulebook.functions import RETURNS
 
 type ValueKind = Literal["node", "number", "string", "boolean", "other"]
 
-_NUMBERS = frozenset(
-    ("number", "sum", "count", "floor", "ceiling", "round", "abs", "string-length", "min", "max", "avg")
-)
-_STRINGS = frozenset(
-    {
-        *("string", "concat", "substring", "substring-before", "substring-after", "normalize-space", "translate"),
-        *("upper-case", "lower-case", "replace", "string-join"),
-    }
-)
-_BOOLEANS = frozenset(
-    ("boolean", "contains", "starts-with", "ends-with", "matches", "exists", "empty", "lang", "deep-equal")
-)
+_OF_FIELDS = frozenset({"min", "max", "avg"})
+"""Functions that return numbers where they are given fields, which have no type."""
 _NUMERIC_TYPES = frozenset(
     {
         *("decimal", "integer", "double", "float", "int", "long", "short"),
@@ -60,17 +51,9 @@ def kind_of(expression: Expression) -> ValueKind:  # noqa: PLR0911 -- one branch
         case Cast(target=target):
             return "number" if target in _NUMERIC_TYPES else "string" if target == "string" else "other"
         case Call(name=name):
-            return _kind_of_call(name)
+            return "number" if name in _OF_FIELDS else RETURNS.get(name, "other")
         case If(then=then, otherwise=otherwise):
             kind = kind_of(then)
             return kind if kind == kind_of(otherwise) else "other"
         case _:
             return "other"
-
-
-def _kind_of_call(name: str) -> ValueKind:
-    if name in _NUMBERS:
-        return "number"
-    if name in _STRINGS:
-        return "string"
-    return "boolean" if name in _BOOLEANS else "other"

@@ -34,13 +34,9 @@ from masktron.rulebook.expressions.tree import (
     alternatives,
     outside_predicates,
 )
+from masktron.rulebook.functions import RETURNS
 
 type NodeKind = Literal["element", "attribute", "text", "comment", "processing-instruction", "node", "any"]
-
-_BOOLEAN_FUNCTIONS = frozenset(
-    {"not", "boolean", "contains", "starts-with", "ends-with", "matches", "true", "false", "exists", "empty"}
-    | {"deep-equal", "lang"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +201,7 @@ def _never_a_number(value: Expression) -> bool:  # noqa: PLR0911 -- one return p
         case Typed(kind=kind):
             return kind in ("castable", "instance")
         case Call(standard=name):
-            return name in _BOOLEAN_FUNCTIONS
+            return RETURNS.get(name) == "boolean"
         case _:
             return False
 

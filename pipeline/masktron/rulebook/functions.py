@@ -50,6 +50,20 @@ FUNCTIONS: Mapping[str, Since] = MappingProxyType(
     {name: since for since, names in _NAMES.items() for name in names.split()}
 )
 """The version that first has a function, by its local name."""
+type Returned = Literal["number", "string", "boolean"]
+_RETURNED: Mapping[Returned, str] = MappingProxyType(
+    {
+        "number": "number count sum floor ceiling round string-length position last abs round-half-to-even",
+        "string": "string concat substring-before substring-after substring normalize-space translate string-join "
+        "upper-case lower-case replace local-name name namespace-uri format-number generate-id",
+        "boolean": "not boolean true false contains starts-with ends-with matches exists empty contains-token "
+        "deep-equal lang",
+    }
+)
+RETURNS: Mapping[str, Returned] = MappingProxyType(
+    {name: returned for returned, names in _RETURNED.items() for name in names.split()}
+)
+"""What functions of the standard return, whatever they are given: others may return one thing or another."""
 _SPACES: Mapping[str, Since] = MappingProxyType(
     {f"{FUNCTIONS_NAMESPACE}/math": "3.0", f"{FUNCTIONS_NAMESPACE}/map": "3.1", f"{FUNCTIONS_NAMESPACE}/array": "3.1"}
 )

@@ -7,27 +7,20 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from masktron.rulebook import functions
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
 
 type ValueType = Literal["number", "string", "boolean", "any"]
-_NUMBERS = "number count sum floor ceiling round string-length position last abs round-half-to-even"
-_STRINGS = (
-    "string concat substring-before substring-after substring normalize-space translate string-join upper-case "
-    "lower-case replace local-name name namespace-uri"
-)
-_BOOLEANS = "not boolean true false contains starts-with ends-with matches exists empty contains-token deep-equal"
 _OTHERS = (
     "avg max min data distinct-values index-of reverse subsequence insert-before remove head tail tokenize "
     "zero-or-one one-or-more exactly-one unordered string-to-codepoints codepoints-to-string compare "
     "codepoint-equal years-from-duration months-from-duration days-from-duration year-from-date month-from-date "
     "day-from-date year-from-dateTime month-from-dateTime day-from-dateTime hours-from-dateTime "
-    "minutes-from-dateTime seconds-from-dateTime hours-from-time minutes-from-time seconds-from-time dateTime "
-    "format-number"
+    "minutes-from-dateTime seconds-from-dateTime hours-from-time minutes-from-time seconds-from-time dateTime"
 )
+_READ_NODES = frozenset({"lang", "generate-id"})
 RETURNS: Mapping[str, ValueType] = {
-    **dict.fromkeys(_NUMBERS.split(), "number"),
-    **dict.fromkeys(_STRINGS.split(), "string"),
-    **dict.fromkeys(_BOOLEANS.split(), "boolean"),
+    **{name: returned for name, returned in functions.RETURNS.items() if name not in _READ_NODES},
     **dict.fromkeys(_OTHERS.split(), "any"),
 }
 """What functions return, as far as it decides how a predicate or a comparison reads it.
