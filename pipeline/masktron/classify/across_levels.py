@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from masktron.classify.edit import Edit
 from masktron.constraints import OpaqueEdit
+from masktron.rulebook.analysis import with_lets
 from masktron.rulebook.context_paths import NamedPath, SoughtName, context_paths
 from masktron.rulebook.expressions.tree import ANY
-from masktron.rulebook.schema import Let, Pattern, Rule, Rulebook
+from masktron.rulebook.schema import Pattern, Rule, Rulebook
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Layout
 
@@ -137,22 +138,11 @@ def _texts(rulebook: Rulebook, pattern: Pattern, at: int, test: str) -> list[str
         for one in pattern.rules[:at]
         if not own.isdisjoint({_last(path) for path in _paths(rulebook, one.context)})
     ]
-    return list(_with_variables([test, rule.context, *earlier], [*rulebook.lets, *pattern.lets, *rule.lets]))
+    return list(with_lets([test, rule.context, *earlier], [*rulebook.lets, *pattern.lets, *rule.lets]))
 
 
 def _last(path: NamedPath) -> str:
     return _shown(path.steps[-1][1]) if path.steps else ""
-
-
-def _with_variables(texts: Iterable[str], lets: Sequence[Let]) -> Iterator[str]:
-    waiting, met = list(texts), set[str]()
-    while waiting:
-        text = waiting.pop()
-        yield text
-        for let in lets:
-            if f"${let.name}" in text and let.name not in met:
-                met.add(let.name)
-                waiting += [one.value for one in lets if one.name == let.name]
 
 
 def _read(rulebook: Rulebook, texts: Iterable[str]) -> Iterator[SoughtName]:

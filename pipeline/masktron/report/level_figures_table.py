@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
+from masktron.figures import figure_of
 from masktron.report.text import number
 
 LEVEL_COLUMNS = ("level", "alike at least", "linkage (%)", "unchanged (%)", "information loss (%)")
@@ -23,10 +24,17 @@ def level_rows(
     """
     for name, levels in ways:
         for level, figures in levels.items():
-            yield name, level, *(_told(figures.get(one)) for one in _NAMES)
+            yield name, level, *(short_figure(figures.get(one)) for one in _NAMES)
 
 
-def _told(value: float | None) -> str:
+def titled(name: str) -> str:
+    """Return the name of a figure with its unit."""
+    unit = figure_of(name).unit
+    return f"{name} ({unit})" if unit else name
+
+
+def short_figure(value: float | None) -> str:
+    """Return a figure for a narrow column; a dash for one that is missing."""
     if value is None or math.isnan(value):
         return "-"
     return number(value, ".3g" if abs(value) < 1 else ".1f")

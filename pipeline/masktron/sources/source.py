@@ -438,6 +438,11 @@ class Source(ABC):
             Names of the fields that are not released.
         """
 
+    def has_fields_of(self, original: Source, removed: Collection[str]) -> bool:
+        """Whether this file has no other fields than `original` releases."""
+        released = {field for field in original.layout.fields if field.name not in removed}
+        return released.issuperset(self.layout.fields)
+
     def left_out(self) -> dict[str, int]:
         """Count what `write` does not copy, by its kind."""
         return {}

@@ -76,7 +76,6 @@ def _fate(entry: Mapping[str, Any]) -> RuleFate:
     return RuleFate(fields=tuple(fields), **{key: entry[key] for key in _TEXTS})
 
 
-_GIVE = "give the .manifest.json that mask wrote"
 MANIFEST_VERSION = 1
 _NO_LISTS: Mapping[str, NDArray[np.integer]] = MappingProxyType({})
 _AT_ONCE = 1 << 14

@@ -48,7 +48,7 @@ from masktron.progress import Progress, no_progress
 from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
 from masktron.sources.frame_path import FramePath
-from masktron.sources.records import Column, Records
+from masktron.sources.records import Column
 from masktron.sources.tables.columns_of_cells import column_of
 from masktron.write.treatments import Postrandomised, Swapped, Treatment
 
@@ -322,7 +322,7 @@ def secret_of_run(seed: int) -> bytes:
 def _sampled(opened: Opened, sample: NDArray[np.intp]) -> Opened:
     """Return an original with some of its records, and so it was before its keys were treated."""
     before = opened.treated and replace(opened.treated, original=_sampled(opened.treated.original, sample))
-    return replace(opened, kept=some_records(opened.kept, sample), treated=before)
+    return replace(opened, kept=opened.kept.taken(sample), treated=before)
 
 
 def _keys_of(opened: Opened) -> KeyFile | None:
@@ -330,12 +330,6 @@ def _keys_of(opened: Opened) -> KeyFile | None:
     columns = opened.kept.columns
     keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
     return keys.of(columns, None if keys.weight is None else columns[keys.weight].values)
-
-
-def some_records(records: Records, which: NDArray[np.intp]) -> Records:
-    """Return some records, by their positions."""
-    columns = {name: column.taken(which) for name, column in records.columns.items()}
-    return replace(records, columns=columns, lines=records.lines[which])
 
 
 def protection_of(treatments: Iterable[Treatment]) -> dict[str, float]:

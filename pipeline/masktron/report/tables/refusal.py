@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.figures import figure_of
 from masktron.problems.wording import sentence
-from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
+from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows, short_figure, titled
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
 from masktron.results import RefusalResult, RemedyResult
@@ -22,11 +20,11 @@ def tables(result: RefusalResult) -> list[RenderableType]:
     names = list(dict.fromkeys(name for one in working for name in one.figures))
     parts: list[RenderableType] = []
     if working:
-        table = headed("works", *map(_titled, names), "concerns", "fields masked", "records")
+        table = headed("works", *map(titled, names), "concerns", "fields masked", "records")
         for at, one in enumerate(working, 1):
             table.add_row(
                 str(at),
-                *(_figure(one, name) for name in names),
+                *(short_figure(one.figures.get(name)) for name in names),
                 number(len(one.concerns)),
                 number(one.masked),
                 number(one.records),
@@ -51,16 +49,6 @@ def tables(result: RefusalResult) -> list[RenderableType]:
 def _described(at: int, one: RemedyResult) -> str:
     given_up = f"; gives up: {one.reveals}" if one.reveals else ""
     return f"{at}: {sentence(one.change)}  ({one.what}{given_up})"
-
-
-def _titled(name: str) -> str:
-    unit = figure_of(name).unit
-    return f"{name} ({unit})" if unit else name
-
-
-def _figure(one: RemedyResult, name: str) -> str:
-    value = one.figures.get(name, math.nan)
-    return "-" if math.isnan(value) else number(value, ".3g" if abs(value) < 1 else ".1f")
 
 
 def _others(result: RefusalResult, states: tuple[str, ...]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from masktron.counts import counted
 from masktron.figures import figure_of
 from masktron.problems.wording import sentence
-from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
+from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows, short_figure, titled
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
 from masktron.results import TuneCandidate, TuneResult
@@ -26,8 +26,8 @@ def tables(result: TuneResult) -> list[RenderableType]:
         "no.",
         "candidate",
         *(["records"] if several else []),
-        _titled(result.risk),
-        _titled(result.utility),
+        titled(result.risk),
+        titled(result.utility),
         *(["limits"] if result.limits else []),
         "concerns",
         "",
@@ -76,11 +76,6 @@ def _levels(result: TuneResult, shown: list[int]) -> Iterator[RenderableType]:
         yield table
 
 
-def _titled(name: str) -> str:
-    unit = figure_of(name).unit
-    return f"{name} ({unit})" if unit else name
-
-
 def _loss(result: TuneResult, at: int) -> float:
     value = result.candidates[at].figures.get(result.utility, math.nan)
     value = value if figure_of(result.utility).better == "lower" else -value
@@ -93,8 +88,7 @@ def _figure(one: TuneCandidate, name: str) -> str:
     if math.isnan(value):
         return "-"
     spread = one.spread[name]
-    own = number(value, ".3g" if abs(value) < 1 else ".1f")
-    low, high = (number(end, ".3g" if abs(end) < 1 else ".1f") for end in (spread.least, spread.most))
+    own, low, high = map(short_figure, (value, spread.least, spread.most))
     return own if low == high else f"{own}  ({low} to {high})"
 
 

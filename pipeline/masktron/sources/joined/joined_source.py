@@ -411,9 +411,7 @@ class JoinedSource(TwinSource):
 
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
         """Whether records and fields of the top level are those that the original releases."""
-        own, other = self.layout, original.layout
-        fields = {field for field in other.fields if field.name not in removed}
-        return own.record_path == other.record_path and fields.issuperset(own.fields)
+        return self.layout.record_path == original.layout.record_path and self.has_fields_of(original, removed)
 
 
 def _levels_without(columns: Sequence[LevelColumns], removed: Mapping[LevelPath, Collection[str]]) -> LevelSettings:

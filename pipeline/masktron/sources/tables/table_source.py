@@ -503,8 +503,7 @@ class TableSource(Source):
 
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
         """Whether the fields are those that the original releases."""
-        fields = {field for field in original.layout.fields if field.name not in removed}
-        return self.shape.flat and fields.issuperset(self.layout.fields)
+        return self.shape.flat and self.has_fields_of(original, removed)
 
 
 def _require_file(path: Path, where: str) -> None:

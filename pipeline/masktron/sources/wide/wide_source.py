@@ -258,8 +258,7 @@ class WideSource(TwinSource):
 
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
         """Whether this file has no other fields than the original releases."""
-        fields = {field for field in original.layout.fields if field.name not in removed}
-        return self.shape.flat and fields.issuperset(self.layout.fields)
+        return self.shape.flat and self.has_fields_of(original, removed)
 
     def left_out(self) -> dict[str, int]:
         """Count what a write does not copy."""

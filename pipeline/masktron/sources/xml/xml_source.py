@@ -438,8 +438,7 @@ class XmlSource(Source):
         own, other = self.layout, original.layout
         around = (own.record_path, own.encoding, dict(own.root_attributes), dict(own.nsmap))
         released = (other.record_path, other.encoding, dict(other.root_attributes), namespaces_of(other))
-        fields = {field for field in other.fields if field.name not in removed}
-        return around == released and self.shape.flat and fields.issuperset(own.fields)
+        return around == released and self.shape.flat and self.has_fields_of(original, removed)
 
     def left_out(self) -> dict[str, int]:
         """Count comments, instructions, declarations and attributes around the records, which `write` drops."""
