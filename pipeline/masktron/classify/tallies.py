@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,7 @@ from masktron.reading.nodes import (
     OtherNodes,
     Sequence,
     Unknown,
+    changed,
     walk,
 )
 from masktron.rulebook.schema import XPathVersion
@@ -209,15 +210,15 @@ class TallyReader:
         truth = isinstance(condition, Comparison | And | Or | Not | Call | OtherField)
         if not truth or any(isinstance(node, FieldRef | OtherNodes) for node in walk(condition)):
             raise _NotUnderstoodError  # a position, or something of the record at hand
-        home = _at_home(condition, field)
+        home = changed(condition, lambda node: _at_home(node, field))
         if any(isinstance(node, Unknown | OtherField) for node in walk(home)):
             raise _NotUnderstoodError
         return dnf(Conditions(self.version).truth(home), Effort())
 
 
-def _at_home(expression: Any, field: str | None) -> Any:
-    """Put fields of the record at hand in the place of those of other records."""
-    match expression:
+def _at_home(node: Expression, field: str | None) -> Expression | None:
+    """Return the field of the record at hand that takes the place of one of other records."""
+    match node:
         case OtherField(name="."):
             if field is None:
                 raise _NotUnderstoodError
@@ -226,15 +227,8 @@ def _at_home(expression: Any, field: str | None) -> Any:
             return FieldRef(name)
         case Unknown(source=source, fields=(name,)) if field is not None and source == f"../{name}":
             return FieldRef(name)
-        case tuple():
-            return tuple(_at_home(part, field) for part in expression)
-        case str() | bool() | Fraction() | None:
-            return expression
         case _:
-            return replace(
-                expression,
-                **{slot.name: _at_home(getattr(expression, slot.name), field) for slot in fields(expression)},
-            )
+            return None
 
 
 def _bound(left: _Amount, operator: ComparisonOperator, right: _Amount) -> TallyBound:

@@ -9,8 +9,8 @@ expression stays the judge of every record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
@@ -282,6 +282,24 @@ def children(expression: Expression) -> Iterator[Expression]:
             yield from (part for part in value if not isinstance(part, str))
         elif not isinstance(value, str | bool | Fraction | None):
             yield value
+
+
+def changed(expression: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
+    """Put another expression in the place of each for which there is one, from the outside to the inside."""
+    found = change(expression)
+    if found is not None:
+        return found
+    if isinstance(expression, Quantified):
+        cases = tuple((changed(item, change), changed(case, change)) for item, case in expression.cases)
+        return Quantified(expression.every, cases)
+    inner: dict[str, object] = {}
+    for slot in fields(expression):
+        value = getattr(expression, slot.name)
+        if isinstance(value, tuple):
+            inner[slot.name] = tuple(part if isinstance(part, str) else changed(part, change) for part in value)
+        elif not isinstance(value, str | bool | Fraction | None):
+            inner[slot.name] = changed(value, change)
+    return replace(expression, **inner) if inner else expression  # type: ignore[arg-type]
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

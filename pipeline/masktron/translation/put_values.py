@@ -25,6 +25,7 @@ from masktron.reading.nodes import (
     Text,
     Unknown,
     VariableReference,
+    changed,
     fields_of,
     reads_everything,
     walk,
@@ -32,7 +33,7 @@ from masktron.reading.nodes import (
 from masktron.reading.plain_text import decimal_text, source_of
 from masktron.rulebook.expressions.tree import MIRRORED
 from masktron.rulebook.schema import XPathVersion
-from masktron.translation.recoded_spelling import LostError, changed
+from masktron.translation.recoded_spelling import LostError
 from masktron.translation.truth_trees import Claim
 
 type Growth = Literal["rising", "falling", "either"]

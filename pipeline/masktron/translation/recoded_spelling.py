@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from masktron.reading.nodes import (
@@ -17,9 +16,9 @@ from masktron.reading.nodes import (
     FieldRef,
     Not,
     OtherNodes,
-    Quantified,
     Unknown,
     VariableReference,
+    changed,
     walk,
 )
 from masktron.reading.plain_text import source_of
@@ -141,24 +140,6 @@ class Spelling:
             raise LostError(f"the namespace of {node.name} has no prefix")
         local = node.name.removeprefix("@")
         return replace(node, name=f"{'@' * (local != node.name)}{prefix}:{local}")
-
-
-def changed(expression: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
-    """Put another expression in the place of each for which there is one, from the outside to the inside."""
-    found = change(expression)
-    if found is not None:
-        return found
-    if isinstance(expression, Quantified):
-        cases = tuple((changed(item, change), changed(case, change)) for item, case in expression.cases)
-        return Quantified(expression.every, cases)
-    inner: dict[str, object] = {}
-    for slot in fields(expression):
-        value = getattr(expression, slot.name)
-        if isinstance(value, tuple):
-            inner[slot.name] = tuple(part if isinstance(part, str) else changed(part, change) for part in value)
-        elif not isinstance(value, str | bool | Fraction | None):
-            inner[slot.name] = changed(value, change)
-    return replace(expression, **inner) if inner else expression  # type: ignore[arg-type]
 
 
 def _by_number(label: str) -> tuple[object, ...]:
