@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Literal
 
 from masktron.errors import UsageError
-from masktron.setting_values import File, ways_of, wrong_part
+from masktron.problems.problem import Known, Note
+from masktron.setting_values import File, setting_name, ways_of, wrong_part
 
 type Statistic = Literal["mean", "median"]
 
+_EXAMPLES = {
+    one.partition(":")[0]: one for one in ("width:5", "breaks:0,15,25,65", "round:100", "top:90", "bottom:16")
+}
 WAYS = (
-    "a hierarchy as age.csv or age.csv:2, width:5, breaks:0,15,25,65, round:100, top:90, bottom:16, or both tails as "
-    "bottom:16,top:90; behind a tail :median in the place of its mean, behind breaks :mean or :median for "
-    "the numbers of classes"
+    f"a hierarchy as age.csv or age.csv:2, {', '.join(_EXAMPLES.values())}, or both tails as bottom:16,top:90; "
+    "behind a tail :median in the place of its mean, behind breaks :mean or :median for the numbers of classes"
 )
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_]+")
@@ -131,7 +134,15 @@ def how_of(setting: str, text: str) -> How:
     if kind in _KINDS:
         return _KINDS[kind](setting, rest)
     path, level = (found[1], int(found[2])) if (found := _LEVELLED.fullmatch(text.strip())) else (text.strip(), 1)
-    if not path or (colon and _WORD.fullmatch(kind)):
+    if colon and _WORD.fullmatch(kind):
+        raise UsageError.of(
+            "unknown-name",
+            kind="recoding",
+            name=kind,
+            known=Known(kind, (*_EXAMPLES, "a hierarchy such as age.csv:2")),
+            asked_by=Note(" in {setting}", setting=setting_name(setting)),
+        )
+    if not path:
         raise _wrong(setting, "a way to recode", text)
     if level < 1:
         raise _wrong(setting, "a level of a hierarchy from 1", text, "level 0 is the values themselves")
@@ -153,9 +164,9 @@ def _multiples(setting: str, text: str) -> Multiples:
 
 def _breaks(setting: str, text: str) -> Breaks:
     numbers, colon, said = (part.strip() for part in text.partition(":"))
-    breaks = tuple(_number(setting, part) for part in numbers.split(","))
+    breaks = tuple(_number(setting, "breaks", part) for part in numbers.split(","))
     if len(breaks) < 2 or any(low >= high for low, high in pairwise(breaks)):
-        raise _wrong(setting, "breaks at two rising numbers or more", text, "such as breaks:0,15,25,65")
+        raise _wrong(setting, "breaks at two rising numbers or more", text, f"such as {_EXAMPLES['breaks']}")
     return Breaks(breaks, _statistic(setting, said, text) if colon else None)
 
 
@@ -170,7 +181,7 @@ def _tails(setting: str, text: str) -> CodedTails:
             raise _wrong(setting, "a way to recode", text)
         if side in found:
             raise _wrong(setting, f"{side} once", text, "keep one of them")
-        found[side] = (_number(setting, bound), _statistic(setting, said[0], text) if said else "mean")
+        found[side] = (_number(setting, side, bound), _statistic(setting, said[0], text) if said else "mean")
     bottom, top = found.get("bottom"), found.get("top")
     if bottom is not None and top is not None and bottom[0] >= top[0]:
         raise _wrong(setting, "a bottom below the top", text, "such as bottom:16,top:90")
@@ -185,16 +196,17 @@ def _statistic(setting: str, said: str, text: str) -> Statistic:
     raise _wrong(setting, "a way to recode", text)
 
 
-def _above_zero(setting: str, what: str, text: str) -> Fraction:
-    number = _number(setting, text)
+def _above_zero(setting: str, kind: str, text: str) -> Fraction:
+    number = _number(setting, kind, text)
     if number <= 0:
-        raise _wrong(setting, f"{what}: and a number above 0", f"{what}:{text}", f"such as {what}:5")
+        raise _wrong(setting, f"{kind} with a number above 0", f"{kind}:{text}", f"such as {_EXAMPLES[kind]}")
     return number
 
 
-def _number(setting: str, text: str) -> Fraction:
+def _number(setting: str, kind: str, text: str) -> Fraction:
     if not _NUMBER.fullmatch(text.strip()):
-        raise _wrong(setting, "a way to recode with a number", text.strip())
+        expected = f"{kind} with {'numbers' if kind == 'breaks' else 'a number'}"
+        raise _wrong(setting, expected, f"{kind}:{text.strip()}", f"such as {_EXAMPLES[kind]}")
     return Fraction(text.strip())
 
 

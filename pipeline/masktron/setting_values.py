@@ -357,9 +357,13 @@ def ways_of(given: Any, ways: str, read: Callable[[str, str], object], setting: 
 
 def wrong_part(setting: str, expected: str, text: str, hint: str) -> UsageError:
     """Return the error of a text that says no way to treat a field; `setting` is such as ``recode.AGE``."""
+    return UsageError.of("bad-value", name=setting_name(setting), expected=expected, given=repr(text), hint=hint)
+
+
+def setting_name(setting: str) -> SettingName:
+    """Return the name of a setting, or of a part of one: ``recode.AGE``."""
     name, _, key = setting.partition(".")
-    named = SettingName(name, (key,) if key else ())
-    return UsageError.of("bad-value", name=named, expected=expected, given=repr(text), hint=hint)
+    return SettingName(name, (key,) if key else ())
 
 
 def missing_given(option: str, texts: Sequence[str]) -> dict[str, list[str]]:

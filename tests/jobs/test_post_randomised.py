@@ -338,7 +338,7 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
         ({"pram": {"STATUS": "change:0.1,within:B"}}, "role-does-not-fit"),
         ({"pram": {"STATUS": "change:0.1,within:C"}}, "unknown-name"),
         ({"pram": {"STATUS": "change:0.1,within:STATUS"}}, "field-not-usable"),
-        ({"recode": {"REGION": "width:5"}}, "value-without-class"),
+        ({"recode": {"REGION": "width:5"}}, "recoding-needs-numbers"),
         ({"allow_lost": ("no-rule",)}, "unknown-name"),
         ({"pram": {"STATUS": "0.1"}}, "bad-value"),
         ({"pram": {"STATUS": "change:1"}}, "bad-value"),

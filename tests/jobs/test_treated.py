@@ -19,6 +19,7 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.errors import DocumentError, InfeasibleError, OutsideLimitsError, UsageError
 from masktron.jobs import treated as treated_job
+from masktron.recoding_settings import how_of
 from masktron.rulebook.schematron.reader import read_rules
 from refusals import code_of, plain, problem_of, refused
 from schema_files import conforms
@@ -232,7 +233,7 @@ def test_a_hierarchy_with_a_row_of_names_is_refused(tmp_path: Path, files: tuple
         ({"AGE": "top:75"}, InfeasibleError, "small-class", 5),
         ({"AGE": "width:0.01"}, UsageError, "too-many-values", 2),
         ({"REGION": "none.csv"}, UsageError, "", 2),
-        ({"AGE": "widht:5"}, UsageError, "", 2),
+        ({"AGE": "widht:5"}, UsageError, "unknown-name", 2),
         ({"AGE": "breaks:20,40"}, DocumentError, "value-without-class", 4),
     ],
 )
@@ -246,6 +247,41 @@ def test_what_cannot_be_recoded_is_refused(
 ) -> None:
     roles = {"REGION": "untouched"} if "REGION" not in recode else {}
     assert refusal(tmp_path, files, error, code, recode=recode, roles=roles).exit_code == status
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        ("width:5", "width"),
+        ("round:10", "round"),
+        ("breaks:0,10", "breaks"),
+        ("top:90", "top"),
+        ("bottom:1,top:9", "bottom"),
+    ],
+)
+def test_classes_of_numbers_are_refused_for_a_field_of_texts(tmp_path: Path, how: str, kind: str) -> None:
+    data = csv_of(tmp_path / "d.csv", [{"A": 10 + at, "B": at, "SEX": "fm"[at % 2]} for at in range(40)])
+    rules = write_rules(tmp_path / "r.sch", "B <= A")
+    with refused(UsageError, "recoding-needs-numbers", field="SEX", kind=kind, held="text") as found:
+        masktron.mask(data, rules, tmp_path / "m.csv", roles={"SEX": "untouched"}, recode={"SEX": how})
+    assert "FILE.csv:1" in found.value.hint
+
+
+@pytest.mark.parametrize("how", ["widht:5", "wdth:5"])
+def test_an_unknown_recoding_is_answered_with_the_nearest(how: str) -> None:
+    with refused(UsageError, "unknown-name", kind="recoding", name=how.partition(":")[0]) as found:
+        how_of("recode.AGE", how)
+    assert found.value.hint == "did you mean width?"
+    assert problem_of(found.value).about()[:2] == ("AGE", "recode")
+
+
+@pytest.mark.parametrize("how", ["width:x", "width:0", "round:", "breaks:0,a", "top:x", "bottom:1,top:"])
+def test_a_recoding_without_its_number_is_answered_with_an_example(how: str) -> None:
+    with refused(UsageError, "bad-value", name="recode.AGE") as found:
+        how_of("recode.AGE", how)
+    example = str(problem_of(found.value).references["hint"]).removeprefix("such as ")
+    how_of("recode.AGE", example)  # can be pasted
+    assert example.partition(":")[0] in how
 
 
 @pytest.mark.parametrize("role", ["confidential", "identifier"])

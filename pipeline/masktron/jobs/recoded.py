@@ -69,7 +69,8 @@ def recoding_of(
     Raises
     ------
     UsageError
-        The hierarchy cannot be used, or its first row names levels; or there would be more than `MOST_CLASSES`, or
+        The hierarchy cannot be used, or its first row names levels; a field without numbers is to have classes of
+        numbers; or there would be more than `MOST_CLASSES`, or
         none.
     InfeasibleError
         A tail or class has fewer than k records, or one with more than half of the weight.
@@ -78,6 +79,11 @@ def recoding_of(
     setting = f"recode.{name}"
     how = how_of(setting, config.recode[name])
     weights = None if weight in (None, name) else records.columns[weight]
+    if not isinstance(how, FromHierarchy) and np.isnan(column.values[keep]).all():
+        texts = bool(column.present[keep].any())
+        if texts or isinstance(how, Widths):  # whose classes begin at the lowest number
+            kind, held = config.recode[name].partition(":")[0].strip(), "text" if texts else "no value"
+            raise UsageError.of("recoding-needs-numbers", records.source, field=Field(name), kind=kind, held=held)
 
     def grouped() -> _Grouped:
         return _Grouped(setting, column, _exact(column), keep, weights, config.k, str(records.source))
@@ -118,13 +124,6 @@ def variable_of(source: Source, name: str) -> Variable | None:
 
 def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
     values = column.values[keep]
-    if np.isnan(values).all():
-        raise UsageError.of(
-            "value-without-class",
-            Place(field=Field(column.field.name)),
-            field=Field(column.field.name),
-            records=int(keep.sum()),
-        )
     low, high = (math.floor(Fraction(end(values)) / how.width) for end in (np.nanmin, np.nanmax))
     if high - low >= MOST_CLASSES:
         raise UsageError.of(

@@ -54,6 +54,11 @@ TEXTS = {
         "add classes for them, lower the first break, or name a hierarchy: [[--recode {field}=FILE.csv:1]] (masktron "
         "hierarchy writes one); if they mean that a value is missing, give [[--missing {field}=CODE]]",
     ),
+    "recoding-needs-numbers": (
+        "{kind} recodes numbers, and {field} holds {held}",
+        "name a file that gives each value its group: [[--recode {field}=FILE.csv:1]] (masktron hierarchy writes "
+        "one)",
+    ),
     "recoding-out-of-reach": (
         "no recoding is enough: with every key at its highest level {reason}",
         "{suppressed}ask for less, or add levels to the hierarchies of {keys:and}; missing values stay missing at "
