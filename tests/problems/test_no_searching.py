@@ -27,9 +27,9 @@ SEARCHES = frozenset(
 """Methods of texts that look into them."""
 PATTERNS = frozenset({"sub", "subn", "search", "match", "fullmatch", "findall", "finditer", "split"})
 """Functions and methods of `re`."""
-PARAMETERS = frozenset({"hint", "message", "note", "sentence", "why"})
+PARAMETERS = frozenset({"hint", "lint", "message", "note", "sentence", "why"})
 """What functions call a sentence of ours that they are given."""
-SAID = frozenset({"details", "doubts", "help", "hint", "says", "why"})
+SAID = frozenset({"details", "doubts", "help", "hint", "lints", "says", "why"})
 """Attributes of results and keys of their JSON that are sentences, whatever has them."""
 WORDS = frozenset({"worded", "sentence", "complaint"})
 """Functions that make sentences of problems."""

@@ -15,6 +15,7 @@ from masktron.constraints import (
     ProductEdit,
     ValueEdit,
 )
+from masktron.problems.problem import Note, Rule, Sentence
 from masktron.reading.nodes import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
 from masktron.rulebook.context_paths import SoughtName, names_in
 from masktron.rulebook.expressions.tree import ANY
@@ -49,7 +50,7 @@ class Edit:
     variables : tuple of str
         Every field that the rule reads: in the test, in predicates of contexts, in contexts of earlier rules, in
         variables. Sorted.
-    lints : tuple of str
+    lints : tuple of Note or str
     asked : tuple of SoughtName
         Names that its test and its context ask for in the file at hand, with their namespaces; those of earlier
         contexts, and rules that read another document, are left out.
@@ -67,12 +68,17 @@ class Edit:
     pattern: str
     constraint: Constraint
     variables: tuple[str, ...]
-    lints: tuple[str, ...]
+    lints: tuple[Sentence, ...]
     asked: tuple[SoughtName, ...] = ()
     said: str = ""
     fires_on: str = ""
     around: tuple[str, ...] = ()
     missing: tuple[MissingStep, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Sentence, ...]:
+        """The lints, each with the id of the rule."""
+        return tuple(Note("{rule}: {lint}", rule=Rule(self.check.id), lint=lint) for lint in self.lints)
 
     @property
     def name(self) -> str:  # noqa: PLR0911 -- one branch per class

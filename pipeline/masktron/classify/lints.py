@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import ALWAYS, NEVER, variables_of_atom
 from masktron.constraints import Form, Linear, Monomial, Polynomial, Product
+from masktron.problems.problem import Field, Note
 from masktron.reading.nodes import Expression, FieldRef, Text, fields_of, walk
 from masktron.sources.records import Layout
 
@@ -16,7 +17,7 @@ _CENTS = 2
 """Fraction digits that amounts have as a rule."""
 
 
-def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: frozenset[str]) -> list[str]:
+def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: frozenset[str]) -> list[Note]:
     """Doubts about field names: minus signs inside, unknown names, a namespace that was forgotten.
 
     Parameters
@@ -28,7 +29,7 @@ def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: 
     known : frozenset of str
         Names that rules of the rulebook use elsewhere.
     """
-    found: list[str] = []
+    found: list[Note] = []
     references = {n for expression in expressions for n in walk(expression) if isinstance(n, FieldRef)}
     names = frozenset(field.name for field in layout.fields) if layout else known
     for reference in sorted(references, key=lambda r: r.name):
@@ -40,27 +41,31 @@ def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: 
     return found
 
 
-def _minus(name: str, known: frozenset[str]) -> str | None:
+def _minus(name: str, known: frozenset[str]) -> Note | None:
     parts = name.split("-")
     if len(parts) > 1 and name not in known and all(part in known for part in parts):
-        return f"{name} is one name in XPath, not a difference: write {' - '.join(parts)} with blanks"
+        template = "{field} is one name in XPath, not a difference: write {instead} with blanks"
+        return Note(template, field=Field(name), instead=" - ".join(parts))
     return None
 
 
-def _in_layout(reference: FieldRef, layout: Layout) -> str | None:
+def _in_layout(reference: FieldRef, layout: Layout) -> Note | None:
+    own = Field(reference.name)
     field = layout.field(reference.name)
     if field is None:
         names = [f.name for f in layout.fields]
         same = [name for name in names if name.casefold() == reference.name.casefold()]
         near = same or get_close_matches(reference.name, names, n=1)
         hint = f": did you mean {near[0]}?" if near else ""
-        return f"the file has no field {reference.name}{hint}"
+        return Note("the file has no field {field}{hint}", field=own, hint=hint)
     uri = field.tag[1:].partition("}")[0] if field.tag.startswith("{") else ""
     if reference.namespace in ("*", uri):
         return None
     if not reference.namespace:
-        return f"{reference.name} has no prefix, but the file's {reference.name} is in the namespace {uri}: no match"
-    return f"{reference.name} is asked for in the namespace {reference.namespace}, where the file has none: no match"
+        template = "{field} has no prefix, but the file's {field} is in the namespace {uri}: no match"
+        return Note(template, field=own, uri=uri)
+    template = "{field} is asked for in the namespace {uri}, where the file has none: no match"
+    return Note(template, field=own, uri=reference.namespace)
 
 
 def truth_lints(test: Expression, form: Form | None, kind: str) -> list[str]:

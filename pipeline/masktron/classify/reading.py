@@ -30,6 +30,7 @@ from masktron.constraints import (
     Untranslated,
 )
 from masktron.errors import RulebookError
+from masktron.problems.problem import Sentence
 from masktron.reading.contexts import Place
 from masktron.reading.nodes import Expression, Unknown, VariableReference, fields_of, walk
 from masktron.reading.plain_text import source_of
@@ -112,7 +113,11 @@ class Reading:
         conditions = Conditions(self.version)
         situation.effort.begin()
         constraint, form = self._constraint(conditions, variables)
-        lints = [*conditions.lints, *name_lints(expressions, situation.layout, known), *self._rule_lints(form)]
+        lints: list[Sentence] = [
+            *conditions.lints,
+            *name_lints(expressions, situation.layout, known),
+            *self._rule_lints(form),
+        ]
         asked = asked_by(expressions)
         return Edit(self.check, situation.pattern.id, constraint, variables, tuple(dict.fromkeys(lints)), asked)
 

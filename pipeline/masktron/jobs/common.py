@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,8 +14,8 @@ from masktron.evaluation.tiers import MEMORY, PRACTICAL, Tier
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
-from masktron.problems.problem import Field, Note, Place, Sentence
-from masktron.results import RuleResult, Untested
+from masktron.problems.problem import Field, Note, Place, Problem, Sentence
+from masktron.results import RuleResult
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Filter, Step, Variable, walk
 from masktron.rulebook.schema import Check, Rule, Rulebook
@@ -117,7 +116,6 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
 
 
-_NO_FIELD = re.compile("the file has no field ([^:]+)|([^ ]+) (?:is one name in XPath|has no prefix|is asked for in)")
 LARGE = 10_000_000
 """Bytes from which a rule that needs the whole document in memory is worth a warning."""
 
@@ -131,12 +129,12 @@ def notes_of(
     fields.
     """
     records = evaluation is None or evaluation.records
-    read = {rule.id: _fields_of(rule.untested) for rule in results if rule.untested is not None}
+    read = {rule.id: _fields_of(rule.untested.problem) for rule in results if rule.untested is not None}
     lints = [
-        f"{edit.check.id}: {lint}"
+        doubt
         for edit in job.edits
-        for lint in edit.lints
-        if not (_on_a_field(lint, read.get(edit.check.id, frozenset())) if records else _NO_FIELD.match(lint))
+        for doubt in edit.doubts
+        if not (_fields_of(doubt) & read.get(edit.check.id, frozenset()) if records else _fields_of(doubt))
     ]
     return (*job.rulebook.notes, *lints)
 
@@ -146,14 +144,9 @@ def file_notes(*sources: Source | None) -> tuple[Sentence, ...]:
     return tuple(dict.fromkeys(note for source in sources if source is not None for note in source.notes))
 
 
-def _fields_of(reason: Untested) -> frozenset[str]:
-    return frozenset(one.name for one in reason.problem.parts() if isinstance(one, Field))
-
-
-def _on_a_field(lint: str, named: Collection[str]) -> bool:
-    """Whether a lint says of a field what is said of a rule that reads it."""
-    field = _NO_FIELD.match(lint)
-    return bool(field and (field[1] or field[2]) in named)
+def _fields_of(told: Sentence) -> frozenset[str]:
+    parts = told.parts() if isinstance(told, Problem) else ()
+    return frozenset(one.name for one in parts if isinstance(one, Field))
 
 
 def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult]) -> tuple[Sentence, ...]:

@@ -83,7 +83,7 @@ def run_explain(
     if data is None:
         rulebook = open_rulebook(rules, config.phase)
         edits = classify(rulebook)
-        lints = tuple(f"{edit.check.id}: {lint}" for edit in edits for lint in edit.lints)
+        lints = (doubt for edit in edits for doubt in edit.doubts)
         return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)

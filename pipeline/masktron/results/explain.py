@@ -58,7 +58,7 @@ class RuleExplanation(Serialised):
     variables: tuple[str, ...]
     form: str
     reason: str
-    lints: tuple[str, ...]
+    lints: tuple[Sentence, ...]
     origin: str
     test: str
     context: str
