@@ -17,7 +17,7 @@ from masktron.constraints import (
 )
 from masktron.problems.problem import Note, Rule, Sentence
 from masktron.reading.nodes import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
-from masktron.rulebook.context_paths import SoughtName, names_in
+from masktron.rulebook.context_paths import SoughtName
 from masktron.rulebook.expressions.tree import ANY
 from masktron.rulebook.schema import Check
 
@@ -106,17 +106,14 @@ def asked_by(expressions: Iterable[Expression]) -> tuple[SoughtName, ...]:
     for expression in expressions:
         for node in walk(expression):
             match node:
-                case OtherNodes(document=str()):
-                    return ()
-                case Unknown(source=source) if "document" in source or "doc(" in source:
+                case OtherNodes(document=str()) | Unknown(elsewhere=True):
                     return ()
                 case FieldRef(name=name, namespace=space):
                     found[_name(name, space)] = None
                 case OtherField(name=name) | OtherNodes(field=str(name)):
                     found[_name(name, ANY)] = None
-                case Unknown(source=source, fields=names):
-                    # of its names, types and keys of maps are none of the file's
-                    found |= {_name(name, ANY): None for name in names if name.lstrip("@") in names_in(source)}
+                case Unknown(asked=names):
+                    found |= {_name(name, ANY): None for name in names}
                 case _:
                     pass
     return tuple(name for name in found if name.local not in (".", ANY))

@@ -264,7 +264,11 @@ def _abridged(source: str, value: Expression) -> Expression:
             break
         ahead += [(child, depth + 1) for child in children(node)]
     names = tuple(sorted(fields_of(value)))
-    return Unknown(source, names, reads_everything(value), reads_other_records(value))
+    elsewhere = any(
+        (isinstance(node, OtherNodes) and node.document is not None) or (isinstance(node, Unknown) and node.elsewhere)
+        for node in walk(value)
+    )
+    return Unknown(source, names, reads_everything(value), reads_other_records(value), names, elsewhere)
 
 
 def _tried[T](work: Callable[[], T]) -> T | RulebookError:

@@ -186,4 +186,6 @@ def _condition(predicate: tree.Expression, scope: Scope) -> Expression:
     positional = isinstance(found, Number | Arithmetic | Negative) or (
         isinstance(found, Call) and found.name in ("number", "count", "sum", "floor", "ceiling", "round")
     )
-    return Unknown(as_written(predicate), outside=True) if positional else found
+    if not positional:
+        return found
+    return Unknown(as_written(predicate), outside=True, elsewhere=any(map(tree.is_document, tree.walk(predicate))))

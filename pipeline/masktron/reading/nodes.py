@@ -10,7 +10,7 @@ expression stays the judge of every record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
@@ -234,12 +234,18 @@ class Unknown:
         Whether it may read more of the record than it names (wildcards, the record's own text).
     outside : bool
         Whether it may read nodes outside the record.
+    asked : tuple of str
+        Of `fields`, those that it asks for as names of this file: types and keys of maps are none.
+    elsewhere : bool
+        Whether it reads another document.
     """
 
     source: str
     fields: tuple[str, ...] = ()
     everything: bool = False
     outside: bool = False
+    asked: tuple[str, ...] = field(default=(), compare=False)
+    elsewhere: bool = field(default=False, compare=False)
 
 
 type Expression = (

@@ -43,6 +43,7 @@ from masktron.reading.nodes import (
     VariableReference,
     fields_of,
 )
+from masktron.rulebook.context_paths import names_of
 from masktron.rulebook.expressions import tree
 from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import parsed
@@ -498,7 +499,10 @@ def unknown(node: tree.Expression, scope: Scope) -> Unknown:  # noqa: PLR0912 --
                 pass
     if isinstance(scope.focus, FieldRef):
         names.add(scope.focus.name)  # nothing is found from a field that is not there
-    return Unknown(_plain_source(node, scope), tuple(sorted(names)), everything, outside)
+    named, sought = tuple(sorted(names)), {name.local for name in names_of(node)}
+    asked = tuple(name for name in named if name.lstrip("@") in sought)
+    elsewhere = any(map(tree.is_document, parts))
+    return Unknown(_plain_source(node, scope), named, everything, outside, asked, elsewhere)
 
 
 def _takes_any(test: tree.NameTest | tree.KindTest) -> bool:

@@ -9,7 +9,6 @@ from typing import Literal
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
     ANY,
-    Call,
     Expression,
     Hop,
     NameTest,
@@ -18,6 +17,7 @@ from masktron.rulebook.expressions.tree import (
     Root,
     Step,
     alternatives,
+    is_document,
     parts_of,
     walk,
 )
@@ -83,13 +83,7 @@ def context_paths(context: str, namespaces: Iterable[tuple[str, str]]) -> tuple[
     tree = understood(context, namespaces)
     if tree is None:
         return ()
-    return tuple(NamedPath(tuple(dict.fromkeys(_names(one))), _steps(one)) for one in alternatives(tree))
-
-
-def names_in(source: str) -> frozenset[str]:
-    """Return the local names that an expression without prefixes asks for; none where it cannot be read."""
-    tree = understood(source)
-    return frozenset() if tree is None else frozenset(name.local for name in _names(tree))
+    return tuple(NamedPath(tuple(dict.fromkeys(names_of(one))), _steps(one)) for one in alternatives(tree))
 
 
 def _steps(path: Expression) -> tuple[SoughtStep, ...] | None:
@@ -129,14 +123,16 @@ def _leads(steps: Collection[tuple[str, SoughtName]], path: tuple[NameStep, ...]
     return any(_leads(above, rest[:length]) for length in shorter)
 
 
-def _names(expression: Expression) -> Iterator[SoughtName]:
+def names_of(expression: Expression) -> Iterator[SoughtName]:
     """Yield the names of elements and attributes in an expression; names in other documents are not asked for."""
     match expression:
-        case Opaque(symbol="?") | Call(standard="document" | "doc"):
+        case Opaque(symbol="?"):
             return
-        case Path() if any(isinstance(one, Call) and one.standard in ("document", "doc") for one in walk(expression)):
+        case _ if is_document(expression):
+            return
+        case Path() if any(map(is_document, walk(expression))):
             return
         case Step(axis=axis, test=NameTest(local=local, space=space)) if local != ANY:
             yield SoughtName(local, space, axis == "attribute")
     for part in parts_of(expression):
-        yield from _names(part)
+        yield from names_of(part)

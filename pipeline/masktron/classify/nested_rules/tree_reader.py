@@ -390,7 +390,7 @@ def _position(predicate: Expression) -> tuple[int, bool] | None:
 
 def _outside(path: tree.Path) -> bool:
     """Whether a path leads through another document, and asks for nothing of this one."""
-    if not isinstance(path.first, tree.Call) or path.first.standard not in ("document", "doc"):
+    if not tree.is_document(path.first):
         return False
     parts = list(tree.walk(path))
     asks = any(isinstance(one, tree.Filter | tree.Opaque) or getattr(one, "predicates", ()) for one in parts)

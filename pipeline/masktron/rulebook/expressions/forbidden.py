@@ -10,6 +10,7 @@ from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
 from masktron.rulebook.expressions.lexer import LexicalError, Token, tokenize
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, expanded
+from masktron.rulebook.expressions.tree import DOCUMENTS
 from masktron.rulebook.expressions.words import NamedCall, calls
 from masktron.rulebook.schema import Origin
 
@@ -60,7 +61,6 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
 _AROUND = 60
 """Characters that a message shows before and after a position."""
 _IDS = (FUNCTIONS_NAMESPACE, "generate-id")
-_DOCUMENTS = frozenset({"document", "doc"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _screened(
             raise _refused(call.name, origin, "it is an extension, no function of XPath itself", instead)
         if uri == FUNCTIONS_NAMESPACE and local in FORBIDDEN:
             raise _refused(call.name, origin, FORBIDDEN[local], _INSTEAD.get(local, "the rule without it"))
-        if uri == FUNCTIONS_NAMESPACE and local in _DOCUMENTS:
+        if uri == FUNCTIONS_NAMESPACE and local in DOCUMENTS:
             yield _document(call, origin)
 
 

@@ -52,6 +52,8 @@ MIRRORED: Mapping[str, GeneralSign] = MappingProxyType(
 BINDERS: frozenset[str] = frozenset(get_args(Binder.__value__))
 CONVERSIONS: frozenset[str] = frozenset(get_args(Conversion.__value__))
 
+DOCUMENTS = frozenset({"document", "doc"})
+"""Functions that return the document of a name."""
 ANY = "*"
 """Stands for any namespace or any name."""
 _IN_NAME = re.compile(r"[\w.\-·]")
@@ -433,6 +435,11 @@ def alternatives(expression: Expression) -> Iterator[Expression]:
             yield from alternatives(operand)
     else:
         yield expression
+
+
+def is_document(expression: Expression) -> bool:
+    """Whether an expression is a call of ``document()`` or ``doc()``."""
+    return isinstance(expression, Call) and expression.standard in DOCUMENTS
 
 
 def free_variables(expression: Expression) -> frozenset[str]:
