@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,19 +25,10 @@ from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
-from masktron.rulebook.context_paths import NamedPath, context_paths
-from masktron.rulebook.expressions.tree import ANY
+from masktron.rulebook.context_paths import context_names
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.source import Source
-
-_PARENT = re.compile(r"(?<![\w.:@$'\"-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?=/(?:[\w.-]+:)?([A-Za-z_][\w.-]*))")
-"""The name of an element, and that of a child, as a path writes them."""
-_SIBLING = re.compile(r"(?:preceding|following)(?:-sibling)?\s*::\s*(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?![\w.(-])")
-"""A name for nodes beside the one at hand."""
-_CHILD = re.compile(r"(?<![\w.:@$'\"/-])(?:[\w.-]+:)?([A-Za-z_][\w.-]*)(?![\w.:(-])")
-"""A name with which a relative path may begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,40 +224,3 @@ def classified(rulebook: Rulebook, source: Source) -> tuple[Edit, ...]:
     if source.tree is None:
         return edits
     return across_edits(rulebook, edits, source.tree, tuple(crossing(rulebook, names)))
-
-
-def context_names(rulebook: Rulebook) -> ContextNames:
-    """Return what the contexts of rules call elements."""
-    rules = [rule for pattern in rulebook.patterns for rule in pattern.rules]
-    names = (
-        name.rpartition(":")[2]
-        for rule in rules
-        for name in re.findall(r"[\w.:-]+", re.sub(r"\[.*?\]|'[^']*'|\"[^\"]*\"", "", rule.context))
-    )
-    paths = [_name_steps(path) for rule in rules for path in context_paths(rule.context, rulebook.namespaces)]
-    expressions = [
-        *(let.value for let in rulebook.lets),
-        *(let.value for pattern in rulebook.patterns for let in pattern.lets),
-        *(rule.context for rule in rules),
-        *(let.value for rule in rules for let in rule.lets),
-        *(check.test for check in rulebook.checks),
-    ]
-    parents = Counter(pair for text in expressions for pair in _PARENT.findall(text))
-    for rule in rules:  # what a rule on a single name reads may be its children
-        parents.update(
-            (rule.context.rpartition(":")[2], child) for one in rule.checks for child in _CHILD.findall(one.test)
-        )
-    return ContextNames(
-        tuple(dict.fromkeys(name for name in names if name)),
-        tuple(filter(None, paths)),
-        tuple(parents.most_common()),
-        tuple(dict.fromkeys(name for text in expressions for name in _SIBLING.findall(text))),
-    )
-
-
-def _name_steps(path: NamedPath) -> tuple[bool, tuple[NameStep, ...]] | None:
-    """Return the elements of a path; None where one of them may have any name."""
-    steps = [step for step in path.steps or () if not step[1].attribute]
-    if not steps or any(ANY in (test.local, test.space) for _, test in steps):
-        return None
-    return steps[0][0] == "root", tuple((test.space, test.local) for _, test in steps)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
     ANY,
+    AXES,
+    SIDEWAYS,
     Expression,
+    Filter,
     Hop,
     NameTest,
     Opaque,
@@ -18,10 +23,12 @@ from masktron.rulebook.expressions.tree import (
     Step,
     alternatives,
     is_document,
+    outside_predicates,
     parts_of,
     walk,
 )
-from masktron.sources.names import NameStep, Vocabulary
+from masktron.rulebook.schema import Rulebook
+from masktron.sources.names import ContextNames, NameStep, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +143,72 @@ def names_of(expression: Expression) -> Iterator[SoughtName]:
             yield SoughtName(local, space, axis == "attribute")
     for part in parts_of(expression):
         yield from names_of(part)
+
+
+def context_names(rulebook: Rulebook) -> ContextNames:
+    """Return what the contexts of rules call elements."""
+    spaces = rulebook.namespaces
+    rules = [rule for pattern in rulebook.patterns for rule in pattern.rules]
+    texts = [
+        *(let.value for let in rulebook.lets),
+        *(let.value for pattern in rulebook.patterns for let in pattern.lets),
+        *(rule.context for rule in rules),
+        *(let.value for rule in rules for let in rule.lets),
+        *(check.test for check in rulebook.checks),
+    ]
+    parts = [part for text in texts if (tree := understood(text, spaces)) for part in walk(tree)]
+    contexts = [tree for rule in rules if (tree := understood(rule.context, spaces))]
+    parents = Counter(pair for part in parts for pair in _pairs(part))
+    for rule in rules:  # what a rule on a single name reads may be its children
+        on = _element(understood(rule.context, spaces))
+        tests = [tree for check in rule.checks if (tree := understood(check.test, spaces))] if on else []
+        parents.update((on, child) for test in tests for child in _begins(test))
+    names = (_element(one) for context in contexts for one in outside_predicates(context))
+    paths = [_name_steps(path) for rule in rules for path in context_paths(rule.context, spaces)]
+    beside = (_element(one, SIDEWAYS) for one in parts)
+    return ContextNames(
+        tuple(dict.fromkeys(filter(None, names))),
+        tuple(filter(None, paths)),
+        tuple(parents.most_common()),
+        tuple(dict.fromkeys(filter(None, beside))),
+    )
+
+
+def _element(part: Expression | None, axes: Collection[str] = AXES - {"attribute"}) -> str:
+    """Return the local name of the elements that a step on one of some axes asks for; empty for all else."""
+    match part:
+        case Step(axis=axis, test=NameTest(local=local)) if axis in axes and local != ANY:
+            return local
+        case _:
+            return ""
+
+
+def _pairs(part: Expression) -> Iterator[tuple[str, str]]:
+    """Yield the names of parent and child in a path."""
+    if isinstance(part, Path):
+        for above, hop in pairwise((Hop(False, part.first), *part.hops)):
+            names = _element(above.to), _element(hop.to, {"child"})
+            if all(names) and not hop.deep:
+                yield names
+
+
+def _begins(expression: Expression) -> Iterator[str]:
+    """Yield the names of children with which relative paths in an expression begin."""
+    match expression:
+        case Path(first=first):
+            yield from _begins(first)
+        case Filter(base=base):
+            yield from _begins(base)
+        case Step():
+            yield from filter(None, [_element(expression, {"child"})])
+        case _:
+            for part in parts_of(expression):
+                yield from _begins(part)
+
+
+def _name_steps(path: NamedPath) -> tuple[bool, tuple[NameStep, ...]] | None:
+    """Return the elements of a path; None where one of them may have any name."""
+    steps = [step for step in path.steps or () if not step[1].attribute]
+    if not steps or any(ANY in (test.local, test.space) for _, test in steps):
+        return None
+    return steps[0][0] == "root", tuple((test.space, test.local) for _, test in steps)
