@@ -9,7 +9,7 @@ import pytest
 from cli_runner import Runner
 from examples import parts
 from masktron.report.rendering import render
-from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
+from masktron.report.tables.screenful import Screenful, SummaryLine, brief
 from paths import RULES, SAMPLES
 
 CASES = [

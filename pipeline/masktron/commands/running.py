@@ -129,7 +129,7 @@ def show_found(found: Sentence, json: Path | None) -> None:
 def show_in_short(result: JobResult, json: Path | None, further: Iterable[RenderableType] = ()) -> None:
     """Print what fits a screen of a result, and what is said below."""
     from masktron.report.rendering import show, summary_of
-    from masktron.report.summaries.screenful import COLUMNS
+    from masktron.report.tables.screenful import COLUMNS
 
     narrow = console(stderr=is_stdout(json))
     narrow.width = min(narrow.width, COLUMNS)

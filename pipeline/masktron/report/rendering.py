@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 from rich.console import Console, RenderableType
 
@@ -58,26 +58,26 @@ TABLES = MappingProxyType(
         TuneResult: "tune",
     }
 )
-"""The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one."""
+"""The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one.
+
+Its function ``summary`` draws the result so that it fits a screen, where it has one.
+"""
+
+
+def _drawing(result: JobResult) -> ModuleType:
+    return import_module(f"masktron.report.tables.{TABLES[type(result)]}")
 
 
 def tables_of(result: JobResult) -> list[RenderableType]:
     """Draw a result: counts and names, and values of records only of `describe` and `suggest`, which say so."""
-    module = import_module(f"masktron.report.tables.{TABLES[type(result)]}")
-    drawn: list[RenderableType] = module.tables(result)
+    drawn: list[RenderableType] = _drawing(result).tables(result)
     return drawn
-
-
-SUMMARIES = frozenset({ValidateResult, MaskResult, CheckResult, AssessResult, KeysResult})
-"""Results that have a summary; its module of `masktron.report.summaries` is called like that of the tables."""
 
 
 def summary_of(result: JobResult) -> list[RenderableType]:
     """Draw a result so that it fits a screen: what `tables_of` has beside that is counted; all of it without one."""
-    if type(result) not in SUMMARIES:
-        return tables_of(result)
-    module = import_module(f"masktron.report.summaries.{TABLES[type(result)]}_summary")
-    drawn: list[RenderableType] = module.summary(result)
+    module = _drawing(result)
+    drawn: list[RenderableType] = getattr(module, "summary", module.tables)(result)
     return drawn
 
 

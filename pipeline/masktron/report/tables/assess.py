@@ -9,7 +9,8 @@ from rich.console import RenderableType
 from masktron.counts import counted
 from masktron.report.key_lines import key_lines
 from masktron.report.level_lines import level_lines
-from masktron.report.tables.cells import headed, noted, statements, valued
+from masktron.report.tables.cells import headed, in_short, noted, statements, valued
+from masktron.report.tables.screenful import Screenful, SummaryLine, brief, further, treated_in_brief
 from masktron.report.text import plain
 from masktron.report.treatment_lines import treated_lines
 from masktron.results import AssessResult
@@ -57,3 +58,18 @@ def compared_told(result: AssessResult) -> str:
         f"{plain(result.masked)} against {plain(result.original)}: {counted(result.records, 'record')}, "
         f"{compared}{earlier}"
     )
+
+
+def summary(result: AssessResult) -> list[RenderableType]:
+    """Figures with values, a paragraph for each group; what they mean is in the tables."""
+    told = [one for one in result.figures if not math.isnan(one.value)]
+    lines = [
+        *(SummaryLine(label, text) for label, _, text in (one.partition(": ") for one in in_short(told))),
+        *treated_in_brief(result.treatments, result.fates),
+        *brief("keys", [] if result.keys is None else key_lines(result.keys.as_dict())),
+        *brief("levels", level_lines(plain_data(result.levels))),
+        *brief("note", result.notes),
+        *brief("no figure", untold(result)),
+    ]
+    rest = further("what each figure means, and all notes")
+    return [Screenful(lines, rest, used=7), compared_told(result), *statements(result.verdict)]
