@@ -12,8 +12,7 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_file, write_rules
 from masktron.errors import MasktronError, UsageError
-from masktron.problems.spelling import keyword_argument, keywords
-from masktron.problems.wording import options_in, sentence, texts
+from masktron.problems.wording import keyword_argument, keywords, options_in, sentence, texts
 from refusals import refused
 
 NOT_IN_PYTHON = {"json", "max-upload", "port", "projects"}

@@ -84,7 +84,7 @@ def reader() -> Iterator[Reader]:
 def _read_in_copy(path: Path, written: int) -> None:
     before = set(sys.modules)
     import masktron
-    from masktron.commands.faults import fault_told
+    from masktron.commands.told_errors import fault_told
     from masktron.errors import Exit, MasktronError
 
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -17,7 +17,7 @@ from click.shell_completion import shell_complete
 from masktron.addresses import without_passwords
 from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed
 from masktron.commands.help_text import print_help
-from masktron.commands.told_errors import tell
+from masktron.commands.told_errors import fault_told, tell, traceback_shown
 from masktron.errors import Exit, MasktronError
 from masktron.memory import lacks_memory
 from masktron.problems.readers import Reader, reading
@@ -208,8 +208,6 @@ def _run(begun: float | None) -> None:
             _end("SystemError", "out of memory", Exit.RESOURCES, hint)
         if isinstance(error, OSError):
             _end("SystemError", f"{error.filename or 'a file'}: {error.strerror or error}", Exit.DOCUMENT)
-        from masktron.commands.faults import fault_told, traceback_shown
-
         what, hint = fault_told(error)
         sys.stderr.write(traceback_shown(error))
         _end("Fault", what, Exit.FAULT, hint)
