@@ -184,6 +184,25 @@ def test_records_with_positions(tmp_path: Path, head: str, engine: EngineChoice)
 
 
 @ENGINES
+@pytest.mark.parametrize(
+    ("context", "fired"),
+    [
+        ("Record[V = current()/V][2]", "..hh"),
+        ("*[current()/V = V][last()]", "..hh"),
+        ("Record[3][V = current()/V]", "..h."),
+        ("Record[V = current()/V]", "hhhh"),
+    ],
+)
+def test_current_is_the_node_itself_in_a_context_with_positions(
+    tmp_path: Path, context: str, fired: str, head: str, engine: EngineChoice
+) -> None:
+    """As in match patterns of Saxon; the context is no path from another node."""
+    data = "<Data>" + "".join(f"<Record><V>{at % 2}</V></Record>\n" for at in range(4)) + "</Data>"
+    done = run(tmp_path, rule("current() = .", context), head, data=data, engine=engine)
+    assert "".join(".h"[int(verdict == Verdict.HOLDS)] for verdict in done.judged[:, 0]) == fired
+
+
+@ENGINES
 @pytest.mark.parametrize("context", ["V1 | V3", "(V1|V3)", "Record/V1 | //V3", "./V1|../V3", "Record/(V1|V3)"])
 def test_contexts_beyond_match_patterns(tmp_path: Path, context: str, head: str, engine: EngineChoice) -> None:
     if "/(" in context and not head:

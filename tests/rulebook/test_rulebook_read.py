@@ -224,6 +224,12 @@ def test_ids_are_unique_and_from_the_nearest_that_has_one(tmp_path: Path) -> Non
     assert [c.id for c in rulebook.checks] == ["own", "p", "rule", "rule.2", "A title", "rule-6"]
 
 
+def test_no_check_has_the_name_that_settings_have_for_all(tmp_path: Path) -> None:
+    path = tmp_path / "r.sch"
+    path.write_text(f'<schema {ISO}><pattern><rule context="R"><assert id="*" test="1"/></rule></pattern></schema>')
+    assert [check.id for check in read_rules(path).checks] == ["*.2"]
+
+
 @pytest.mark.parametrize(
     ("marks", "soft"),
     [

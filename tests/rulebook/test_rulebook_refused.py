@@ -52,6 +52,11 @@ STRUCTURE = [
     (rule('<let name="x" as="xs:integer" value="1"/><assert test="1"/>'), "not-supported", {"construct": "let/@as"}),
     (rule('<assert test="1" id="a"/><assert test="1" id="a"/>'), "name-taken", {"kind": "id", "name": "a"}),
     (rule('<extends rule="none"/><assert test="1"/>'), "unknown-name", {"kind": "abstract rule", "name": "none"}),
+    (
+        rule('<let name="x" value="1"/><assert test="1 = $(: c :)x"/>'),
+        "xpath-error",
+        {"reason": "not-in-version"},
+    ),
     (rule("<asert test='1'/>"), "not-allowed-here", {"child": "<asert>", "parent": "<rule>"}),
     (OK.replace("<pattern>", '<pattern documents="d">'), "not-supported", {"construct": "pattern/@documents"}),
     (f'<x:key {XSL} name="k" match="a" use="b"/>{OK}', "not-supported", {"construct": "the foreign element <x:key>"}),

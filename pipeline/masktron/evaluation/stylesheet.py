@@ -10,7 +10,7 @@ writes, for what fails, the check, the way from the record down to the node, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
@@ -28,7 +28,7 @@ from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath, condition
 from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES, XSL, declarations
 from masktron.rulebook.expressions.parsing import understood
-from masktron.rulebook.expressions.tree import Path, Root
+from masktron.rulebook.expressions.tree import Call, Path, Root, walk
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.records import Layout
 
@@ -84,12 +84,21 @@ def needs_saxon(rule: Rule, rulebook: Rulebook, layout: Layout) -> bool:
 
 def _reversible(rule: Rule, rulebook: Rulebook, layout: Layout) -> tuple[ContextPath, ...] | None:
     paths = context_of(rulebook, rule.context)
+    if _reads_current(
+        paths or ()
+    ):  # which is the node itself in a pattern, and another one where nodes are collected
+        return paths
     upper = {tag.rpartition("}")[2] for tag in layout.record_path}
     for step in (step for path in paths or () for step in path.steps):
         # siblings that may be all records of the file: to look at them for each would be quadratic
         if step.positional and (step.plain_name is None or step.name.rpartition(":")[2] in upper):
             return None
     return paths
+
+
+def _reads_current(paths: Iterable[ContextPath]) -> bool:
+    parts = (part for path in paths for step in path.steps for one in step.predicates for part in walk(one))
+    return any(isinstance(part, Call) and part.standard == "current" for part in parts)
 
 
 def stylesheet(rulebook: Rulebook, layout: Layout, engine: EngineName, selection: CheckSelection) -> str:

@@ -258,6 +258,15 @@ def test_kinds_of_attributes_are_written_after_the_sign_too(kind: str) -> None:
     assert tree(f"@{kind}") == tree(f"attribute::{kind}")
 
 
+@pytest.mark.parametrize("step", ["node()", "self::node()", "@node()", "V1/node()", "processing-instruction()"])
+@pytest.mark.parametrize("sign", ["*", "+"])
+def test_a_sign_behind_a_kind_is_an_operator(step: str, sign: str) -> None:
+    found = tree(f"{step}{sign}2")
+    assert isinstance(found, Arithmetic)
+    assert found == tree(f"({step}) {sign} 2")
+    assert tree(f"{step} instance of node(){sign}") != tree(f"{step} instance of node()")
+
+
 def test_calls_know_their_namespace() -> None:
     for source in ("not(a)", "fn:not(a)", f"Q{{{FUNCTIONS_NAMESPACE}}}not(a)", "a => not()"):
         found = tree(source)
@@ -324,6 +333,9 @@ def test_a_literal_is_written_without_parentheses(source: str) -> None:
         ("let $x := 1, $y := $x + $w return $y", {"w"}),
         ("(let $x := 1 return $x) + $x", {"x"}),
         ("$h:a = 1", {"h:a"}),
+        ("for-each(V1, function($x, $y as node()*) as item()+ { $x + $z })", {"z"}),
+        ("let $f := function($x) { $x } return $f($x)", {"x"}),
+        ("function() { $z }", {"z"}),
     ],
 )
 def test_free_variables(source: str, free: set[str]) -> None:

@@ -43,6 +43,8 @@ def test_a_spelling_changes_no_tree(seeds: range) -> None:
         ('A(: " or ( :)= 1', "A = 1"),
         ("$(: a :) v[. = 1]", "$v[. = 1]"),
         ("$ v(: [ :)[. = 1]", "$v[. = 1]"),
+        ("$(: a :)v", "$v"),
+        ("1 + $ (: (: a :) :) v * 2", "1 + $v * 2"),
         ("self::node(\n(: [ :) )[. = 1]", "self::node()[. = 1]"),
         ("A instance of xs:decimal (: ? :) ?", "A instance of xs:decimal?"),
     ],

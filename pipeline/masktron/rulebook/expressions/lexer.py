@@ -15,7 +15,7 @@ _TOKEN = re.compile(
     rf"""(?P<space>\s+)
     |(?P<literal>"(?:[^"]|"")*"|'(?:[^']|'')*')
     |(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
-    |\$\s*(?P<variable>{_QNAME})
+    |\$(?P<variable>{_QNAME})
     |(?P<name>{_QNAME})
     |(?P<symbol>::|//|\.\.|!=|<=|>=|<<|>>|\|\||=>|:=|.)""",
     re.VERBOSE | re.DOTALL,
@@ -62,6 +62,9 @@ def tokenize(expression: str) -> tuple[Token, ...]:
             raise LexicalError(f"unexpected {expression[at]!r}", at)
         kind, at = match.lastgroup, match.end()
         if kind == "space":
+            continue
+        if tokens and tokens[-1].text == "$" and kind == "name":  # blanks and comments stand between
+            tokens[-1] = Token("variable", match[kind], tokens[-1].start, at)
             continue
         token = Token(kind, match[kind], match.start(), match.end())  # type: ignore[arg-type]
         _pair(token, opened)

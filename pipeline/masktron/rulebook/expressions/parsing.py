@@ -88,6 +88,9 @@ for _name, _arity in _XSLT_FUNCTIONS:
 # elementpath knows no kind of attributes after @, as in @node()
 _kind: Any = RuleParser.symbol_table["@"]
 RuleParser.symbol_table["@"] = type(_kind)(_kind.__name__, (_kind,), {"nud": _attribute})
+# it takes a sign behind node() for an occurrence, outside types too, which read their own
+_kind = RuleParser.symbol_table["node"]
+RuleParser.symbol_table["node"] = type(_kind)(_kind.__name__, (_kind,), {"nud": XPathFunction.nud})
 for _power, _signs in ((30, ("=", "!=")), (31, ("<", "<=", ">", ">="))):
     # XPath 1.0 compares comparisons, and orders bind more than equality; in later versions engines refuse such a text
     for _sign in _signs:

@@ -452,8 +452,8 @@ def free_variables(expression: Expression) -> frozenset[str]:
             for name, value in reversed(bound):
                 free = (free - {name}) | free_variables(value)
             return free
-        case Opaque(symbol="function"):
-            return frozenset()  # its parameters are bound in it
+        case Opaque(symbol="function", parts=(*parameters, body)):
+            return free_variables(body) - {one.name for one in parameters if isinstance(one, Variable)}
         case _:
             return frozenset[str]().union(*map(free_variables, parts_of(expression)))
 

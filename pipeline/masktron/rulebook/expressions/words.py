@@ -118,13 +118,14 @@ def variables(expression: str) -> frozenset[str]:
 def rename_variables(expression: str, name_of: Callable[[str], str]) -> str:
     """Return the expression with every ``$ name`` written as ``$`` and the name that `name_of` gives for it.
 
-    A variable that the expression binds itself is renamed alike where it is bound and where it is used, so the
+    What stands between the two goes before them, as no engine may miss a comment that XPath 1.0 does not have. A
+    variable that the expression binds itself is renamed alike where it is bound and where it is used, so the
     meaning stays.
     """
     parts: list[str] = []
     at = 0
     for name, start, end in variable_places(expression):
-        parts += expression[at:start], "$", name_of(name)
+        parts += expression[at:start], expression[start + 1 : end - len(name)], "$", name_of(name)
         at = end
     return "".join((*parts, expression[at:]))
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from masktron.problems.problem import Problem
 
-_LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
+LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
 _IF = re.compile(r"\s*(?:if\b)?(?P<when>.*?)\bthen\b(?P<then>.*)", re.DOTALL | re.IGNORECASE)
 _IMPLIES = re.compile(r"(?P<when>.+?)(?P<sign>\bimplies\b|->)(?P<then>.+)", re.DOTALL | re.IGNORECASE)
 _LIST = re.compile(r"(?P<left>[\w.:/@$-]+)\s*(?P<sign>=|\bin\b)\s*\((?P<items>[^(),]+(?:,[^(),]+)+)\)")
 _ITEM = re.compile(r"[^,]+")
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*\Z")
+"""The number before a sign for per cent."""
 _SLIPS = (
     (r"=>", ">= for 'at least', and not(A) or B for 'if A, then B'"),
     (r"->|\bimplies\b", "not(A) or B for 'if A, then B'"),
@@ -47,7 +50,7 @@ def advice(source: str, version: str = "1.0") -> Problem | None:
     version : str
         The version of XPath that it is read as.
     """
-    bare = _LITERALS.sub(lambda found: f"'{' ' * (len(found[0]) - 2)}'", source)
+    bare = LITERALS.sub(lambda found: f"'{' ' * (len(found[0]) - 2)}'", source)
     found = _IF.fullmatch(source)
     if found and "then" in bare.lower() and not re.search(r"\belse\b", bare, re.IGNORECASE):
         instead = f"not({_unwrapped(found['when'])}) or {found['then'].strip()}"
@@ -64,8 +67,11 @@ def advice(source: str, version: str = "1.0") -> Problem | None:
         instead = " or ".join(f"{found['left']} = {item}" for item in items)
         instead += '; XPath 2 has such lists (queryBinding="xslt2")' if found["sign"] == "=" else ""
         return Problem("xpath-slip", construct=shown, instead=instead)
-    for pattern, instead in _SLIPS:
+    for pattern, usual in _SLIPS:
         if one := re.search(pattern, bare):
+            share = _SHARE.search(bare, 0, one.start())
+            own = "0.3 for 30" if share is None else f"{Decimal(share[1]).scaleb(-2).normalize():f} for {share[1]}"
+            instead = usual.replace("0.3 for 30", own)
             return Problem("xpath-slip", construct=named(one[0], one.start()), instead=instead)
     return None
 

@@ -35,7 +35,7 @@ from masktron.rulebook.expressions.words import (
 )
 from masktron.rulebook.functions import FUNCTIONS, in_version, not_in_version, since
 from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf
-from masktron.rulebook.schematron.advice import advice, named
+from masktron.rulebook.schematron.advice import LITERALS, advice, named
 
 _FUNCTIONS_1 = frozenset(name for name, first in FUNCTIONS.items() if first == "1.0")
 _ABS = "A - B <= 1 and B - A <= 1 for abs(A - B) <= 1 (&lt;= in XML)"
@@ -182,7 +182,9 @@ def _syntax(expression: SourceExpression, namespaces: Mapping[str, str], at: int
         return slip
     word = word_from(source, at)
     found = "" if word is None else named(*word)
-    if "(:" in source or expression.tree(tuple(namespaces.items())) is not None:
+    if "(:" in LITERALS.sub("", source):
+        return not_in_version("1.0", "comment (: ... :)", "2.0")
+    if expression.tree(tuple(namespaces.items())) is not None:
         return not_in_version("1.0", found or repr(source.strip()), "2.0")
     return f"unexpected {found}" if found else "something is missing at the end"
 

@@ -262,7 +262,7 @@ class _Builder:
         found = schema.iter(f"{{{ISO}}}diagnostic", f"{{{ISO}}}property")
         self.notes = {(name_of(e), e.get("id", "")): e for e in found}
         self.index = 0
-        self.ids: set[str] = set()
+        self.ids: set[str] = {"*"}  # which settings have for all rules
         self.pattern_ids: set[str] = set()
 
     def parts(self, node: Any) -> Iterator[Pattern]:
