@@ -162,6 +162,16 @@ def test_no_message_of_the_command_line_shows_a_password(run: Runner, arguments:
     assert "sesame" not in outcome.out + outcome.err
 
 
+@pytest.mark.parametrize("option", ["--html", "--json", "--rules-out", "--config", "--secret", "--register"])
+@pytest.mark.parametrize("scheme", ["sqlite", "mysql", "postgresql"])
+def test_no_option_for_a_file_shows_a_password(run: Runner, option: str, scheme: str) -> None:
+    address = f"{scheme}://me:opensesame@h/d"
+    outcome = run("mask", "x.xml", "-r", "r", "--out", "o.xml", option, address)
+    assert outcome.code == 2
+    assert f"{scheme}:***" in outcome.err
+    assert "sesame" not in outcome.out + outcome.err
+
+
 def test_a_server_that_is_not_there(run: Runner, tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
     outcome = run("validate", "postgresql://me:opensesame@localhost:1/db?table=t", "-r", rules)

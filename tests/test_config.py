@@ -151,6 +151,8 @@ def test_a_config_made_by_hand_is_checked_too() -> None:
 
 
 def test_limits_are_checked_however_they_come() -> None:
+    with refused(UsageError, "bad-value", name="limits.pil"):
+        Config(limits={"pil": 10**401})
     with refused(UsageError, "unknown-name", name="limits.risk"):
         Config(limits={"risk": 1.0})
 

@@ -123,6 +123,11 @@ def is_address(text: str) -> bool:
     return _ADDRESS.match(text) is not None
 
 
+def is_any_address(text: str) -> bool:
+    """Whether a text begins as an address does, of a table or of anything else with an account."""
+    return is_address(text) or _ACCOUNT.match(text) is not None
+
+
 def path_of(text: str) -> Path:
     """Return the path of a file, or the address of a table.
 
@@ -142,6 +147,13 @@ def path_of(text: str) -> Path:
         raise UsageError.of(
             "bad-address", f"{found[1]}...", reason=f"masktron reads nothing at addresses that begin with {found[1]}"
         )
+    return Path(text)
+
+
+def file_path(text: str) -> Path:
+    """Read the path of a file on the command line."""
+    if is_any_address(text):
+        raise ValueError(f"it must be the path of a file, not the address {hidden(text)}")
     return Path(text)
 
 

@@ -34,6 +34,7 @@ from typing import (
     overload,
 )
 
+from masktron.addresses import file_path
 from masktron.errors import UsageError
 from masktron.problems.problem import Known, Problem, Setting, SettingName
 
@@ -302,13 +303,14 @@ class Declared:
             except UsageError:
                 raise
             except ValueError:
-                example = f"{option} {self.example}"
+                bare = one.removesuffix("%").rstrip()
+                hint = f"for example {option} {self.example}" if bare == one else f"write {option} {bare}, without %"
                 raise UsageError.of(
                     "bad-value",
                     name=Setting(option),
                     expected=f"of the form {self.metavar}",
                     given=repr(one),
-                    hint=f"for example {example}",
+                    hint=hint,
                 ) from None
             if found.get(key, value) != value:
                 both = (Setting(option, (text,)) for text in (f"{key}={found[key]}", one))
@@ -538,7 +540,7 @@ def _said_by_kind(kind: Any) -> Declared:
         several = get_origin(inner[1]) in (tuple, frozenset)
         return Declared(form=Shape.LISTS if several else Shape.TABLE, read=_said_by_kind(inner[1]).read)
     if origin in (tuple, list, Sequence):
-        return Declared(form=Shape.LIST, read=Path if inner[0] is Path else str)
+        return Declared(form=Shape.LIST, read=file_path if inner[0] is Path else str)
     return _BY_KIND.get(kind, Declared(form=Shape.VALUE))
 
 
@@ -568,10 +570,12 @@ def integer(given: SupportsIndex) -> int:
     value: Any = given
     if not isinstance(value, bool) and isinstance(value, Integral):
         return int(value)
-    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
-    if whole and isinstance(value, float | str):
-        raise WrongValue("bad-value", expected="an integer", given=repr(given), hint=f"write {int(value)}")
-    raise WrongValue("bad-value", expected="an integer", given=repr(given))
+    hint = None
+    if isinstance(value, float) and value.is_integer():
+        hint = f"write {value:.0f}"
+    elif isinstance(value, str) and value.isascii() and value.isdecimal():
+        hint = f"write {value.lstrip('0') or 0}"
+    raise WrongValue("bad-value", expected="an integer", given=repr(given), hint=hint)
 
 
 def switch(given: bool) -> bool:
@@ -603,7 +607,8 @@ def number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"it must be a number, not {text!r}") from None
+        sign = " without %" if text.endswith("%") else ""
+        raise ValueError(f"it must be a number{sign}, not {text!r}") from None
 
 
 def with_commas(option: str, texts: Iterable[str]) -> list[str]:
@@ -617,6 +622,6 @@ _BY_KIND: Mapping[Any, Declared] = {
     int: Declared(metavar="N", converter=integer, form=Shape.VALUE, read=_integer),
     float: Declared(form=Shape.VALUE, read=number),
     str: Declared(converter=text, form=Shape.VALUE),
-    Path: Declared(metavar="FILE", form=Shape.VALUE, read=Path),
+    Path: Declared(metavar="FILE", form=Shape.VALUE, read=file_path),
 }
 """What fields of a type say."""

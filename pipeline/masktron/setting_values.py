@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
-from masktron.addresses import AddressPath, hidden, is_address, path_of, typed_path
+from masktron.addresses import AddressPath, hidden, is_address, is_any_address, path_of, typed_path
 from masktron.declared import Declared, Taken, WrongValue, integer, part_of, require
 from masktron.errors import UsageError
 from masktron.figures import NAMES
@@ -80,8 +80,8 @@ class SecretOfRun(bytes):
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+    """Whether a value is a finite number, as large as a float may be."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 type Names = Annotated[Taken[tuple[str, ...], Fields], Declared(metavar="FIELD", converter=fields)]
@@ -129,7 +129,7 @@ def path(given: File) -> Path:
         raise WrongValue("bad-value", expected="the path of a file", given=f"of type {type(given).__name__}")
     name = os.fspath(given)
     require(name, "the name of a file", given)
-    if isinstance(given, str) and is_address(given):
+    if isinstance(given, str) and is_any_address(given):
         raise WrongValue("bad-value", expected="the path of a file", given=f"the address {hidden(given)}")
     return given if isinstance(given, Path) else Path(name if isinstance(name, str) else os.fsdecode(name))
 
@@ -177,7 +177,7 @@ def units_given(text: str) -> int | str:
 
 def secret(given: bytes | File) -> bytes:
     """Read a secret: its bytes, or the file that holds it."""
-    found = SecretOfRun(secret_from(given))
+    found = SecretOfRun(secret_from(path(given) if isinstance(given, str) else given))
     if isinstance(given, str | PathLike):
         found.units = former_units(given)
     return found

@@ -203,6 +203,10 @@ def test_rule_on_an_unknown_field(case: Case) -> None:
         ("--ordinal A=0,1,x --missing A=x", ("[bad-order]", "'missing'")),
         ("--max-observed-share 101", ("[bad-value]", "max_observed_share")),
         ("--max-observed-share some", ("--max-observed-share",)),
+        ("--max-observed-share 5%", ("without %",)),
+        ("--limit linkage=20%", ("[bad-value]", "--limit linkage=20,")),
+        ("-k 3 --k 4", ("[given-twice]", "--k 3 and --k 4")),
+        ("--secret a --secret b", ("[given-twice]", "--secret a and --secret b")),
     ],
 )
 def test_wrong_options(case: Case, options: str, says: tuple[str, ...]) -> None:
@@ -295,6 +299,18 @@ def test_original_that_fails(case: Case) -> None:
     outcome.refuses(1, "original-breaks-rules", records=1, total=40)
     assert "R1" in outcome.out
     assert not list(case.out.parent.iterdir())
+
+
+def test_what_is_left_of_too_few_records_is_said(case: Case) -> None:
+    rows = numbers()
+    for row in rows[:7]:
+        row["T"] = 99999
+    write_data(case.data, rows)
+    case.mask("-k", 100, "--invalid", "exclude", code=5, says=("there are 33 left of 40, as 7 are excluded",))
+
+
+def test_the_same_value_may_be_given_twice(case: Case) -> None:
+    assert case.run("mask", case.data, "-r", case.rules, "--out", case.out, "-k", 5, "--k", 5).code == 0
 
 
 def test_a_bad_weight(case: Case) -> None:

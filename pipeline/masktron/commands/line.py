@@ -18,8 +18,9 @@ from masktron.addresses import without_passwords
 from masktron.commands import ASKED, COMMANDS, PROGRAM, Listed
 from masktron.commands.help_text import print_help
 from masktron.commands.told_errors import fault_told, tell, traceback_shown
-from masktron.errors import Exit, MasktronError
+from masktron.errors import Exit, MasktronError, UsageError
 from masktron.memory import lacks_memory
+from masktron.problems.problem import Setting
 from masktron.problems.readers import Reader, reading
 from masktron.standard_streams import output_error
 from masktron.stopping import stoppable
@@ -49,6 +50,10 @@ class _Reader(click.ParamType[Any]):
             return self.one.said.read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+    @override
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return [*super().split_envvar_value(rv)] if self.one.several else [rv]
 
 
 class CommandLine(click.Command):
@@ -138,10 +143,19 @@ def _parameter(one: Offered) -> click.Parameter:
         [one.key, *one.spellings],
         type=reader,
         required=one.required,
-        multiple=one.several,
+        multiple=True,
+        callback=None if one.several else _single,
         metavar=one.metavar,
         envvar=one.said.variable or None,
     )
+
+
+def _single(_: click.Context, option: click.Parameter, values: tuple[Any, ...]) -> Any:
+    """Return the value of an option that takes one; the same may be given again."""
+    different = [Setting(option.opts[0], (text,)) for text in dict.fromkeys(map(str, values))]
+    if len(different) > 1:
+        raise UsageError.of("given-twice", one=different[0], other=different[1:])
+    return values[0] if values else None
 
 
 def main(begun: float | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from masktron.addresses import file_path
 from masktron.commands import COMMANDS
 from masktron.commands.base import Command, Plain
 from masktron.config import Config
@@ -126,7 +127,9 @@ def _own(kind: type[Plain]) -> Iterator[Offered]:
         else:
             yield _option("own", name, said)
     if issubclass(kind, Command) and kind.takes_file:
-        file = Declared("Settings; else masktron.toml in this folder, which may do less.", IN, metavar="FILE")
+        file = Declared(
+            "Settings; else masktron.toml in this folder, which may do less.", IN, metavar="FILE", read=file_path
+        )
         yield Offered("file", "config", file, ("--config",), "FILE", file.help)
 
 

@@ -197,6 +197,7 @@ def masked_by(
             streams=run.randomness.streams,
             classes=run.classes,
             unlike=None if run.nested is None else run.nested.compositions[run.originals.keep],
+            excluded=len(run.originals.keep) - len(run.kept),
             keep_missing=config.keep_missing,
             workers=config.workers,
             max_block_records=config.max_block_records,

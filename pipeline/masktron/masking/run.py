@@ -49,7 +49,7 @@ from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan, aggregator_of
-from masktron.problems.problem import Setting, fields
+from masktron.problems.problem import Note, Setting, fields
 from masktron.progress import Progress, Told, no_progress, told_as, untold
 from masktron.rulebook.schema import Rulebook
 from masktron.settle.prototypes import Settled
@@ -94,6 +94,7 @@ def mask_records(
     streams: Streams | None = None,
     classes: NDArray[np.intp] | None = None,
     unlike: NDArray[np.intp] | None = None,
+    excluded: int = 0,
     keep_missing: bool = False,
     workers: int | None = None,
     max_block_records: int | None = None,
@@ -121,6 +122,8 @@ def mask_records(
         Class of each record, for methods that need one.
     unlike : ndarray of intp, shape (n,), optional
         Codes of records that never share a group, at least k of each: units of different compositions.
+    excluded : int
+        Further records of the file that are not masked, for messages.
     keep_missing : bool
         Stop where records would have to take over another pattern of missing values.
     workers : int, optional
@@ -154,6 +157,13 @@ def mask_records(
             records=len(records),
             what=f"k = {plan.k}",
             least=plan.k,
+            left=Note(
+                " left of {all}, as {excluded} {excluded:is|are} excluded",
+                all=len(records) + excluded,
+                excluded=excluded,
+            )
+            if excluded
+            else None,
             facts=[RefusalFacts("few-records", records=len(records))],
         )
     cores = workers or usable_cores()

@@ -120,6 +120,14 @@ def test_every_method_can_be_asked_for() -> None:
         ({"recode": "AGE"}, "bad-value"),
         ({"recode": ["AGE"]}, "bad-value"),
         ({"recode": [5]}, "bad-value"),
+        ({"recode": {"AGE": [["width:5"]]}}, "bad-value"),
+        ({"methods": [["mdav"]]}, "bad-value"),
+        ({"methods": [{"mdav": 1}]}, "bad-value"),
+        ({"k": [[3]]}, "bad-value"),
+        ({"class": [{}]}, "bad-value"),
+        ({"pram": {"AGE": [{}]}}, "bad-value"),
+        ({"swap_rate": [10**401]}, "bad-value"),
+        ({"seeds": "9" * 5000}, "bad-value"),
     ],
 )
 def test_wrong_wishes_are_refused(table: dict[str, object], code: str) -> None:

@@ -56,7 +56,8 @@ def _moved(
 def _listed(given: Any) -> tuple[Any, ...]:
     """Return what a list, or a text with commas, has, each once."""
     values = with_commas("", [given]) if isinstance(given, str) else given
-    require(isinstance(values, list | tuple), "a list", given)
+    flat = isinstance(values, list | tuple) and not any(isinstance(one, list | tuple | dict) for one in values)
+    require(flat, "a list of plain values", given)
     return tuple(dict.fromkeys(values))
 
 

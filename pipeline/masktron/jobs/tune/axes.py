@@ -62,7 +62,7 @@ def swap_rates(value: object) -> tuple[float, ...]:
 def _rate(value: object) -> float:
     try:
         found = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
-    except ValueError:
+    except (ValueError, OverflowError):
         found = -1.0
     if not 0 <= found <= 1:
         expected = "numbers from 0 to 1 such as 0.02,0.1"
@@ -106,5 +106,5 @@ def _tabled(name: str, value: object, example: str) -> Ways:
         own = [ways] if isinstance(ways, str) else ways
         if not isinstance(own, list | tuple):
             raise UsageError.of("bad-value", name=f"{name}.{field}", expected="a list", given=repr(own))
-        found[str(field)] = tuple(dict.fromkeys(own))
+        found[str(field)] = tuple(own)
     return found

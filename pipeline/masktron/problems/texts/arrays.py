@@ -24,7 +24,7 @@ TEXTS = {
         "name the column among the conditions, or choose a method that draws categories",
     ),
     "too-few-records": (
-        "{what} needs at least {least:record}, and there {records:is|are} {records}",
+        "{what} needs at least {least:record}, and there {records:is|are} {records}{left?}",
         "give more records or lower k; some methods need fewer records for fewer variables",
     ),
     "too-few-values": (
