@@ -19,7 +19,8 @@ ORDER = [
     {"counts", "shell_words"},
     {"problems"},
     {"errors"},
-    {"addresses", "declared"},
+    {"addresses"},
+    {"declared"},
     {"trust"},
     {
         "arrays",
