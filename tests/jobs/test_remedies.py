@@ -18,6 +18,8 @@ import pytest
 import masktron
 from cli_runner import Outcome, Runner, numbers, write_data, write_rules
 from examples import FULL, as_full
+from masktron.commands import COMMANDS
+from masktron.commands.offered import offered
 from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, RefusalKind
 from masktron.jobs.mask import run_mask
@@ -136,11 +138,22 @@ def _files(tmp_path: Path, case: Case) -> tuple[Path, Path]:
     return data, write_rules(tmp_path / "r.sch", *case.tests, context=case.context, binding=case.binding)
 
 
+SINGLE = {
+    spelling
+    for one in offered(COMMANDS["mask"].kind)
+    if not (one.several or one.switch)
+    for spelling in one.spellings
+}
+
+
 def _pasted(options: str, remedy: dict[str, Any]) -> list[str]:
-    """Return options without those that a remedy leaves out, and with those that it adds."""
+    """Return options without those that a remedy leaves out or replaces, and with those that it adds."""
     for gone in remedy["without"]:
         assert gone in options
         options = options.replace(gone, "")
+    for added in remedy["options"]:
+        if (name := added.split()[0]) in SINGLE:
+            options = re.sub(rf"(?<!\S){name} \S+", "", options)
     return shlex.split(" ".join([options, *remedy["options"]]))
 
 
