@@ -279,9 +279,9 @@ def test_more_observed_records_than_wanted(case: Case) -> None:
     write_data(case.data, rows)
     pairs = "".join(f"|{row['A']}-{row['B']}|" for row in rows)
     write_rules(case.rules, f"contains('{pairs}', concat('|', A, '-', B, '|'))")
-    says = ("data.xml: too many groups", "A, B: 8 groups, 20 % of the records", "raise --max-observed-share")
-    case.mask(code=5, says=(*says, "at most 1 % of the records may, which is 1"))
-    case.mask("--max-observed-share", 15, code=5, says=(*says, "at most 15 % of the records may, which is 6"))
+    says = ("data.xml: too many groups", "8 groups of A and B, 20 % of the records", "raise --max-observed-share")
+    case.mask(code=5, says=(*says, "at most 1 % of the records may (1)"))
+    case.mask("--max-observed-share", 15, code=5, says=(*says, "at most 15 % of the records may (6)"))
     options = ("-k", 5, "--max-observed-share", 20, "--json", "-")
     outcome = case.run("mask", case.data, "-r", case.rules, "-o", case.out, *options)
     assert outcome.code == 0, outcome

@@ -14,6 +14,7 @@ import pyarrow as pa
 from masktron.config import Kind
 from masktron.errors import UsageError
 from masktron.jobs.convert import run_convert
+from masktron.problems.wording import sentence
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.opening import open_source
@@ -140,7 +141,7 @@ def trouble(source: Path, target: str, folder: Path, seen: Counter[str]) -> Iter
         if target in FRAMES:
             found, losses = open_source(write_table(before, target, folder)), None
         else:
-            losses = " | ".join(run_convert(source, out).losses)
+            losses = " | ".join(map(sentence, run_convert(source, out).losses))
             found = open_source(out)
     except UsageError as refusal:
         seen["refused"] += 1

@@ -84,9 +84,20 @@ SIGNS = st.sampled_from(
 )
 
 
+def joined(left: str, sign: str, right: str) -> str:
+    """Two expressions with a sign between; a comma in brackets, so that no function takes it for its own."""
+    both = f"({left}) {sign} ({right})"
+    return f"({both})" if sign == "," else both
+
+
+def some_in(part: str, variable: str) -> str:
+    """A quantifier whose variable no other one within it has: elementpath takes such a one for a loop."""
+    return f"some ${variable} in ({part}) satisfies ${variable} = V1"
+
+
 def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
-        st.tuples(inner, SIGNS, inner).map(lambda parts: f"({parts[0]}) {parts[1]} ({parts[2]})"),
+        st.tuples(inner, SIGNS, inner).map(lambda parts: joined(*parts)),
         inner.map(lambda part: f"not({part})"),
         inner.map(lambda part: f"head( {part} )"),
         inner.map(lambda part: f"- ({part})"),
@@ -94,8 +105,8 @@ def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         inner.map(lambda part: f"R[{part}]/V1 (: why :)"),
         inner.map(lambda part: f"(//R)[{part}]//V1"),
         inner.map(lambda part: f"V1 ! ({part})"),
-        inner.map(lambda part: f"xs:integer({part}) castable as xs:integer?"),
-        inner.map(lambda part: f"some $y in ({part}) satisfies $y = V1"),
+        inner.map(lambda part: f"xs:integer(({part})) castable as xs:integer?"),
+        inner.map(lambda part: some_in(part, "y" * (1 + part.count("some")))),
         st.tuples(inner, inner).map(lambda parts: f"if ({parts[0]}) then {parts[1]} else ({parts[0]})"),
         st.tuples(inner, inner).map(lambda parts: f"({parts[0]}) => concat({parts[1]}, 'a')"),
     )

@@ -398,7 +398,7 @@ def require_one_error(honest: dict[str, bytes], folder: Path, names: list[str], 
                 found = apart.read(path)
                 left = [one.name for one in folder.iterdir() if one != path]
                 # a length that lies may ask for more memory than there is: then it gets none
-                asked = found.code == 6 and "asks for more memory" in found.said
+                asked = found.code == 6 and "[out-of-memory]" in found.said
                 ended = found.code in (0, 2, 4) or asked
                 worded = found.code == 0 or 0 < len(found.said.splitlines()) <= 3
                 if left or not (ended and worded and found.memory < 1 << 30):

@@ -100,7 +100,8 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
             code, text = int(error.exit_code), str(error).replace(str(folder), "")
             faults = ("a file in spite of the error",) if out.exists() else ()
             said = error.problem.code
-            reason = error.facts[0].kind if said == "rules-not-kept" else said
+            kinds = {"total": "across-records"}  # one over records, as others are
+            reason = kinds.get(error.facts[0].kind, error.facts[0].kind) if said == "rules-not-kept" else said
             proof = why_refused(pair, reason, folder)
             return Outcome(seed, pair.n, pair.k, facts, seconds, code, reason, text, faults=faults, proof=proof)
         except (Exception, PairTimeoutError) as error:  # noqa: BLE001 - any other exception is a finding
