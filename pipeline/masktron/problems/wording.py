@@ -4,7 +4,7 @@ A template names references in braces: ``{field}``; ``{records:record}`` counts 
 ``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line, with what
 follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{names:with}`` the word, ``{records:is|are}``
 chooses by number, ``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes, and
-``{hint?}`` may lack. The hints of problems that it names follow its own, but of ``{problem:alone}``. In double
+``{hint?}`` may lack; ``{problems:each}`` has each problem on a line with its place and hint. The hints of problems that it names follow its own, but of ``{problem:alone}``. In double
 brackets stands what
 a user gives: ``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python,
 ``roles={"AGE": "identifier"}``; where its reference lists several, it is given for each. Or there stands a page of
@@ -199,6 +199,8 @@ class _Words:
                 value = self.references.get(name[:-1]) if name.endswith("?") else self.references[name]
                 if spec == "alone" and isinstance(value, Problem):
                     pieces.append(worded(value).what)
+                elif spec == "each" and isinstance(value, tuple):
+                    pieces += [f"\n     {one.place}: {sentence(one)}" for one in value]
                 else:
                     pieces.append(self._reference(value, spec or "", conversion or ""))
         return "".join(pieces)

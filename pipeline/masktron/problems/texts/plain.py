@@ -1,0 +1,26 @@
+"""Rules in plain text."""
+
+TEXTS = {
+    "plain-slip": ("plain rules have no {construct}", "write {instead}"),
+    "plain-sign": ("{sign!r} is no sign of plain rules", "put a name with such a sign in backquotes: `a b`"),
+    "plain-open": ("nothing closes the {sign}", "close it, in the same rule"),
+    "plain-closed": ("nothing opens the {sign}", "remove it, or open the bracket before"),
+    "plain-unexpected": ("{found} cannot stand after {after!r}", "here may stand {wanted:or}"),
+    "plain-two-names": (
+        "{left} and {right} stand beside each other",
+        "put a sign or a word between them, or one name with a blank in backquotes: `{left} {right}`",
+    ),
+    "plain-by": ("by can only stand behind sum(), mean(), min(), max() or count()", "write sum(FIELD) by GROUP"),
+    "plain-arguments": ("{name}() takes other things", "write {shape}"),
+    "plain-too-deep": ("the rule has too many brackets within each other", "split it into several rules"),
+    "plain-no-condition": (
+        "here stands {what}, and a condition is needed",
+        "compare it with something: ==, !=, <, <=, >, >= or in",
+    ),
+    "plain-no-number": ("here stands {what}, and a number is needed", "compute with numbers and fields alone"),
+    "plain-no-text": ("a text is compared with what is none", "compare a text with a field or a text"),
+    "plain-no-field": ("here a field is needed", "write its name"),
+    "plain-text-order": ("{operator} compares numbers, and here stands no number", "compare by ==, != or in"),
+    "plain-power": ("a power must be a whole number from 1 to {most}", "write a product"),
+    "plain-several": ("{count:rule} cannot be read:{problems:each}", ""),
+}

@@ -1,0 +1,451 @@
+"""What a plain rule becomes in XPath.
+
+A condition holds, fails, or is undecided, where a value is missing (Kleene 1952, section 64). XPath knows two outcomes. So
+each condition is written in four ways: that it holds, or fails, for certain, or that it may, which is what the opposite
+does not exclude. Guards of presence stand at each comparison; where all is there they are true, and cost a rule no class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import MappingProxyType
+
+from masktron.problems.problem import Problem
+from masktron.rulebook.plain.grammar import SyntaxProblem
+from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of
+from masktron.rulebook.plain.tree import (
+    Arithmetic,
+    Call,
+    Compared,
+    Comparison,
+    If,
+    In,
+    Joined,
+    Kind,
+    Missing,
+    Name,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Range,
+    Text,
+    Truth,
+    children,
+    walk,
+)
+from masktron.sources.tables.column_names import xml_name
+
+_FLIPPED: Mapping[str, Comparison] = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="})
+_XPATH = MappingProxyType({"==": "=", "*": "*", "/": "div", "+": "+", "-": "-"})
+_PRECEDENCE = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%%": 2, "^": 3})
+_HIGHEST_POWER = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What a file calls what rules speak of.
+
+    Attributes
+    ----------
+    record : str
+        The element of a record, as XPath writes it.
+    root : str
+        The element around all records.
+    fields : mapping of str to str
+        The path of each field from its record, by the name that rules have for it; others are names of columns.
+    codes : mapping of str to frozenset of str
+        By field, values that mean that there is none; ``*`` for all fields.
+    kinds : mapping of str to Kind
+        What the file says that its fields are.
+    namespaces : mapping of str to str
+        Prefixes of these paths.
+    """
+
+    record: str = "Record"
+    root: str = "/*"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+
+    def path(self, name: str) -> str:
+        """Return the path of a field from its record."""
+        return self.fields.get(name) or xml_name(name)
+
+    def codes_of(self, name: str) -> tuple[str, ...]:
+        """Return the values of a field that mean that there is none."""
+        return tuple(sorted((*self.codes.get(name, ()), *self.codes.get("*", ()))))
+
+
+class Conditions:
+    """Writes the conditions of rules on one kind of file.
+
+    Parameters
+    ----------
+    records : Records
+    kinds : mapping of str to Kind
+        Of the fields.
+    tolerance : tuple of (str, str)
+        As of `PlainRule`.
+
+    Attributes
+    ----------
+    later : bool
+        Whether a condition that was written needs XPath 2.0.
+    """
+
+    def __init__(self, records: Records, kinds: Mapping[str, Kind], tolerance: tuple[str, str] = ("", "")) -> None:
+        self._records, self._kinds, self._tolerance = records, kinds, tolerance
+        self.later = False
+
+    def written(self, node: Node, truth: bool, certain: bool) -> str:
+        """Return an expression of XPath: that a condition holds, or fails, for certain, or that it may.
+
+        Raises
+        ------
+        SyntaxProblem
+            It is no condition, or is none that XPath has.
+        """
+        match node:
+            case Truth(None):
+                return "false()" if certain else "true()"
+            case Truth(value):
+                return "true()" if value is truth else "false()"
+            case Not(of):
+                return self.written(of, not truth, certain)
+            case Joined(operator, parts):
+                return _joined(operator if truth else _other(operator), (self.written(p, truth, certain) for p in parts))
+            case If(condition, then, otherwise):
+                return self.written(_without_if(condition, then, otherwise), truth, certain)
+            case Missing(of):
+                guard = self._there(of)
+                return _not(guard) if truth else guard
+            case In():
+                return self._membership(node, truth, certain)
+            case Compared():
+                return self._comparison(node, truth, certain)
+            case Call("matches", arguments, _, decided):
+                return self._matches(arguments, truth, certain and not decided, decided)
+            case Call("is_unique", arguments):
+                return self._unique(arguments, truth, certain)
+        what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
+        raise SyntaxProblem(Problem("plain-no-condition", what=what), node.span.start)
+
+    # comparisons
+
+    def _comparison(self, node: Compared, truth: bool, certain: bool) -> str:
+        operator, left, right = node.operator, node.left, node.right
+        kind = kind_compared(left, right, operator, self._kinds)
+        if kind == "condition":
+            return self._same_conditions(node, truth, certain)
+        if isinstance(left, Truth) or isinstance(right, Truth):
+            raise SyntaxProblem(Problem("plain-slip", construct="a comparison with NA", instead="missing(FIELD)"), node.span.start)
+        if kind == "text" and operator in ORDERS:
+            raise SyntaxProblem(Problem("plain-text-order", operator=operator), node.span.start)
+        if operator == "!=":
+            operator, truth = "==", not truth
+        stated = self._stated(operator, left, right, kind)
+        return self._guarded(stated if truth else _not(stated), (left, right), certain)
+
+    def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> str:
+        """Return a comparison of values that are there."""
+        if kind == "number" and (spread := _spread(operator, left, right)):
+            word, parts, bound = spread
+            return _joined(word, (self._stated(one, part, bound, kind) for one, part in parts))
+        if kind == "text":
+            return f"{self._text(left)} {_XPATH[operator]} {self._text(right)}"
+        equal, order = self._tolerance
+        slack = equal if operator == "==" else order
+        one, other = self._number(left), self._number(right)
+        if not slack:
+            return f"{one} {_XPATH.get(operator, operator)} {other}"
+        apart = f"{self._number(left, 1)} - {self._number(right, 2)}"
+        if operator == "==":
+            return f"({apart} <= {slack} and {self._number(right, 1)} - {self._number(left, 2)} <= {slack})"
+        if operator in ("<", "<="):
+            return f"{apart} {operator} {slack}"
+        return f"{apart} {operator} -{slack}"
+
+    def _guarded(self, stated: str, of: Iterable[Node], certain: bool) -> str:
+        guards = [*self._guards(of)]
+        if not guards:
+            return stated
+        return _joined("and", (*guards, stated)) if certain else _joined("or", (*map(_not, guards), stated))
+
+    def _guards(self, of: Iterable[Node]) -> Iterable[str]:
+        """Return what makes a comparison decided: that all is there, and that arithmetic gives a number of numbers."""
+        nodes = tuple(of)
+        guards = dict.fromkeys(guard for node in nodes for guard in self._presence(node))
+        guards |= {self._defined(part): None for node in nodes for part in walk(node) if _may_be_undefined(part)}
+        return guards
+
+    def _presence(self, node: Node) -> Iterable[str]:
+        match node:
+            case Name():
+                yield self._there(node)
+            case Call(function, arguments, by, remove_missing) if function in _TALLIES:
+                yield from (self._there(one) for one in by)
+                if remove_missing and function in ("mean", "min", "max"):
+                    yield from (f"boolean({self._others(by, self._there(one))})" for one in arguments)
+                if not remove_missing and function != "count":
+                    yield from (f"not({self._others(by, _not(self._there(one)))})" for one in arguments if isinstance(one, Name))
+            case Call("lag", arguments):
+                yield from (self._there_at(f"preceding-sibling::*[1]/{self._path(one)}", one) for one in arguments)
+            case _:
+                for part in children(node):
+                    yield from self._presence(part)
+
+    def _there(self, name: Node) -> str:
+        return self._there_at(self._path(name), name)
+
+    def _there_at(self, path: str, name: Node) -> str:
+        codes = self._records.codes_of(name.name) if isinstance(name, Name) else ()
+        return _joined("and", (f"{path} != ''", *(f"not({path} = {_quoted(code)})" for code in codes)))
+
+    def _defined(self, node: Node) -> str:
+        """Return that a ratio is a number, or that one of its fields is none: then the comparison fails."""
+        value = self._number(node, 1)
+        fields = dict.fromkeys(self._number(part) for part in walk(node) if isinstance(part, Name))
+        return _joined("or", (f"{value} = {value}", *(_not(f"{one} = {one}") for one in fields)))
+
+    def _same_conditions(self, node: Compared, truth: bool, certain: bool) -> str:
+        if node.operator not in ("==", "!="):
+            raise SyntaxProblem(Problem("plain-text-order", operator=node.operator), node.span.start)
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            if kind_of(one, self._kinds) != "condition":
+                raise SyntaxProblem(Problem("plain-no-condition", what="a value"), one.span.start)
+            if isinstance(other, Truth) and other.value is not None:
+                return self.written(one, truth is (other.value is (node.operator == "==")), certain)
+        left, right = node.left, node.right
+        both = Joined("and", (Joined("or", (Not(left), right)), Joined("or", (Not(right), left))))
+        return self.written(both, truth is (node.operator == "=="), certain)
+
+    def _membership(self, node: In, truth: bool, certain: bool) -> str:
+        value = node.value
+        each = [self._option(value, option) for option in node.options]
+        if node.decided:
+            guards = [*self._guards((value,))]
+            inside = _joined("and", (*guards, _joined("or", each)))
+            return inside if truth else _not(inside)
+        stated = _joined("or", each)
+        return self._guarded(stated if truth else _not(stated), (value,), certain)
+
+    def _option(self, value: Node, option: Node) -> str:
+        if isinstance(option, Range):
+            number = self._number(value)
+            return f"{number} >= {self._number(option.low)} and {number} <= {self._number(option.high)}"
+        if isinstance(option, Truth):
+            raise SyntaxProblem(Problem("plain-slip", construct="NA in a set", instead="or missing(FIELD)"), option.span.start)
+        return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
+
+    def _matches(self, arguments: tuple[Node, ...], truth: bool, certain: bool, decided: bool) -> str:
+        self.later = True
+        field_, pattern = arguments
+        if not isinstance(pattern, Text):
+            raise SyntaxProblem(Problem("plain-arguments", name="matches", shape='matches(FIELD, "PATTERN")'), pattern.span.start)
+        stated = f"matches({self._text(field_)}, {_quoted(pattern.value)})"
+        if decided:
+            inside = _joined("and", (*self._guards((field_,)), stated))
+            return inside if truth else _not(inside)
+        return self._guarded(stated if truth else _not(stated), (field_,), certain)
+
+    # several records
+
+    def _others(self, by: Iterable[Name], *conditions: str) -> str:
+        """Return the path to the records that are the same in some fields, the one at hand among them."""
+        agreed = [self._agrees(name) for name in by]
+        around = f"../{self._records.record}" if agreed else self._records.record
+        return around + "".join(f"[{one}]" for one in filter(None, [" and ".join(agreed), *conditions]))
+
+    def _agrees(self, name: Name) -> str:
+        path = self._path(name)
+        if self._kinds.get(name.name) == "number":
+            return f"number({path}) = number(current()/{path})"
+        return f"{path} = current()/{path}"
+
+    def _unique(self, arguments: tuple[Node, ...], truth: bool, certain: bool) -> str:
+        names = [one for one in arguments if isinstance(one, Name)]
+        if len(names) < len(arguments):
+            raise SyntaxProblem(Problem("plain-arguments", name="is_unique", shape="is_unique(FIELD, ...)"), arguments[0].span.start)
+        stated = f"count({self._others(names)}) = 1"
+        return self._guarded(stated if truth else _not(stated), names, certain)
+
+    def _tally(self, node: Call) -> str:
+        field_ = next(iter(node.arguments), None)
+        if field_ is not None and not isinstance(field_, Name):
+            raise SyntaxProblem(Problem("plain-arguments", name=node.function, shape=f"{node.function}(FIELD)"), field_.span.start)
+        if field_ is None:
+            return f"count({self._others(node.by)})"
+        there = self._others(node.by, self._there(field_))
+        cells = f"{there}/{self._path(field_)}"
+        match node.function:
+            case "sum":
+                return f"sum({cells})"
+            case "count":
+                return f"count({there})"
+            case "mean":
+                return f"sum({cells}) div count({there})"
+        self.later = True
+        return f"{node.function}(for $each in {cells} return number($each))"
+
+    # values
+
+    def _path(self, node: Node) -> str:
+        if not isinstance(node, Name):
+            raise SyntaxProblem(Problem("plain-no-field"), node.span.start)
+        return self._records.path(node.name)
+
+    def _text(self, node: Node) -> str:
+        match node:
+            case Text(value):
+                return _quoted(value)
+            case Name():
+                return self._path(node)
+            case Call("lag", (Name() as of,)):
+                return f"preceding-sibling::*[1]/{self._path(of)}"
+        raise SyntaxProblem(Problem("plain-no-text"), node.span.start)
+
+    def _number(self, node: Node, precedence: int = 0) -> str:
+        """Return a number; in brackets where operators around it bind as closely as `precedence` says."""
+        match node:
+            case Number(text):
+                return _decimal(text)
+            case Name():
+                return f"number({self._path(node)})"
+            case Negative(of):
+                return f"-{self._number(of, 3)}" if precedence < 2 else f"(-{self._number(of, 3)})"
+            case Arithmetic("^", left, right):
+                return self._power(left, right)
+            case Arithmetic("%%", left, right):
+                one, other = self._number(left, 2), self._number(right, 3)
+                return f"({one} - {other} * floor({one} div {other}))"
+            case Arithmetic(operator, left, right):
+                own = _PRECEDENCE[operator]
+                text = f"{self._number(left, own)} {_XPATH[operator]} {self._number(right, own + 1)}"
+                return text if own >= precedence else f"({text})"
+            case Call("abs" | "round" | "floor" | "ceiling" as function, (of,)):
+                self.later |= function == "abs"
+                return f"{function}({self._number(of)})"
+            case Call("nchar", (of,)):
+                return f"string-length({self._text(of)})"
+            case Call("smallest" | "largest" as function, arguments):
+                self.later = True
+                return f"{'min' if function == 'smallest' else 'max'}(({', '.join(map(self._number, arguments))}))"
+            case Call("lag", (Name(),)):
+                return f"number({self._text(node)})"
+            case Call(function) if function in _TALLIES:
+                text = self._tally(node)
+                return f"({text})" if function == "mean" and precedence > 1 else text
+        raise self._no_number(node)
+
+    def _power(self, left: Node, right: Node) -> str:
+        times = int(right.text) if isinstance(right, Number) and right.text.isdecimal() else 0
+        if not 1 <= times <= _HIGHEST_POWER:
+            raise SyntaxProblem(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
+        return f"({' * '.join([self._number(left, 3)] * times)})"
+
+    def _no_number(self, node: Node) -> SyntaxProblem:
+        kind = kind_of(node, self._kinds)
+        return SyntaxProblem(Problem("plain-no-number", what="a condition" if kind == "condition" else "a text"), node.span.start)
+
+
+_TALLIES = ("sum", "mean", "min", "max", "count")
+
+
+def whole_file(node: Node) -> bool:
+    """Tell whether a condition speaks of the whole file alone: of no field of a single record."""
+    match node:
+        case Call(function, _, by) if function in _TALLIES:
+            return not by
+        case Name() | Missing() | Call("is_unique" | "lag"):
+            return False
+    return all(whole_file(part) for part in children(node)) and any(isinstance(part, Call) for part in walk(node))
+
+
+def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
+    first = Joined("or", (Not(condition), then))
+    return first if otherwise is None else Joined("and", (first, Joined("or", (condition, otherwise))))
+
+
+def _may_be_undefined(node: Node) -> bool:
+    return isinstance(node, Arithmetic) and node.operator in ("/", "%%")
+
+
+def _spread(
+    operator: Comparison, left: Node, right: Node
+) -> tuple[str, tuple[tuple[Comparison, Node], ...], Node] | None:
+    """Return a comparison with an absolute value, or with the largest of several, as comparisons without, joined.
+
+    ``abs(e) <= c`` is ``e <= c and -e <= c``; ``largest(a, b) <= c`` is ``a <= c and b <= c``.
+    """
+    if isinstance(right, Call) and not isinstance(left, Call):
+        operator, left, right = _FLIPPED[operator], right, left
+    if not isinstance(left, Call) or operator not in ORDERS:
+        return None
+    below = operator in ("<", "<=")
+    match left.function:
+        case "abs":
+            of = left.arguments[0]
+            return "and" if below else "or", ((operator, of), (operator, Negative(of))), right
+        case "largest" | "smallest" as function:
+            word = "and" if (function == "largest") is below else "or"
+            return word, tuple((operator, one) for one in left.arguments), right
+    return None
+
+
+def _other(operator: str) -> str:
+    return "or" if operator == "and" else "and"
+
+
+def _joined(operator: str, parts: Iterable[str]) -> str:
+    """Join conditions, with brackets around those that have a weaker word outside of brackets."""
+    each = list(dict.fromkeys(parts))
+    if len(each) == 1:
+        return each[0]
+    return f" {operator} ".join(f"({one})" if _outside(one, "or" if operator == "and" else "and") else one for one in each)
+
+
+def _outside(text: str, word: str) -> bool:
+    """Tell whether a word stands outside of all brackets and quotation marks."""
+    return any(depth == 0 and text.startswith(f" {word} ", at) for at, _, depth in _signs(text))
+
+
+def _not(text: str) -> str:
+    """Negate a condition; one that is negated already, and nothing else, loses that."""
+    if text.startswith("not(") and _closed_at(text, 3) == len(text) - 1:
+        return text[4:-1]
+    return f"not({text})"
+
+
+def _closed_at(text: str, start: int) -> int:
+    """Return where the bracket at a place is closed."""
+    return next(at for at, sign, depth in _signs(text) if at > start and sign == ")" and depth == 0)
+
+
+def _signs(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield each sign outside of quotation marks, with the number of brackets around it."""
+    depth, quote = 0, ""
+    for at, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote else quote
+            continue
+        quote = sign if sign in "\"'" else ""
+        depth -= sign in ")]"
+        yield at, sign, depth
+        depth += sign in "(["
+
+
+def _quoted(text: str) -> str:
+    if "'" not in text:
+        return f"'{text}'"
+    if '"' not in text:
+        return f'"{text}"'
+    return "concat(" + ", \"'\", ".join(f"'{part}'" for part in text.split("'")) + ")"
+
+
+def _decimal(text: str) -> str:
+    """Return a number as XPath 1.0 writes it, without an exponent."""
+    return format(Decimal(text), "f") if "e" in text.lower() else text.removesuffix(".")

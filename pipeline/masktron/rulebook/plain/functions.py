@@ -1,0 +1,58 @@
+"""The functions that plain rules know, with the names that R has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from masktron.rulebook.plain.tree import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What a function takes and gives.
+
+    Attributes
+    ----------
+    arguments : tuple of (int, int)
+        The least and the most; 0 where there is no most.
+    shape : str
+        As it is written.
+    takes, gives : Kind
+    across : bool
+        Whether it looks at several records.
+    """
+
+    arguments: tuple[int, int]
+    shape: str
+    takes: Kind
+    gives: Kind
+    across: bool = False
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "missing": Function((1, 1), "missing(FIELD)", "unknown", "condition"),
+        "abs": Function((1, 1), "abs(NUMBER)", "number", "number"),
+        "round": Function((1, 1), "round(NUMBER)", "number", "number"),
+        "floor": Function((1, 1), "floor(NUMBER)", "number", "number"),
+        "ceiling": Function((1, 1), "ceiling(NUMBER)", "number", "number"),
+        "nchar": Function((1, 1), "nchar(FIELD)", "text", "number"),
+        "matches": Function((2, 2), 'matches(FIELD, "PATTERN")', "text", "condition"),
+        "smallest": Function((2, 0), "smallest(A, B, ...)", "number", "number"),
+        "largest": Function((2, 0), "largest(A, B, ...)", "number", "number"),
+        "sum": Function((1, 1), "sum(FIELD) or sum(FIELD) by GROUP", "number", "number", True),
+        "mean": Function((1, 1), "mean(FIELD) or mean(FIELD) by GROUP", "number", "number", True),
+        "min": Function((1, 1), "min(FIELD) or min(FIELD) by GROUP", "number", "number", True),
+        "max": Function((1, 1), "max(FIELD) or max(FIELD) by GROUP", "number", "number", True),
+        "count": Function((0, 1), "count() or count() by GROUP", "unknown", "number", True),
+        "is_unique": Function((1, 0), "is_unique(FIELD, ...)", "unknown", "condition", True),
+        "lag": Function((1, 1), "lag(FIELD)", "unknown", "unknown", True),
+    }
+)
+
+SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {"is.na": "missing", "grepl": "matches", "pmin": "smallest", "pmax": "largest"}
+)
+"""Other names of functions: those of R."""

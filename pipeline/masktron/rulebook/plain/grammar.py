@@ -1,0 +1,296 @@
+"""The grammar of one rule, and the tree that it makes of a text.
+
+Rules of R's package validate are read by the same grammar: what R alone writes (``%in%``, ``c()``, ``is.na()``,
+``if (A) B``) is a spelling here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, reduce
+from typing import Any, cast
+
+from lark import Lark, Token, Transformer, v_args
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+
+from masktron.problems.problem import Known, Problem
+from masktron.rulebook.plain import tree
+from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS
+from masktron.rulebook.plain.slips import slip_at
+from masktron.rulebook.plain.tree import Node, Span
+
+GRAMMAR = r"""
+?start: expression
+?expression: IF expression THEN expression [ELSE expression]           -> conditional
+           | IF "(" expression ")" expression [ELSE expression]        -> conditional_of_r
+           | disjunction
+?disjunction: conjunction (_OR conjunction)*                           -> disjunction
+?conjunction: negation (_AND negation)*                                -> conjunction
+?negation: NOT negation
+         | comparison
+?comparison: sum (COMPARE sum)+                                        -> chain
+           | sum [NOT] IN options                                      -> membership
+           | sum IN_OF_R options                                       -> membership_of_r
+           | sum
+?sum: product (SIGN product)*
+?product: signed (TIMES signed)*
+?signed: SIGN signed
+       | power
+?power: grouped (POWER signed)?
+?grouped: atom BY names                                                -> grouped
+        | atom
+?names: name                                                           -> names
+      | "(" name ("," name)* ")"                                       -> names
+?atom: PERCENT                                                         -> percent
+     | NUMBER                                                          -> number
+     | TEXT                                                            -> text
+     | TRUTH                                                           -> truth
+     | NAME "(" [argument ("," argument)*] ")"                         -> call
+     | name
+     | "(" expression ")"                                              -> bracketed
+name: NAME | QUOTED
+?argument: expression
+         | "{" [option ("," option)*] "}"                              -> set
+options: "{" [option ("," option)*] "}"
+       | NAME "(" [option ("," option)*] ")"
+       | option
+option: bound RANGE bound
+      | bound
+?bound: SIGN bound
+      | PERCENT                                                        -> percent
+      | NUMBER                                                         -> number
+      | TEXT                                                           -> text
+      | TRUTH                                                          -> truth
+
+IF.3: /(?:if|IF)(?![\w.])/
+THEN.3: /(?:then|THEN)(?![\w.])/
+ELSE.3: /(?:else|ELSE)(?![\w.])/
+BY.3: /(?:by|BY)(?![\w.])/
+IN.3: /(?:in|IN)(?![\w.])/
+_AND.3: /(?:and|AND)(?![\w.])|&&?/
+_OR.3: /(?:or|OR)(?![\w.])|\|\|?/
+NOT.3: /(?:not|NOT)(?![\w.])|!(?!=)/
+TRUTH.3: /(?:TRUE|FALSE|true|false|NA)(?![\w.])/
+IN_OF_R.3: /%v?in%/
+PERCENT.2: /(?:\d+(?:\.\d+)?|\.\d+)%(?!v?in%|%)/
+NUMBER: /(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?L?(?![\w.]*[^\W\d_])/
+TEXT: /"[^"]*"|'[^']*'/
+NAME: /(?:[^\W\d]|\.(?!\d|\.))[\w.]*/
+QUOTED: /`[^`]+`/
+RANGE.2: /\.\.(?!\.)/
+COMPARE: /==|!=|<=|>=|≤|≥|≠|<(?![>])|>|=(?![<>])/
+SIGN: /[+-](?![>])/
+TIMES: /\*(?!\*)|\/(?!\/)|%%/
+POWER: "^"
+%ignore /[ \t\r\n]+/
+"""
+
+_COMPARISONS = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
+
+
+class SyntaxProblem(ValueError):
+    """A rule that cannot be read.
+
+    Attributes
+    ----------
+    problem : Problem
+    at : int
+        The character of the text, from 0, where it is wrong.
+    """
+
+    def __init__(self, problem: Problem, at: int) -> None:
+        super().__init__(problem.code)
+        self.problem, self.at = problem, at
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(GRAMMAR, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=True)
+
+
+def parse(text: str) -> Node:
+    """Return the tree of a condition.
+
+    Raises
+    ------
+    SyntaxProblem
+        It is none: what stands where, and what was probably meant.
+    """
+    tokens: list[Token] = []
+    try:
+        tokens += _parser().lex(text)
+        return cast(Node, _Trees(text).transform(_parser().parse(text)))
+    except UnexpectedCharacters as error:
+        raise _wrong(text, error.pos_in_stream, tokens, frozenset()) from None
+    except UnexpectedToken as error:
+        at = len(text.rstrip()) if error.token.type == "$END" else error.token.start_pos or 0
+        raise _wrong(text, at, tokens, frozenset(error.expected)) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, SyntaxProblem):
+            raise error.orig_exc from None
+        raise
+    except RecursionError:
+        raise SyntaxProblem(Problem("plain-too-deep"), 0) from None
+
+
+def _wrong(text: str, at: int, tokens: Sequence[Token], expected: frozenset[str]) -> SyntaxProblem:
+    problem, place = slip_at(text, at, tokens, expected)
+    return SyntaxProblem(problem, place)
+
+
+def _span(meta: Any) -> Span:
+    return Span(meta.start_pos, meta.end_pos)
+
+
+@v_args(meta=True)
+class _Trees(Transformer[Token, Node]):
+    """What each part of the grammar becomes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def conditional(self, meta: Any, parts: list[Any]) -> Node:
+        _, condition, _, then, _, otherwise = parts
+        return tree.If(condition, then, otherwise, _span(meta))
+
+    def conditional_of_r(self, meta: Any, parts: list[Any]) -> Node:
+        _, condition, then, _, otherwise = parts
+        return tree.If(condition, then, otherwise, _span(meta))
+
+    def disjunction(self, meta: Any, parts: list[Node]) -> Node:
+        return tree.Joined("or", tuple(parts), _span(meta)) if len(parts) > 1 else parts[0]
+
+    def conjunction(self, meta: Any, parts: list[Node]) -> Node:
+        return tree.Joined("and", tuple(parts), _span(meta)) if len(parts) > 1 else parts[0]
+
+    def negation(self, meta: Any, parts: list[Any]) -> Node:
+        return tree.Not(parts[1], _span(meta))
+
+    def chain(self, meta: Any, parts: list[Any]) -> Node:
+        pairs = [
+            tree.Compared(_comparison(parts[at + 1]), parts[at], parts[at + 2], _span(meta))
+            for at in range(0, len(parts) - 2, 2)
+        ]
+        return pairs[0] if len(pairs) == 1 else tree.Joined("and", tuple(pairs), _span(meta))
+
+    def membership(self, meta: Any, parts: list[Any]) -> Node:
+        value, without, _, options = parts
+        found = tree.In(value, options, span=_span(meta))
+        return found if without is None else tree.Not(found, _span(meta))
+
+    def membership_of_r(self, meta: Any, parts: list[Any]) -> Node:
+        value, _, options = parts
+        return tree.In(value, options, True, _span(meta))
+
+    def sum(self, meta: Any, parts: list[Any]) -> Node:
+        return _joined(parts)
+
+    def product(self, meta: Any, parts: list[Any]) -> Node:
+        return _joined(parts)
+
+    def power(self, meta: Any, parts: list[Any]) -> Node:
+        return _joined(parts)
+
+    def signed(self, meta: Any, parts: list[Any]) -> Node:
+        sign, of = parts
+        return tree.Negative(of, _span(meta)) if sign == "-" else of
+
+    bound = signed
+
+    def grouped(self, meta: Any, parts: list[Any]) -> Node:
+        call, _, names = parts
+        if not isinstance(call, tree.Call) or not FUNCTIONS[call.function].across:
+            reason = Problem("plain-by")
+            raise SyntaxProblem(reason, meta.start_pos)
+        return tree.Call(call.function, call.arguments, names, call.remove_missing, _span(meta))
+
+    def names(self, meta: Any, parts: list[Any]) -> Any:
+        return tuple(parts)
+
+    def percent(self, meta: Any, parts: list[Any]) -> Node:
+        return tree.Number(_hundredth(parts[0][:-1]), _span(meta))
+
+    def number(self, meta: Any, parts: list[Any]) -> Node:
+        return tree.Number(parts[0].removesuffix("L"), _span(meta))
+
+    def text(self, meta: Any, parts: list[Any]) -> Node:
+        return tree.Text(parts[0][1:-1], _span(meta))
+
+    def truth(self, meta: Any, parts: list[Any]) -> Node:
+        return tree.Truth({"TRUE": True, "FALSE": False}.get(parts[0].upper()), _span(meta))
+
+    def name(self, meta: Any, parts: list[Any]) -> Node:
+        return tree.Name(parts[0].strip("`"), _span(meta))
+
+    def bracketed(self, meta: Any, parts: list[Any]) -> Node:
+        return cast(Node, parts[0])
+
+    def set(self, meta: Any, parts: list[Any]) -> Any:
+        return tuple(filter(None, parts))
+
+    def option(self, meta: Any, parts: list[Any]) -> Node:
+        return parts[0] if len(parts) == 1 else tree.Range(parts[0], parts[2], _span(meta))
+
+    def options(self, meta: Any, parts: list[Any]) -> Any:
+        if parts and isinstance(parts[0], Token):
+            if parts[0] != "c":
+                raise SyntaxProblem(Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}'), 0)
+            parts = parts[1:]
+        return tuple(filter(None, parts))
+
+    def call(self, meta: Any, parts: list[Any]) -> Node:
+        return _called(parts[0], [one for one in parts[1:] if one is not None], _span(meta))
+
+
+def _comparison(token: str) -> Any:
+    return _COMPARISONS.get(token, str(token))
+
+
+def _joined(parts: list[Any]) -> Node:
+    """Join operands from the left; what stands between them are operators."""
+
+    def join(left: Node, at: int) -> Node:
+        right = parts[at + 1]
+        return tree.Arithmetic(str(parts[at]), left, right, Span(left.span.start, right.span.end))
+
+    return cast(Node, reduce(join, range(1, len(parts), 2), parts[0]))
+
+
+def _hundredth(digits: str) -> str:
+    whole, _, part = digits.partition(".")
+    whole = whole.rjust(3, "0")
+    return f"{whole[:-2].lstrip('0') or '0'}.{whole[-2:]}{part}"
+
+
+def _called(token: Token, parts: list[Any], span: Span) -> Node:
+    """Make a call, with what its named arguments say: ``na.rm=TRUE`` and ``by=region``."""
+    name = SPELLINGS.get(str(token), str(token))
+    if name not in FUNCTIONS:
+        known = Known(str(token), tuple(sorted({*FUNCTIONS, *SPELLINGS})))
+        raise SyntaxProblem(Problem("unknown-name", name=str(token), known=known, kind="function"), span.start)
+    arguments: list[Any] = []
+    by: tuple[tree.Name, ...] = ()
+    remove_missing = False
+    for one in parts:
+        match one:
+            case tree.Compared("==", tree.Name("na.rm"), tree.Truth(value)) if value is not None:
+                remove_missing = value
+            case tree.Compared("==", tree.Name("by"), tree.Name() as group):
+                by = (group,)
+            case tree.Compared("==", tree.Name(keyword), tree.Truth()) if keyword in ("fixed", "perl", "ignore.case"):
+                construct = f"{keyword}= in {token}()"
+                raise SyntaxProblem(Problem("plain-slip", construct=construct, instead="the pattern alone"), span.start)
+            case _:
+                arguments.append(one)
+    least, most = FUNCTIONS[name].arguments
+    if not least <= len(arguments) <= (most or len(arguments)) or any(isinstance(one, tuple) for one in arguments):
+        raise SyntaxProblem(Problem("plain-arguments", name=str(token), shape=FUNCTIONS[name].shape), span.start)
+    if name == "missing":
+        if not isinstance(arguments[0], tree.Name):
+            raise SyntaxProblem(Problem("plain-arguments", name=str(token), shape="missing(FIELD)"), span.start)
+        return tree.Missing(arguments[0], span)
+    if token == "grepl":  # which R gives the pattern first, and for which a missing text has no match
+        arguments.reverse()
+        remove_missing = True
+    return tree.Call(name, tuple(arguments), by, remove_missing, span)

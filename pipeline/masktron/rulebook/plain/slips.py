@@ -1,0 +1,203 @@
+"""What was probably meant where a rule cannot be read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from masktron.problems.problem import Problem
+
+
+class _Token(Protocol):
+    type: str
+    value: str
+    start_pos: int | None
+    end_pos: int | None
+
+
+_SIGNS: tuple[tuple[str, str, str], ...] = (
+    (r"=>", "=>", ">="),
+    (r"=<", "=<", "<="),
+    (r"<>", "<>", "!="),
+    (r"!==|===", "===", "== or !="),
+    (r"&(?:lt|gt|le|ge|amp|quot|apos);", "signs of XML", "<, >, and, or a quotation mark itself"),
+    (r"->|⇒|→", "an arrow", "if A then B"),
+    (r"\*\*", "**", "^"),
+    (r"//", "//", "/"),
+    (r"[“”„‘’‚«»]", "curly quotation marks", 'straight ones: "text"'),
+    (r"[−–—]", "a long dash", "-"),
+    (r"[×·]", "this sign for a product", "*"),
+    (r"÷", "this sign for a ratio", "/"),
+    (r"\$|@", "$ and @", "the name of the field alone"),
+    (r"\[|\]", "square brackets", 'a set as {"a", "b"}, and a name with other signs in backquotes: `a b`'),
+    (r";", "a semicolon", "each rule on a line of its own"),
+    (r"::?", "a colon here", "a range as 1..5, and the name of a rule at the beginning of its line"),
+    (r"~", "a formula", "== between what has to be the same"),
+    (r"\?", "a question mark", "if A then B else C"),
+    (r"\.\.\.", "three dots", "a range as 1..5"),
+)
+"""What stands at the place, what it is called, and what to write; as regular expressions on the text from there."""
+
+_WORDS: tuple[tuple[str, str, str], ...] = (
+    ("div", "div", "/"),
+    ("mod", "mod", "%%"),
+    ("implies", "implies", "if A then B"),
+    ("xor", "xor", "A != B for two conditions, or (A or B) and not (A and B)"),
+    ("between", "between", "in 1..5"),
+    ("is", "is", "== for a value, or missing(FIELD)"),
+    ("like", "like", 'matches(FIELD, "PATTERN")'),
+    ("eq", "eq", "=="),
+    ("ne", "ne", "!="),
+    ("lt", "lt", "<"),
+    ("le", "le", "<="),
+    ("gt", "gt", ">"),
+    ("ge", "ge", ">="),
+    ("elseif", "elseif", "else if"),
+    ("elif", "elif", "else if"),
+    ("when", "when", "if A then B"),
+    ("otherwise", "otherwise", "else"),
+    ("endif", "endif", "nothing: a rule ends with its line"),
+    ("end", "end", "nothing: a rule ends with its line"),
+    ("not", "not here", 'not (A), or FIELD not in {"a", "b"}'),
+    ("than", "than", "then"),
+    ("equals", "equals", "=="),
+)
+
+_NAMES: dict[str, str] = {
+    "NAME": "a name",
+    "QUOTED": "a name",
+    "NUMBER": "a number",
+    "PERCENT": "a number",
+    "TEXT": "a text",
+    "TRUTH": "TRUE or FALSE",
+    "COMPARE": "a comparison",
+    "SIGN": "+ or -",
+    "TIMES": "* or /",
+    "POWER": "^",
+    "RANGE": "..",
+    "IN": "in",
+    "IN_OF_R": "in",
+    "IF": "if",
+    "THEN": "then",
+    "ELSE": "else",
+    "BY": "by",
+    "NOT": "not",
+    "_AND": "and",
+    "_OR": "or",
+    "LPAR": "(",
+    "RPAR": ")",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "COMMA": ",",
+    "$END": "the end of the rule",
+}
+_VALUES = ("NUMBER", "PERCENT", "TEXT", "NAME", "QUOTED", "RPAR", "TRUTH")
+_STARTS = ("NUMBER", "PERCENT", "TEXT", "NAME", "QUOTED")
+_CLOSED_BY = {"LPAR": "RPAR", "LBRACE": "RBRACE"}
+
+
+def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[str]) -> tuple[Problem, int]:
+    """Say what is wrong with a rule.
+
+    Parameters
+    ----------
+    text : str
+        The rule.
+    at : int
+        The character at which the grammar fails.
+    tokens : sequence of tokens
+        As far as there are any.
+    expected : frozenset of str
+        Kinds of tokens that may stand there; none where no token begins.
+
+    Returns
+    -------
+    problem : Problem
+    at : int
+        Where it is.
+    """
+    before = [one for one in tokens if (one.end_pos or 0) <= at]
+    here = next((one for one in tokens if one.start_pos == at), None)
+    for begin in (at, at - 1):
+        for pattern, construct, instead in _SIGNS if begin >= 0 else ():
+            found = re.match(pattern, text[begin:])
+            if found and begin + found.end() > at:
+                return _slip(construct, instead), begin
+    if at < len(text) and text[at] in "\"'`":
+        return Problem("plain-open", sign=text[at]), at
+    if here is None and at < len(text):
+        number = re.match(r"[\d.]+(?=[^\W\d])", text[at:])
+        if number:
+            return _slip(f"{number[0]} right before a name", f"{number[0]} * {text[at + number.end():].split()[0]}"), at
+        return Problem("plain-sign", sign=text[at]), at
+    return _between(text, at, before, here, expected)
+
+
+def _between(
+    text: str, at: int, before: Sequence[_Token], here: _Token | None, expected: frozenset[str]
+) -> tuple[Problem, int]:
+    last = before[-1] if before else None
+    for token in (here, last):
+        for word, construct, instead in _WORDS if token is not None and token.type in ("NAME", "NOT") else ():
+            if token is not None and token.value.lower() == word and (token is here or len(before) > 1):
+                return _slip(construct, instead), token.start_pos or 0
+    open_one = _unclosed(before)
+    if here is None and open_one is not None:
+        return Problem("plain-open", sign=open_one.value), open_one.start_pos or 0
+    kind = "$END" if here is None else here.type
+    if last is not None and here is not None and last.type in _VALUES and kind in _STARTS:
+        return _beside(text, last, here), at
+    if kind == "RPAR" and open_one is None:
+        return Problem("plain-closed", sign=")"), at
+    if last is not None and kind == "COMMA" and last.type in ("NUMBER", "PERCENT"):
+        following = re.match(r",\s*(\d+)", text[at:])
+        if following:
+            written = f"{last.value}{following[0]}"
+            return _slip(f"the decimal comma of {written}", f"{last.value}.{following[1]}"), last.start_pos or 0
+    if kind == "THEN" and not any(one.type == "IF" for one in before):
+        return _slip("then without if", "if A then B"), at
+    if kind == "COMMA" and any(one.type == "IF" for one in before):
+        return _slip("a comma between condition and consequence", "if A then B"), at
+    found = _NAMES.get(kind, kind) if here is None or kind in ("$END",) else f"{here.value!r}"
+    wanted = sorted({_NAMES[one] for one in expected if one in _NAMES})
+    if "THEN" in expected and kind == "$END":
+        wanted = ["then"]
+    elif {"NUMBER", "NAME"} <= expected:
+        wanted = ["a field", "a number", "a text", "("]
+    after = last.value if last is not None else ""
+    return Problem("plain-unexpected", found=found, after=after, wanted=tuple(wanted)), at
+
+
+def _beside(text: str, last: _Token, here: _Token) -> Problem:
+    """Say what may be missing between two values."""
+    left, right = last.value, here.value
+    if here.value.lower() in ("the", "thne", "tehn", "hten") or (here.type == "NAME" and here.value.lower().startswith("then")):
+        return _slip(here.value, "then")
+    if here.type == "NAME" and (close := difflib.get_close_matches(here.value.lower(), [word for word, *_ in _WORDS], 1, 0.8)):
+        return _slip(here.value, next(instead for word, _, instead in _WORDS if word == close[0]))
+    if last.type == here.type == "NUMBER":
+        return _slip(f"the number {left} {right}", f"{left}{right}, without blanks")
+    if last.type == "NUMBER" and here.type == "NAME":
+        return _slip(f"{left} before {right} without a sign", f"{left} * {right}")
+    if last.type in ("NAME", "QUOTED") and here.type in ("NUMBER", "PERCENT", "TEXT"):
+        return _slip(f"{right} after {left} without a sign", f"{left} == {right}, or another comparison")
+    if last.type == here.type == "NAME":
+        return Problem("plain-two-names", left=left, right=right)
+    return _slip(f"{right} after {left} without a sign", "a sign or and, or between them")
+
+
+def _unclosed(tokens: Sequence[_Token]) -> _Token | None:
+    """Return the last bracket that nothing closes."""
+    found: list[_Token] = []
+    for one in tokens:
+        if one.type in _CLOSED_BY:
+            found.append(one)
+        elif one.type in _CLOSED_BY.values() and found:
+            found.pop()
+    return found[-1] if found else None
+
+
+def _slip(construct: str, instead: str) -> Problem:
+    return Problem("plain-slip", construct=construct, instead=instead)

@@ -1,0 +1,238 @@
+"""Rules in plain text as trees: what was written, with its places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+type Kind = Literal["number", "text", "condition", "unknown"]
+type Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
+type Severity = Literal["error", "warning", "information"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a node stands in the text of its rule: characters from 0; two nodes are the same wherever they stand."""
+
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as it was written, without a per cent sign: 30% is 0.30."""
+
+    text: str
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text in quotation marks."""
+
+    value: str
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """TRUE, FALSE, or NA, which is None."""
+
+    value: bool | None
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A field; or what a definition has called so."""
+
+    name: str
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Two numbers joined by ``+``, ``-``, ``*``, ``/``, ``^`` or ``%%``."""
+
+    operator: str
+    left: Node
+    right: Node
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """A number with a minus before it."""
+
+    of: Node
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two numbers or texts, compared."""
+
+    operator: Comparison
+    left: Node
+    right: Node
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From a number to a number, both within it."""
+
+    low: Node
+    high: Node
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """Whether a value is one of several.
+
+    Attributes
+    ----------
+    options : tuple of Node
+        Numbers, texts and ranges.
+    decided : bool
+        Whether a missing value is none of them, as with ``%in%`` of R, and not undecided.
+    """
+
+    value: Node
+    options: tuple[Node, ...]
+    decided: bool = False
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Whether a field is missing."""
+
+    of: Name
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """A condition that does not hold."""
+
+    of: Node
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Conditions joined by ``and`` or ``or``."""
+
+    operator: Literal["and", "or"]
+    parts: tuple[Node, ...]
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """If a condition holds, another one does; else a third, where there is one."""
+
+    condition: Node
+    then: Node
+    otherwise: Node | None = None
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function.
+
+    Attributes
+    ----------
+    function : str
+        As `masktron.rulebook.plain.functions` has it.
+    arguments : tuple of Node
+    by : tuple of Name
+        Of what is counted across records: the fields in which these records are the same.
+    remove_missing : bool
+        Whether it takes only what is there, as ``na.rm=TRUE`` of R.
+    """
+
+    function: str
+    arguments: tuple[Node, ...]
+    by: tuple[Name, ...] = ()
+    remove_missing: bool = False
+    span: Span = Span()
+
+
+type Node = (
+    Number | Text | Truth | Name | Arithmetic | Negative | Compared | Range | In | Missing | Not | Joined | If | Call
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRule:
+    """One rule.
+
+    Attributes
+    ----------
+    name : str
+    node : Node
+        A condition.
+    line : int
+        Where it begins, from 1.
+    written : str
+        Its text, without name and comment.
+    label, description : str
+        What it says, in words: of a comment behind it, or of a file of validate.
+    severity : str
+    tolerance : tuple of (str, str)
+        By how much two sides of ``==``, and of ``<=`` and ``>=``, may differ; empty where they may not.
+    """
+
+    name: str
+    node: Node
+    line: int
+    written: str
+    label: str = ""
+    description: str = ""
+    severity: Severity = "error"
+    tolerance: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRules:
+    """The rules of a file.
+
+    Attributes
+    ----------
+    rules : tuple of PlainRule
+    missing_fails : bool
+        Whether a comparison with a missing value fails, and is not undecided.
+    """
+
+    rules: tuple[PlainRule, ...]
+    missing_fails: bool = False
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes within a node, in their order."""
+    match node:
+        case Arithmetic(_, left, right) | Compared(_, left, right) | Range(left, right):
+            return left, right
+        case Negative(of) | Missing(of) | Not(of):
+            return (of,)
+        case In(value, options):
+            return value, *options
+        case Joined(_, parts):
+            return parts
+        case If(condition, then, otherwise):
+            return (condition, then) if otherwise is None else (condition, then, otherwise)
+        case Call(_, arguments, by):
+            return *arguments, *by
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all within it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
