@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,13 +20,14 @@ from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
-from masktron.jobs.rulebooks import open_rulebook
+from masktron.jobs.rulebooks import is_plain, open_rulebook, records_of
 from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult
 from masktron.rulebook.context_paths import context_names
 from masktron.rulebook.schema import Rulebook
+from masktron.sources.names import NO_CONTEXTS
 from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.source import Source
 
@@ -181,6 +182,7 @@ def open_job(
     whole: bool = False,
     memory: int | None = None,
     source: Source | None = None,
+    missing: Mapping[str, frozenset[str]] | None = None,
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
@@ -196,6 +198,8 @@ def open_job(
         Whether the job needs all records, and what it may take: see `masktron.sources.opening.open_source`.
     source : Source, optional
         The file, where it is open.
+    missing : mapping of str to frozenset of str, optional
+        Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
 
     Raises
     ------
@@ -203,12 +207,16 @@ def open_job(
         One of them cannot be used.
     """
     progress(f"reading {rules.name}", 0)
-    rulebook = open_rulebook(rules, phase)
-    contexts = context_names(rulebook)
+    plain = is_plain(rules)
+    # what rules in plain text mean depends on the file, and how records of a file are called may depend on Schematron
+    rulebook = None if plain else open_rulebook(rules, phase)
+    contexts = NO_CONTEXTS if rulebook is None else context_names(rulebook)
     source = source or open_source(
         data, reading=reading, contexts=contexts, progress=progress, judge=judge, whole=whole, memory=memory
     )
     source.require_readable()  # that is said before anything is said of documents
+    if rulebook is None:
+        rulebook = open_rulebook(rules, phase, records_of(source, missing or {}))
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classified(rulebook, source))

@@ -108,6 +108,10 @@ class Check:
         As written (edition 2025).
     subject : str or None
         The path from the node of the context to the one that findings point at.
+    written : str
+        Of a rule in plain text: as it is written there.
+    decided : str
+        Of such a rule: what holds where its values suffice to decide it; empty where a missing value fails it.
     """
 
     id: str
@@ -122,6 +126,8 @@ class Check:
     severity: str | None = None
     subject: str | None = None
     rich: Rich = Rich()
+    written: str = ""
+    decided: str = ""
 
     @property
     def place(self) -> problem.Place:

@@ -22,5 +22,6 @@ TEXTS = {
     "plain-no-field": ("here a field is needed", "write its name"),
     "plain-text-order": ("{operator} compares numbers, and here stands no number", "compare by ==, != or in"),
     "plain-power": ("a power must be a whole number from 1 to {most}", "write a product"),
+    "plain-encoding": ("the text is not in UTF-8", "save the file as UTF-8"),
     "plain-several": ("{count:rule} cannot be read:{problems:each}", ""),
 }

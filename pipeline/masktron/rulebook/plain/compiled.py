@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from masktron.errors import RulebookError
@@ -13,6 +14,9 @@ from masktron.rulebook.plain.grammar import SyntaxProblem
 from masktron.rulebook.plain.kinds import kinds_by_use
 from masktron.rulebook.plain.reading import several
 from masktron.rulebook.plain.tree import PlainRule, PlainRules
+from masktron.rulebook.schema import Check, Origin, Pattern, Rulebook
+from masktron.rulebook.schema import Rule as SchematronRule
+from masktron.rulebook.schematron.expressions import compile_all
 
 _TOP = '<schema xmlns="http://purl.oclc.org/dsdl/schematron"{binding}>'
 
@@ -64,7 +68,7 @@ def compiled(rules: PlainRules, records: Records, where: str) -> tuple[Compiled,
             test = conditions.written(rule.node, True, rules.missing_fails)
             holds, fails = (conditions.written(rule.node, truth, True) for truth in (True, False))
         except SyntaxProblem as error:
-            wrong.append(error.problem.at(Place(where, rule.line, error.at + 1, rule=Rule(rule.name))))
+            wrong.append(error.problem.at(Place(where, *rule.place(error.at), rule=Rule(rule.name))))
             continue
         context = records.root if whole_file(rule.node) else records.record
         decided = "" if rules.missing_fails else f"({holds}) or ({fails})"
@@ -74,26 +78,37 @@ def compiled(rules: PlainRules, records: Records, where: str) -> tuple[Compiled,
     return tuple(found)
 
 
-def schematron(rules: Iterable[Compiled], records: Records, *, decided: bool = False) -> str:
-    """Return a rulebook in which each rule stands on the line that it has in its own file, in a pattern of its own.
-
-    Parameters
-    ----------
-    rules : iterable of Compiled
-    records : Records
-    decided : bool
-        Whether it asks where rules are decided, and not whether they hold.
-    """
+def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Rulebook:
+    """Return the rulebook: each rule in a pattern of its own, so that none keeps records from another."""
     each = [*rules]
-    binding = ' queryBinding="xslt2"' if any(one.later for one in each) else ""
-    text = _TOP.format(binding=binding)
-    text += "".join(f"<ns prefix={quoteattr(p)} uri={quoteattr(uri)}/>" for p, uri in records.namespaces.items())
-    line = 1
-    for one in each:
-        text += "\n" * (one.rule.line - line)
-        line = max(line, one.rule.line)
-        text += _pattern(one, one.decided if decided else one.test)
-    return f"{text}</schema>\n"
+    later = any(one.later for one in each)
+    patterns = []
+    for index, one in enumerate(each):
+        origin = Origin(str(path), one.rule.line)
+        soft = one.rule.severity != "error"
+        check = Check(
+            id=one.rule.name,
+            index=index,
+            kind="assert",
+            test=one.test,
+            message=(one.rule.label or one.rule.written,),
+            origin=origin,
+            role=one.rule.severity if soft else None,
+            soft=soft,
+            written=one.rule.written,
+            decided=one.decided,
+        )
+        patterns.append(Pattern(one.rule.name, (), (SchematronRule(one.context, (), (check,), origin),), origin))
+    found = Rulebook(
+        path=path,
+        binding="xslt2" if later else "xslt",
+        version="2.0" if later else "1.0",
+        namespaces=tuple(records.namespaces.items()),
+        lets=(),
+        patterns=tuple(patterns),
+    )
+    compile_all(found)
+    return found
 
 
 def shown(rules: Iterable[Compiled], records: Records) -> str:
@@ -104,18 +119,14 @@ def shown(rules: Iterable[Compiled], records: Records) -> str:
     lines += [f"  <ns prefix={quoteattr(p)} uri={quoteattr(uri)}/>" for p, uri in records.namespaces.items()]
     for one in each:
         lines += ["  <pattern>", f"    <rule context={quoteattr(one.context)}>"]
-        lines += [f"      {_assert(one, one.test)}", "    </rule>", "  </pattern>"]
+        lines += [f"      {_assert(one)}", "    </rule>", "  </pattern>"]
     return "\n".join([*lines, "</schema>", ""])
 
 
-def _pattern(one: Compiled, test: str) -> str:
-    return f"<pattern><rule context={quoteattr(one.context)}>{_assert(one, test)}</rule></pattern>"
-
-
-def _assert(one: Compiled, test: str) -> str:
+def _assert(one: Compiled) -> str:
     role = "" if one.rule.severity == "error" else f' role="{one.rule.severity}"'
     said = escape((one.rule.label or one.rule.written).replace("\n", " "))
-    return f"<assert id={quoteattr(one.rule.name)}{role} test={_attribute(test)}>{said}</assert>"
+    return f"<assert id={quoteattr(one.rule.name)}{role} test={_attribute(one.test)}>{said}</assert>"
 
 
 def _attribute(text: str) -> str:

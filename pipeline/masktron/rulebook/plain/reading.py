@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
@@ -25,30 +25,19 @@ from masktron.rulebook.plain.tree import (
     PlainRules,
     Range,
     Severity,
+    Truth,
     walk,
 )
 
 _SEVERITIES: Mapping[str, Severity] = {"warn": "warning", "warning": "warning", "info": "information", "error": "error"}
 _BEGIN = re.compile(rf"\s*(?:(?P<severity>{'|'.join(_SEVERITIES)})\s+)?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
-_DEFINED = re.compile(r"\s*(?P<name>[^\W\d][\w.]*)\s*:=\s*")
+_DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
 _OPEN, _CLOSE = "([{", ")]}"
 _GOES_ON = re.compile(r"(?:[+\-*/^=<>&|,!]|%%|%v?in%|(?<![\w.])(?:and|or|not|if|then|else|in|by))\s*$", re.IGNORECASE)
 _CONTINUES = re.compile(r"\s*(?:(?:and|or|then|else)(?![\w.])|[&|=<>*/])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A rule as it stands in the file: its text, and the line and column of each of its signs."""
-
-    text: str
-    comment: str
-    places: tuple[tuple[int, int], ...]
-
-    def place(self, at: int) -> tuple[int, int]:
-        if at < len(self.places):
-            return self.places[at]
-        line, column = self.places[-1]
-        return line, column + 1
+type _Places = tuple[tuple[int, int], ...]
 
 
 def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line: int = 1) -> PlainRules:
@@ -73,31 +62,28 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
     wrong: list[Problem] = []
     taken: dict[str, int] = {}
     defined: dict[str, tuple[Node, ...]] = {}
-    for line in _lines(text, first_line):
-        here = line.place(len(line.text) - len(line.text.lstrip()))[0]
-        name, shift = "", 0
+    for code, comment, places in _lines(text, first_line):
+        begin = _DEFINED.match(code) or _BEGIN.match(code)
+        if begin is None:
+            raise AssertionError
+        name, said = begin["name"] or "", code[begin.end() :]
+        rule = PlainRule(name, Truth(None), places[0][0], " ".join(said.split()), comment, places=places[begin.end() :])
         try:
-            if definition := _DEFINED.match(line.text):
-                shift = definition.end()
-                defined[definition["name"]] = _meaning(line.text[shift:], defined)
+            if ":=" in begin[0]:
+                defined[name] = _meaning(said, defined)
                 continue
-            begin = _BEGIN.match(line.text)
-            name, shift = (begin["name"] or "", begin.end()) if begin else ("", 0)
-            severity = _SEVERITIES.get(begin["severity"] or "", "error") if begin else "error"
-            written = " ".join(line.text[shift:].split())
-            found = [*_each(parse(line.text[shift:]), defined)]
+            found = [*_each(parse(said), defined)]
             name = name or f"rule-{len(rules) + 1}"
             if name in taken:
-                problem = Problem("name-taken", kind="rule", name=name, first=f"in line {taken[name]}")
-                raise SyntaxProblem(problem, -shift)
-            taken[name] = here
+                raise SyntaxProblem(Problem("name-taken", kind="rule", name=name, first=f"in line {taken[name]}"), 0)
+            taken[name] = rule.line
             names = [name] if len(found) == 1 else [f"{name}.{at}" for at in range(1, len(found) + 1)]
+            severity = _SEVERITIES.get(begin["severity"] or "", "error")
             rules += [
-                PlainRule(each, node, here, written, line.comment, severity=severity)
-                for each, node in zip(names, found, strict=True)
+                replace(rule, name=each, node=node, severity=severity) for each, node in zip(names, found, strict=True)
             ]
         except SyntaxProblem as error:
-            place = Place(where, *line.place(error.at + shift), rule=Rule(name) if name else None)
+            place = Place(where, *rule.place(error.at), rule=Rule(name) if name else None)
             wrong.append(error.problem.at(place))
     if wrong:
         raise RulebookError(several(wrong, where))
@@ -111,8 +97,8 @@ def several(wrong: Sequence[Problem], where: str) -> Problem:
     return wrong[0] if len(wrong) == 1 else Problem("plain-several", where, count=len(wrong), problems=tuple(wrong))
 
 
-def _lines(text: str, first: int) -> Iterator[_Line]:
-    """Yield rules without comments: one that is not complete goes on in the next line."""
+def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:
+    """Yield rules, their comments, and the places of their signs: one that is not complete goes on in the next line."""
     pieces: list[tuple[int, str]] = []
     comments: list[str] = []
     depth = 0
@@ -134,10 +120,10 @@ def _lines(text: str, first: int) -> Iterator[_Line]:
             pieces, comments, depth = [], [], 0
 
 
-def _line(pieces: Sequence[tuple[int, str]], comment: str) -> _Line:
+def _line(pieces: Sequence[tuple[int, str]], comment: str) -> tuple[str, str, _Places]:
     text = "\n".join(code for _, code in pieces)
     places = [(number, at) for number, code in pieces for at in range(1, len(code) + 2)]
-    return _Line(text, comment, tuple(places[: len(text)]) or ((1, 1),))
+    return text, comment, tuple(places[: len(text)])
 
 
 def _without_comment(line: str) -> tuple[str, str]:

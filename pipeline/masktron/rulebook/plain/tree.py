@@ -186,6 +186,8 @@ class PlainRule:
     severity : str
     tolerance : tuple of (str, str)
         By how much two sides of ``==``, and of ``<=`` and ``>=``, may differ; empty where they may not.
+    places : tuple of (int, int)
+        Line and column of each of its signs.
     """
 
     name: str
@@ -196,6 +198,14 @@ class PlainRule:
     description: str = ""
     severity: Severity = "error"
     tolerance: tuple[str, str] = ("", "")
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
+
+    def place(self, at: int) -> tuple[int, int]:
+        """Return the line and column of a sign of the rule; of what is behind its end, the one behind."""
+        if not self.places:
+            return self.line, max(at + 1, 1)
+        line, column = self.places[min(max(at, 0), len(self.places) - 1)]
+        return line, column + (at >= len(self.places))
 
 
 @dataclass(frozen=True, slots=True)
