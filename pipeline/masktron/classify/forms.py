@@ -18,6 +18,7 @@ from masktron.constraints import (
     GoverningEdit,
     InDomain,
     LinearEdit,
+    Member,
     Missing,
     OpaqueEdit,
     Present,
@@ -263,5 +264,14 @@ def complete(form: Form) -> Form:
 
 
 def is_about_missing(conjunction: Conjunction) -> bool:
-    """Whether a disjunct asks for a missing value."""
-    return any(isinstance(atom, Missing) or (isinstance(atom, Present) and atom.negated) for atom in conjunction)
+    """Whether a disjunct asks for a missing value: one that is absent, empty or, where a number is needed, none."""
+    return any(map(_asks_missing, conjunction))
+
+
+def _asks_missing(atom: Atom) -> bool:
+    match atom:
+        case Missing() | Present(negated=True):
+            return True
+        case Member(values=values, negated=False):
+            return values == {""}
+    return False

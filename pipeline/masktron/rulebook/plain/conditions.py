@@ -38,7 +38,9 @@ from masktron.rulebook.plain.tree import (
 )
 from masktron.sources.tables.column_names import xml_name
 
-_FLIPPED: Mapping[str, Comparison] = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="})
+_FLIPPED: Mapping[str, Comparison] = MappingProxyType(
+    {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+)
 _XPATH = MappingProxyType({"==": "=", "*": "*", "/": "div", "+": "+", "-": "-"})
 _PRECEDENCE = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%%": 2, "^": 3})
 _HIGHEST_POWER = 6
@@ -117,7 +119,9 @@ class Conditions:
             case Not(of):
                 return self.written(of, not truth, certain)
             case Joined(operator, parts):
-                return _joined(operator if truth else _other(operator), (self.written(p, truth, certain) for p in parts))
+                return _joined(
+                    operator if truth else _other(operator), (self.written(p, truth, certain) for p in parts)
+                )
             case If(condition, then, otherwise):
                 return self.written(_without_if(condition, then, otherwise), truth, certain)
             case Missing(of):
@@ -142,7 +146,9 @@ class Conditions:
         if kind == "condition":
             return self._same_conditions(node, truth, certain)
         if isinstance(left, Truth) or isinstance(right, Truth):
-            raise SyntaxProblem(Problem("plain-slip", construct="a comparison with NA", instead="missing(FIELD)"), node.span.start)
+            raise SyntaxProblem(
+                Problem("plain-slip", construct="a comparison with NA", instead="missing(FIELD)"), node.span.start
+            )
         if kind == "text" and operator in ORDERS:
             raise SyntaxProblem(Problem("plain-text-order", operator=operator), node.span.start)
         if operator == "!=":
@@ -191,7 +197,11 @@ class Conditions:
                 if remove_missing and function in ("mean", "min", "max"):
                     yield from (f"boolean({self._others(by, self._there(one))})" for one in arguments)
                 if not remove_missing and function != "count":
-                    yield from (f"not({self._others(by, _not(self._there(one)))})" for one in arguments if isinstance(one, Name))
+                    yield from (
+                        f"not({self._others(by, _not(self._there(one)))})"
+                        for one in arguments
+                        if isinstance(one, Name)
+                    )
             case Call("lag", arguments):
                 yield from (self._there_at(f"preceding-sibling::*[1]/{self._path(one)}", one) for one in arguments)
             case _:
@@ -238,14 +248,18 @@ class Conditions:
             number = self._number(value)
             return f"{number} >= {self._number(option.low)} and {number} <= {self._number(option.high)}"
         if isinstance(option, Truth):
-            raise SyntaxProblem(Problem("plain-slip", construct="NA in a set", instead="or missing(FIELD)"), option.span.start)
+            raise SyntaxProblem(
+                Problem("plain-slip", construct="NA in a set", instead="or missing(FIELD)"), option.span.start
+            )
         return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
 
     def _matches(self, arguments: tuple[Node, ...], truth: bool, certain: bool, decided: bool) -> str:
         self.later = True
         field_, pattern = arguments
         if not isinstance(pattern, Text):
-            raise SyntaxProblem(Problem("plain-arguments", name="matches", shape='matches(FIELD, "PATTERN")'), pattern.span.start)
+            raise SyntaxProblem(
+                Problem("plain-arguments", name="matches", shape='matches(FIELD, "PATTERN")'), pattern.span.start
+            )
         stated = f"matches({self._text(field_)}, {_quoted(pattern.value)})"
         if decided:
             inside = _joined("and", (*self._guards((field_,)), stated))
@@ -269,14 +283,18 @@ class Conditions:
     def _unique(self, arguments: tuple[Node, ...], truth: bool, certain: bool) -> str:
         names = [one for one in arguments if isinstance(one, Name)]
         if len(names) < len(arguments):
-            raise SyntaxProblem(Problem("plain-arguments", name="is_unique", shape="is_unique(FIELD, ...)"), arguments[0].span.start)
+            raise SyntaxProblem(
+                Problem("plain-arguments", name="is_unique", shape="is_unique(FIELD, ...)"), arguments[0].span.start
+            )
         stated = f"count({self._others(names)}) = 1"
         return self._guarded(stated if truth else _not(stated), names, certain)
 
     def _tally(self, node: Call) -> str:
         field_ = next(iter(node.arguments), None)
         if field_ is not None and not isinstance(field_, Name):
-            raise SyntaxProblem(Problem("plain-arguments", name=node.function, shape=f"{node.function}(FIELD)"), field_.span.start)
+            raise SyntaxProblem(
+                Problem("plain-arguments", name=node.function, shape=f"{node.function}(FIELD)"), field_.span.start
+            )
         if field_ is None:
             return f"count({self._others(node.by)})"
         there = self._others(node.by, self._there(field_))
@@ -349,7 +367,9 @@ class Conditions:
 
     def _no_number(self, node: Node) -> SyntaxProblem:
         kind = kind_of(node, self._kinds)
-        return SyntaxProblem(Problem("plain-no-number", what="a condition" if kind == "condition" else "a text"), node.span.start)
+        return SyntaxProblem(
+            Problem("plain-no-number", what="a condition" if kind == "condition" else "a text"), node.span.start
+        )
 
 
 _TALLIES = ("sum", "mean", "min", "max", "count")
@@ -405,7 +425,9 @@ def _joined(operator: str, parts: Iterable[str]) -> str:
     each = list(dict.fromkeys(parts))
     if len(each) == 1:
         return each[0]
-    return f" {operator} ".join(f"({one})" if _outside(one, "or" if operator == "and" else "and") else one for one in each)
+    return f" {operator} ".join(
+        f"({one})" if _outside(one, "or" if operator == "and" else "and") else one for one in each
+    )
 
 
 def _outside(text: str, word: str) -> bool:
@@ -443,7 +465,7 @@ def _quoted(text: str) -> str:
         return f"'{text}'"
     if '"' not in text:
         return f'"{text}"'
-    return "concat(" + ", \"'\", ".join(f"'{part}'" for part in text.split("'")) + ")"
+    return "concat(" + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ")"
 
 
 def _decimal(text: str) -> str:

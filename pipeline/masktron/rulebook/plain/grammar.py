@@ -235,7 +235,9 @@ class _Trees(Transformer[Token, Node]):
     def options(self, meta: Any, parts: list[Any]) -> Any:
         if parts and isinstance(parts[0], Token):
             if parts[0] != "c":
-                raise SyntaxProblem(Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}'), 0)
+                raise SyntaxProblem(
+                    Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}'), 0
+                )
             parts = parts[1:]
         return tuple(filter(None, parts))
 
@@ -280,7 +282,9 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
                 by = (group,)
             case tree.Compared("==", tree.Name(keyword), tree.Truth()) if keyword in ("fixed", "perl", "ignore.case"):
                 construct = f"{keyword}= in {token}()"
-                raise SyntaxProblem(Problem("plain-slip", construct=construct, instead="the pattern alone"), span.start)
+                raise SyntaxProblem(
+                    Problem("plain-slip", construct=construct, instead="the pattern alone"), span.start
+                )
             case _:
                 arguments.append(one)
     least, most = FUNCTIONS[name].arguments

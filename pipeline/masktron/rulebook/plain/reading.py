@@ -29,7 +29,12 @@ from masktron.rulebook.plain.tree import (
     walk,
 )
 
-_SEVERITIES: Mapping[str, Severity] = {"warn": "warning", "warning": "warning", "info": "information", "error": "error"}
+_SEVERITIES: Mapping[str, Severity] = {
+    "warn": "warning",
+    "warning": "warning",
+    "info": "information",
+    "error": "error",
+}
 _BEGIN = re.compile(rf"\s*(?:(?P<severity>{'|'.join(_SEVERITIES)})\s+)?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
 _DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -67,7 +72,9 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
         if begin is None:
             raise AssertionError
         name, said = begin["name"] or "", code[begin.end() :]
-        rule = PlainRule(name, Truth(None), places[0][0], " ".join(said.split()), comment, places=places[begin.end() :])
+        rule = PlainRule(
+            name, Truth(None), places[0][0], " ".join(said.split()), comment, places=places[begin.end() :]
+        )
         try:
             if ":=" in begin[0]:
                 defined[name] = _meaning(said, defined)
@@ -80,7 +87,8 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
             names = [name] if len(found) == 1 else [f"{name}.{at}" for at in range(1, len(found) + 1)]
             severity = _SEVERITIES.get(begin["severity"] or "", "error")
             rules += [
-                replace(rule, name=each, node=node, severity=severity) for each, node in zip(names, found, strict=True)
+                replace(rule, name=each, node=node, severity=severity)
+                for each, node in zip(names, found, strict=True)
             ]
         except SyntaxProblem as error:
             place = Place(where, *rule.place(error.at), rule=Rule(name) if name else None)
@@ -160,7 +168,6 @@ def _each(node: Node, defined: Mapping[str, tuple[Node, ...]]) -> Iterator[Node]
 
 def _names(node: Node) -> Iterator[Name]:
 
-
     yield from (one for one in walk(node) if isinstance(one, Name))
 
 
@@ -180,7 +187,9 @@ def _put(node: Node, meanings: Mapping[str, Node]) -> Node:
         case Missing(of):
             put = _put(of, meanings)
             if not isinstance(put, Name):
-                raise SyntaxProblem(Problem("plain-arguments", name="missing", shape="missing(FIELD)"), node.span.start)
+                raise SyntaxProblem(
+                    Problem("plain-arguments", name="missing", shape="missing(FIELD)"), node.span.start
+                )
             return replace(node, of=put)
         case In():
             return replace(node, value=_put(node.value, meanings))
@@ -194,5 +203,3 @@ def _put(node: Node, meanings: Mapping[str, Node]) -> Node:
         case Call():
             return replace(node, arguments=tuple(_put(one, meanings) for one in node.arguments))
     return node
-
-

@@ -130,7 +130,9 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
     if here is None and at < len(text):
         number = re.match(r"[\d.]+(?=[^\W\d])", text[at:])
         if number:
-            return _slip(f"{number[0]} right before a name", f"{number[0]} * {text[at + number.end():].split()[0]}"), at
+            return _slip(
+                f"{number[0]} right before a name", f"{number[0]} * {text[at + number.end() :].split()[0]}"
+            ), at
         return Problem("plain-sign", sign=text[at]), at
     return _between(text, at, before, here, expected)
 
@@ -173,9 +175,13 @@ def _between(
 def _beside(text: str, last: _Token, here: _Token) -> Problem:
     """Say what may be missing between two values."""
     left, right = last.value, here.value
-    if here.value.lower() in ("the", "thne", "tehn", "hten") or (here.type == "NAME" and here.value.lower().startswith("then")):
+    if here.value.lower() in ("the", "thne", "tehn", "hten") or (
+        here.type == "NAME" and here.value.lower().startswith("then")
+    ):
         return _slip(here.value, "then")
-    if here.type == "NAME" and (close := difflib.get_close_matches(here.value.lower(), [word for word, *_ in _WORDS], 1, 0.8)):
+    if here.type == "NAME" and (
+        close := difflib.get_close_matches(here.value.lower(), [word for word, *_ in _WORDS], 1, 0.8)
+    ):
         return _slip(here.value, next(instead for word, _, instead in _WORDS if word == close[0]))
     if last.type == here.type == "NUMBER":
         return _slip(f"the number {left} {right}", f"{left}{right}, without blanks")
