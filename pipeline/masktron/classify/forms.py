@@ -273,5 +273,5 @@ def _asks_missing(atom: Atom) -> bool:
         case Missing() | Present(negated=True):
             return True
         case Member(values=values, negated=False):
-            return values == {""}
+            return values == frozenset({""})
     return False

@@ -4,8 +4,8 @@ A template names references in braces: ``{field}``; ``{records:record}`` counts 
 ``{n:entry/entries}``, too; ``{names:or}`` and ``{names:and}`` list, ``{names:lines}`` has one on each line, with what
 follows ``lines`` behind it, ``{names:;}`` has semicolons between, ``{names:with}`` the word, ``{records:is|are}``
 chooses by number, ``{settings:call}`` has settings as one command or call has them, ``{text!r}`` quotes, and
-``{hint?}`` may lack; ``{problems:each}`` has each problem on a line with its place and hint. The hints of problems that it names follow its own, but of ``{problem:alone}``. In double
-brackets stands what
+``{hint?}`` may lack; ``{problems:each}`` has each problem on a line, with its place and hint. The hints of problems
+that it names follow its own, but of ``{problem:alone}``. In double brackets stands what
 a user gives: ``[[--role {field}=identifier]]`` is an option at a terminal and a keyword in Python,
 ``roles={"AGE": "identifier"}``; where its reference lists several, it is given for each. Or there stands a page of
 the documentation: ``[[docs/workers.md]]``.

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
 from masktron.rulebook.plain.conditions import Conditions, Records, whole_file
-from masktron.rulebook.plain.grammar import SyntaxProblem
+from masktron.rulebook.plain.grammar import PlainSyntaxError
 from masktron.rulebook.plain.kinds import kinds_by_use
 from masktron.rulebook.plain.reading import several
 from masktron.rulebook.plain.tree import PlainRule, PlainRules
@@ -67,7 +67,7 @@ def compiled(rules: PlainRules, records: Records, where: str) -> tuple[Compiled,
         try:
             test = conditions.written(rule.node, True, rules.missing_fails)
             holds, fails = (conditions.written(rule.node, truth, True) for truth in (True, False))
-        except SyntaxProblem as error:
+        except PlainSyntaxError as error:
             wrong.append(error.problem.at(Place(where, *rule.place(error.at), rule=Rule(rule.name))))
             continue
         context = records.root if whole_file(rule.node) else records.record

@@ -1,8 +1,9 @@
 """What a plain rule becomes in XPath.
 
-A condition holds, fails, or is undecided, where a value is missing (Kleene 1952, section 64). XPath knows two outcomes. So
-each condition is written in four ways: that it holds, or fails, for certain, or that it may, which is what the opposite
-does not exclude. Guards of presence stand at each comparison; where all is there they are true, and cost a rule no class.
+A condition holds, fails, or is undecided, where a value is missing (Kleene 1952, section 64). XPath knows two
+outcomes. So each condition is written in four ways: that it holds, or fails, for certain, or that it may, which is
+what the opposite does not exclude. Guards of presence stand at each comparison; where all is there they are true, and
+cost a rule no class.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from masktron.problems.problem import Problem
-from masktron.rulebook.plain.grammar import SyntaxProblem
+from masktron.rulebook.plain.grammar import PlainSyntaxError
 from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of
 from masktron.rulebook.plain.tree import (
     Arithmetic,
@@ -103,12 +104,12 @@ class Conditions:
         self._records, self._kinds, self._tolerance = records, kinds, tolerance
         self.later = False
 
-    def written(self, node: Node, truth: bool, certain: bool) -> str:
+    def written(self, node: Node, truth: bool, certain: bool) -> str:  # noqa: PLR0911 -- one branch per node
         """Return an expression of XPath: that a condition holds, or fails, for certain, or that it may.
 
         Raises
         ------
-        SyntaxProblem
+        PlainSyntaxError
             It is no condition, or is none that XPath has.
         """
         match node:
@@ -136,7 +137,7 @@ class Conditions:
             case Call("is_unique", arguments):
                 return self._unique(arguments, truth, certain)
         what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
-        raise SyntaxProblem(Problem("plain-no-condition", what=what), node.span.start)
+        raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.span.start)
 
     # comparisons
 
@@ -146,11 +147,11 @@ class Conditions:
         if kind == "condition":
             return self._same_conditions(node, truth, certain)
         if isinstance(left, Truth) or isinstance(right, Truth):
-            raise SyntaxProblem(
+            raise PlainSyntaxError(
                 Problem("plain-slip", construct="a comparison with NA", instead="missing(FIELD)"), node.span.start
             )
         if kind == "text" and operator in ORDERS:
-            raise SyntaxProblem(Problem("plain-text-order", operator=operator), node.span.start)
+            raise PlainSyntaxError(Problem("plain-text-order", operator=operator), node.span.start)
         if operator == "!=":
             operator, truth = "==", not truth
         stated = self._stated(operator, left, right, kind)
@@ -182,7 +183,7 @@ class Conditions:
         return _joined("and", (*guards, stated)) if certain else _joined("or", (*map(_not, guards), stated))
 
     def _guards(self, of: Iterable[Node]) -> Iterable[str]:
-        """Return what makes a comparison decided: that all is there, and that arithmetic gives a number of numbers."""
+        """Return what makes a comparison decided: that all is there, and that arithmetic gives a number."""
         nodes = tuple(of)
         guards = dict.fromkeys(guard for node in nodes for guard in self._presence(node))
         guards |= {self._defined(part): None for node in nodes for part in walk(node) if _may_be_undefined(part)}
@@ -223,10 +224,10 @@ class Conditions:
 
     def _same_conditions(self, node: Compared, truth: bool, certain: bool) -> str:
         if node.operator not in ("==", "!="):
-            raise SyntaxProblem(Problem("plain-text-order", operator=node.operator), node.span.start)
+            raise PlainSyntaxError(Problem("plain-text-order", operator=node.operator), node.span.start)
         for one, other in ((node.left, node.right), (node.right, node.left)):
             if kind_of(one, self._kinds) != "condition":
-                raise SyntaxProblem(Problem("plain-no-condition", what="a value"), one.span.start)
+                raise PlainSyntaxError(Problem("plain-no-condition", what="a value"), one.span.start)
             if isinstance(other, Truth) and other.value is not None:
                 return self.written(one, truth is (other.value is (node.operator == "==")), certain)
         left, right = node.left, node.right
@@ -248,7 +249,7 @@ class Conditions:
             number = self._number(value)
             return f"{number} >= {self._number(option.low)} and {number} <= {self._number(option.high)}"
         if isinstance(option, Truth):
-            raise SyntaxProblem(
+            raise PlainSyntaxError(
                 Problem("plain-slip", construct="NA in a set", instead="or missing(FIELD)"), option.span.start
             )
         return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
@@ -257,7 +258,7 @@ class Conditions:
         self.later = True
         field_, pattern = arguments
         if not isinstance(pattern, Text):
-            raise SyntaxProblem(
+            raise PlainSyntaxError(
                 Problem("plain-arguments", name="matches", shape='matches(FIELD, "PATTERN")'), pattern.span.start
             )
         stated = f"matches({self._text(field_)}, {_quoted(pattern.value)})"
@@ -283,7 +284,7 @@ class Conditions:
     def _unique(self, arguments: tuple[Node, ...], truth: bool, certain: bool) -> str:
         names = [one for one in arguments if isinstance(one, Name)]
         if len(names) < len(arguments):
-            raise SyntaxProblem(
+            raise PlainSyntaxError(
                 Problem("plain-arguments", name="is_unique", shape="is_unique(FIELD, ...)"), arguments[0].span.start
             )
         stated = f"count({self._others(names)}) = 1"
@@ -292,7 +293,7 @@ class Conditions:
     def _tally(self, node: Call) -> str:
         field_ = next(iter(node.arguments), None)
         if field_ is not None and not isinstance(field_, Name):
-            raise SyntaxProblem(
+            raise PlainSyntaxError(
                 Problem("plain-arguments", name=node.function, shape=f"{node.function}(FIELD)"), field_.span.start
             )
         if field_ is None:
@@ -313,7 +314,7 @@ class Conditions:
 
     def _path(self, node: Node) -> str:
         if not isinstance(node, Name):
-            raise SyntaxProblem(Problem("plain-no-field"), node.span.start)
+            raise PlainSyntaxError(Problem("plain-no-field"), node.span.start)
         return self._records.path(node.name)
 
     def _text(self, node: Node) -> str:
@@ -324,9 +325,9 @@ class Conditions:
                 return self._path(node)
             case Call("lag", (Name() as of,)):
                 return f"preceding-sibling::*[1]/{self._path(of)}"
-        raise SyntaxProblem(Problem("plain-no-text"), node.span.start)
+        raise PlainSyntaxError(Problem("plain-no-text"), node.span.start)
 
-    def _number(self, node: Node, precedence: int = 0) -> str:
+    def _number(self, node: Node, precedence: int = 0) -> str:  # noqa: PLR0911 -- one branch per node
         """Return a number; in brackets where operators around it bind as closely as `precedence` says."""
         match node:
             case Number(text):
@@ -362,12 +363,12 @@ class Conditions:
     def _power(self, left: Node, right: Node) -> str:
         times = int(right.text) if isinstance(right, Number) and right.text.isdecimal() else 0
         if not 1 <= times <= _HIGHEST_POWER:
-            raise SyntaxProblem(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
+            raise PlainSyntaxError(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
         return f"({' * '.join([self._number(left, 3)] * times)})"
 
-    def _no_number(self, node: Node) -> SyntaxProblem:
+    def _no_number(self, node: Node) -> PlainSyntaxError:
         kind = kind_of(node, self._kinds)
-        return SyntaxProblem(
+        return PlainSyntaxError(
             Problem("plain-no-number", what="a condition" if kind == "condition" else "a text"), node.span.start
         )
 

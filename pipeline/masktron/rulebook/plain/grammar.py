@@ -88,7 +88,7 @@ POWER: "^"
 _COMPARISONS = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
 
 
-class SyntaxProblem(ValueError):
+class PlainSyntaxError(ValueError):
     """A rule that cannot be read.
 
     Attributes
@@ -113,29 +113,29 @@ def parse(text: str) -> Node:
 
     Raises
     ------
-    SyntaxProblem
+    PlainSyntaxError
         It is none: what stands where, and what was probably meant.
     """
     tokens: list[Token] = []
     try:
         tokens += _parser().lex(text)
-        return cast(Node, _Trees(text).transform(_parser().parse(text)))
+        return _Trees().transform(_parser().parse(text))
     except UnexpectedCharacters as error:
-        raise _wrong(text, error.pos_in_stream, tokens, frozenset()) from None
+        raise _wrong(text, error.pos_in_stream or 0, tokens, frozenset()) from None
     except UnexpectedToken as error:
         at = len(text.rstrip()) if error.token.type == "$END" else error.token.start_pos or 0
         raise _wrong(text, at, tokens, frozenset(error.expected)) from None
     except VisitError as error:
-        if isinstance(error.orig_exc, SyntaxProblem):
+        if isinstance(error.orig_exc, PlainSyntaxError):
             raise error.orig_exc from None
         raise
     except RecursionError:
-        raise SyntaxProblem(Problem("plain-too-deep"), 0) from None
+        raise PlainSyntaxError(Problem("plain-too-deep"), 0) from None
 
 
-def _wrong(text: str, at: int, tokens: Sequence[Token], expected: frozenset[str]) -> SyntaxProblem:
+def _wrong(text: str, at: int, tokens: Sequence[Token], expected: frozenset[str]) -> PlainSyntaxError:
     problem, place = slip_at(text, at, tokens, expected)
-    return SyntaxProblem(problem, place)
+    return PlainSyntaxError(problem, place)
 
 
 def _span(meta: Any) -> Span:
@@ -145,10 +145,6 @@ def _span(meta: Any) -> Span:
 @v_args(meta=True)
 class _Trees(Transformer[Token, Node]):
     """What each part of the grammar becomes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self._text = text
 
     def conditional(self, meta: Any, parts: list[Any]) -> Node:
         _, condition, _, then, _, otherwise = parts
@@ -202,7 +198,7 @@ class _Trees(Transformer[Token, Node]):
         call, _, names = parts
         if not isinstance(call, tree.Call) or not FUNCTIONS[call.function].across:
             reason = Problem("plain-by")
-            raise SyntaxProblem(reason, meta.start_pos)
+            raise PlainSyntaxError(reason, meta.start_pos)
         return tree.Call(call.function, call.arguments, names, call.remove_missing, _span(meta))
 
     def names(self, meta: Any, parts: list[Any]) -> Any:
@@ -235,7 +231,7 @@ class _Trees(Transformer[Token, Node]):
     def options(self, meta: Any, parts: list[Any]) -> Any:
         if parts and isinstance(parts[0], Token):
             if parts[0] != "c":
-                raise SyntaxProblem(
+                raise PlainSyntaxError(
                     Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}'), 0
                 )
             parts = parts[1:]
@@ -270,7 +266,7 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
     name = SPELLINGS.get(str(token), str(token))
     if name not in FUNCTIONS:
         known = Known(str(token), tuple(sorted({*FUNCTIONS, *SPELLINGS})))
-        raise SyntaxProblem(Problem("unknown-name", name=str(token), known=known, kind="function"), span.start)
+        raise PlainSyntaxError(Problem("unknown-name", name=str(token), known=known, kind="function"), span.start)
     arguments: list[Any] = []
     by: tuple[tree.Name, ...] = ()
     remove_missing = False
@@ -282,19 +278,19 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
                 by = (group,)
             case tree.Compared("==", tree.Name(keyword), tree.Truth()) if keyword in ("fixed", "perl", "ignore.case"):
                 construct = f"{keyword}= in {token}()"
-                raise SyntaxProblem(
+                raise PlainSyntaxError(
                     Problem("plain-slip", construct=construct, instead="the pattern alone"), span.start
                 )
             case _:
                 arguments.append(one)
     least, most = FUNCTIONS[name].arguments
     if not least <= len(arguments) <= (most or len(arguments)) or any(isinstance(one, tuple) for one in arguments):
-        raise SyntaxProblem(Problem("plain-arguments", name=str(token), shape=FUNCTIONS[name].shape), span.start)
+        raise PlainSyntaxError(Problem("plain-arguments", name=str(token), shape=FUNCTIONS[name].shape), span.start)
     if name == "missing":
         if not isinstance(arguments[0], tree.Name):
-            raise SyntaxProblem(Problem("plain-arguments", name=str(token), shape="missing(FIELD)"), span.start)
+            raise PlainSyntaxError(Problem("plain-arguments", name=str(token), shape="missing(FIELD)"), span.start)
         return tree.Missing(arguments[0], span)
-    if token == "grepl":  # which R gives the pattern first, and for which a missing text has no match
+    if str(token) in ("grepl",):  # which R gives the pattern first, and for which a missing text has no match
         arguments.reverse()
         remove_missing = True
     return tree.Call(name, tuple(arguments), by, remove_missing, span)

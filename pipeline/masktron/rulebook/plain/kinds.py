@@ -85,18 +85,18 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
             case Negative(of):
                 is_(of, "number")
             case Compared(operator, left, right):
-                for one, other in ((left, right), (right, left)):
-                    is_(one, "number" if operator in ORDERS else kind_of(other, {}))
+                is_(left, "number" if operator in ORDERS else kind_of(right, {}))
+                is_(right, "number" if operator in ORDERS else kind_of(left, {}))
                 if isinstance(left, Name) and isinstance(right, Name):
                     same.append((left.name, right.name))
             case In(value, options):
                 for option in options:
                     is_(value, kind_of(option, {}))
             case Call(function, arguments) if FUNCTIONS[function].takes == "number":
-                for one in arguments:
-                    is_(one, "number")
+                for argument in arguments:
+                    is_(argument, "number")
     for _ in same:
-        for left, right in same:
-            both = found.get(left, set()) | found.get(right, set())
-            found[left], found[right] = {*both}, {*both}
+        for one, other in same:
+            both = found.get(one, set()) | found.get(other, set())
+            found[one], found[other] = {*both}, {*both}
     return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
-from masktron.rulebook.plain.grammar import SyntaxProblem, parse
+from masktron.rulebook.plain.grammar import PlainSyntaxError, parse
 from masktron.rulebook.plain.tree import (
     Arithmetic,
     Call,
@@ -81,8 +81,7 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
                 continue
             found = [*_each(parse(said), defined)]
             name = name or f"rule-{len(rules) + 1}"
-            if name in taken:
-                raise SyntaxProblem(Problem("name-taken", kind="rule", name=name, first=f"in line {taken[name]}"), 0)
+            _require_free(name, taken)
             taken[name] = rule.line
             names = [name] if len(found) == 1 else [f"{name}.{at}" for at in range(1, len(found) + 1)]
             severity = _SEVERITIES.get(begin["severity"] or "", "error")
@@ -90,7 +89,7 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
                 replace(rule, name=each, node=node, severity=severity)
                 for each, node in zip(names, found, strict=True)
             ]
-        except SyntaxProblem as error:
+        except PlainSyntaxError as error:
             place = Place(where, *rule.place(error.at), rule=Rule(name) if name else None)
             wrong.append(error.problem.at(place))
     if wrong:
@@ -106,7 +105,7 @@ def several(wrong: Sequence[Problem], where: str) -> Problem:
 
 
 def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:
-    """Yield rules, their comments, and the places of their signs: one that is not complete goes on in the next line."""
+    """Yield rules, their comments, and the places of their signs; what is not complete goes on in the next line."""
     pieces: list[tuple[int, str]] = []
     comments: list[str] = []
     depth = 0
@@ -147,6 +146,11 @@ def _without_comment(line: str) -> tuple[str, str]:
     return line, ""
 
 
+def _require_free(name: str, taken: Mapping[str, int]) -> None:
+    if name in taken:
+        raise PlainSyntaxError(Problem("name-taken", kind="rule", name=name, first=f"in line {taken[name]}"), 0)
+
+
 def _meaning(text: str, defined: Mapping[str, tuple[Node, ...]]) -> tuple[Node, ...]:
     """Return what a name stands for: a value, or each field of a group."""
     group = re.fullmatch(r"\s*var_group\s*\((.*)\)\s*", text, re.DOTALL)
@@ -171,7 +175,7 @@ def _names(node: Node) -> Iterator[Name]:
     yield from (one for one in walk(node) if isinstance(one, Name))
 
 
-def _put(node: Node, meanings: Mapping[str, Node]) -> Node:
+def _put(node: Node, meanings: Mapping[str, Node]) -> Node:  # noqa: PLR0911 -- one branch per node
     """Return a tree with other nodes in the places of names."""
     if not meanings:
         return node
@@ -187,7 +191,7 @@ def _put(node: Node, meanings: Mapping[str, Node]) -> Node:
         case Missing(of):
             put = _put(of, meanings)
             if not isinstance(put, Name):
-                raise SyntaxProblem(
+                raise PlainSyntaxError(
                     Problem("plain-arguments", name="missing", shape="missing(FIELD)"), node.span.start
                 )
             return replace(node, of=put)

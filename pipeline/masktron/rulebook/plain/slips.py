@@ -26,9 +26,13 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     (r"->|⇒|→", "an arrow", "if A then B"),
     (r"\*\*", "**", "^"),
     (r"//", "//", "/"),
-    (r"[“”„‘’‚«»]", "curly quotation marks", 'straight ones: "text"'),
-    (r"[−–—]", "a long dash", "-"),
-    (r"[×·]", "this sign for a product", "*"),
+    (
+        "[\N{LEFT DOUBLE QUOTATION MARK}-\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}-\N{SINGLE LOW-9 QUOTATION MARK}«»]",
+        "curly quotation marks",
+        'straight ones: "text"',
+    ),
+    ("[\N{MINUS SIGN}\N{EN DASH}\N{EM DASH}]", "a long dash", "-"),
+    ("[\N{MULTIPLICATION SIGN}\N{MIDDLE DOT}]", "this sign for a product", "*"),
     (r"÷", "this sign for a ratio", "/"),
     (r"\$|@", "$ and @", "the name of the field alone"),
     (r"\[|\]", "square brackets", 'a set as {"a", "b"}, and a name with other signs in backquotes: `a b`'),
@@ -131,7 +135,7 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
         number = re.match(r"[\d.]+(?=[^\W\d])", text[at:])
         if number:
             return _slip(
-                f"{number[0]} right before a name", f"{number[0]} * {text[at + number.end() :].split()[0]}"
+                f"{number[0]} right before a name", f"{number[0]} * {text[at + number.end() :].split(maxsplit=1)[0]}"
             ), at
         return Problem("plain-sign", sign=text[at]), at
     return _between(text, at, before, here, expected)
@@ -139,7 +143,7 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
 
 def _between(
     text: str, at: int, before: Sequence[_Token], here: _Token | None, expected: frozenset[str]
-) -> tuple[Problem, int]:
+) -> tuple[Problem, int]:  # noqa: PLR0911 -- one branch per slip
     last = before[-1] if before else None
     for token in (here, last):
         for word, construct, instead in _WORDS if token is not None and token.type in ("NAME", "NOT") else ():
@@ -150,7 +154,7 @@ def _between(
         return Problem("plain-open", sign=open_one.value), open_one.start_pos or 0
     kind = "$END" if here is None else here.type
     if last is not None and here is not None and last.type in _VALUES and kind in _STARTS:
-        return _beside(text, last, here), at
+        return _beside(last, here), at
     if kind == "RPAR" and open_one is None:
         return Problem("plain-closed", sign=")"), at
     if last is not None and kind == "COMMA" and last.type in ("NUMBER", "PERCENT"):
@@ -172,7 +176,7 @@ def _between(
     return Problem("plain-unexpected", found=found, after=after, wanted=tuple(wanted)), at
 
 
-def _beside(text: str, last: _Token, here: _Token) -> Problem:
+def _beside(last: _Token, here: _Token) -> Problem:  # noqa: PLR0911 -- one branch per slip
     """Say what may be missing between two values."""
     left, right = last.value, here.value
     if here.value.lower() in ("the", "thne", "tehn", "hten") or (

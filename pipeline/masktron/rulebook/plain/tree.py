@@ -223,7 +223,7 @@ class PlainRules:
     missing_fails: bool = False
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 -- one branch per node
     """Return the nodes within a node, in their order."""
     match node:
         case Arithmetic(_, left, right) | Compared(_, left, right) | Range(left, right):
