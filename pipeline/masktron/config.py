@@ -360,7 +360,7 @@ class Config(Settings):
     missing: Taken[Mapping[str, frozenset[str]], Mapping[str, Codes] | Collection[str | int]] = setting(
         "A value that means 'missing'.",
         like=FIELD, converter=values.missing, factory=dict, metavar="[FIELD=]CODE", collect=values.missing_given,
-        merge=values.joined_codes, commands=f"{OF_FIELDS} hierarchy rerun",
+        merge=values.joined_codes, commands=f"{OF_FIELDS} validate check hierarchy rerun",
     )
     nominal: Names = setting(
         "Its values are categories without an order.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from masktron.classify.conjunctions import Conjunction, implies, normalise, opposites, slots, sort_key
 from masktron.classify.effort import Effort, TooManyDisjunctsError
@@ -31,6 +32,7 @@ __all__ = [
     "ALWAYS",
     "MAX_DISJUNCTS",
     "NEVER",
+    "NO_CODES",
     "CellValue",
     "Disjunction",
     "TooManyDisjunctsError",
@@ -258,20 +260,31 @@ def domain_atoms(forms: Iterable[Form]) -> tuple[InDomain, ...]:
     return tuple(dict.fromkeys(atom for atom in atoms if isinstance(atom, InDomain)))
 
 
-def complete(form: Form) -> Form:
-    """Return the disjuncts that a record without missing values can satisfy."""
-    return tuple(conjunction for conjunction in form if not is_about_missing(conjunction))
+NO_CODES: Mapping[str, frozenset[str]] = MappingProxyType({})
+"""No values that mean 'missing'."""
 
 
-def is_about_missing(conjunction: Conjunction) -> bool:
-    """Whether a disjunct asks for a missing value: one that is absent, empty or, where a number is needed, none."""
-    return any(map(_asks_missing, conjunction))
+def complete(form: Form, missing: Mapping[str, frozenset[str]] = NO_CODES) -> Form:
+    """Return the disjuncts that a record without missing values can satisfy; `is_about_missing` says the rest."""
+    return tuple(conjunction for conjunction in form if not is_about_missing(conjunction, missing))
 
 
-def _asks_missing(atom: Atom) -> bool:
+def is_about_missing(conjunction: Conjunction, missing: Mapping[str, frozenset[str]] = NO_CODES) -> bool:
+    """Whether a disjunct asks for a missing value: absent, empty, a code or, where a number is needed, none.
+
+    Parameters
+    ----------
+    conjunction : Conjunction
+    missing : mapping of str to frozenset of str
+        Codes by field, ``*`` for all.
+    """
+    return any(_asks_missing(atom, missing) for atom in conjunction)
+
+
+def _asks_missing(atom: Atom, missing: Mapping[str, frozenset[str]]) -> bool:
     match atom:
         case Missing() | Present(negated=True):
             return True
-        case Member(values=values, negated=False):
-            return values == frozenset({""})
+        case Member(variable=name, values=values, negated=False):
+            return values <= {"", *missing.get(name, ()), *missing.get("*", ())}
     return False

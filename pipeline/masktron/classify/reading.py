@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from masktron.classify.conditions import Conditions
@@ -10,7 +10,7 @@ from masktron.classify.conjunctions import Conjunction
 from masktron.classify.crossrecord import CrossRecordError, cross_record_edit, reads_other_records
 from masktron.classify.edit import Edit, asked_by
 from masktron.classify.effort import TooManyDisjunctsError
-from masktron.classify.forms import ALWAYS, complete, conjoin
+from masktron.classify.forms import ALWAYS, NO_CODES, complete, conjoin
 from masktron.classify.formula import Negation, Some, dnf
 from masktron.classify.linear import is_order, linear_edit
 from masktron.classify.lints import equality_lints, name_lints, shadow_lint, truth_lints
@@ -134,7 +134,7 @@ class Reading:
             return opaque_edit([error.reason], variables), None
         except RecursionError:
             return opaque_edit(["it is nested too deeply"], variables), None
-        return constraint_of(form, conditions.reasons, variables), form
+        return constraint_of(form, conditions.reasons, variables, self.situation.rulebook.missing), form
 
     def _form(self, place: Place, before: Before, conditions: Conditions) -> Form:
         """The context's predicates, and that no earlier rule takes the node, imply the test."""
@@ -203,9 +203,17 @@ class Reading:
         return lints + [f"the variable ${name} is not defined" for name in sorted(unbound)]
 
 
-def constraint_of(form: Form, reasons: list[str], variables: tuple[str, ...]) -> Constraint:
-    """Read the class off the form: the first class that accepts its alternatives without missing values."""
-    core = complete(form) or form
+def constraint_of(
+    form: Form, reasons: list[str], variables: tuple[str, ...], missing: Mapping[str, frozenset[str]] = NO_CODES
+) -> Constraint:
+    """Read the class off the form: the first class that accepts its alternatives without missing values.
+
+    Parameters
+    ----------
+    missing : mapping of str to frozenset of str
+        Codes that mean that there is none, by field, ``*`` for all.
+    """
+    core = complete(form, missing) or form
     for as_edit in CLASSES:
         if (edit := as_edit(core, form)) is not None:
             return edit

@@ -114,6 +114,7 @@ class Validate(UnderRules, Judges, Verbose, Paged):
             phase=self.phase,
             record_id=self.record_id,
             roles=self.roles,
+            missing=self.missing,
             max_failures=thresholds(self.max_failures),
             allow_unfired=self.allow_unfired,
             allow_empty=self.allow_empty,

@@ -117,6 +117,7 @@ def run_check(
         given=given,
         whole=True,
         memory=settled.memory,
+        missing={**settled.missing, **({} if described is None else described.missing)},
     )
     beside = job.beside(
         original,
@@ -143,7 +144,9 @@ def run_check(
             evaluation = job.evaluate(beside, progress, executor=executor)
             if not allow_empty:
                 require_records(job, evaluation.records)
-            results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
+            results = with_allowances(
+                job.rule_results(evaluation, audit.left_out, job.undecided(beside, progress, executor)), allowed
+            )
             failing = [job.index_of(rule.id) for rule in results if not rule.passes]
             results = audit.tested(results, evaluation, unfired)
             hard, soft = violations(results)

@@ -88,7 +88,14 @@ def run_explain(
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
     job = open_job(
-        data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given, whole=True
+        data,
+        rules,
+        reading=config.reading,
+        phase=config.phase,
+        progress=progress,
+        given=given,
+        whole=True,
+        missing=config.missing,
     )
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
@@ -265,7 +272,7 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
     constraint = edit.constraint
     evaluation = facts.evaluation
     block = facts.block(check.index)
-    form, reason = edit.said or _form(constraint), ""
+    form, reason = check.written or edit.said or _form(constraint), ""
     if isinstance(constraint, OpaqueEdit | CrossRecordEdit):
         reason = constraint.reason
     elif check.id in facts.misnamed and form == _ALWAYS:

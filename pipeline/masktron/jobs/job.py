@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Unpack
 
 from masktron.classify import Edit, classify
@@ -30,6 +31,10 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.names import NO_CONTEXTS
 from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.source import Source
+
+
+NONE_UNDECIDED: Mapping[int, int] = MappingProxyType({})
+"""Of rules that have two outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +156,19 @@ class Job:
             for i, own in enumerate(tiers)
         )
 
-    def rule_results(self, evaluation: Evaluation, leave_out: Iterable[int] = ()) -> tuple[RuleResult, ...]:
+    def undecided(
+        self, original: Source | None, progress: Progress, executor: Executor | None = None
+    ) -> dict[int, int]:
+        """Return on how many nodes each rule in plain text was not decided, as a value of it is missing."""
+        if not any(check.decided for check in self.rulebook.checks):
+            return {}
+        asked = replace(self, rulebook=asking_decided(self.rulebook))
+        evaluation = asked.evaluate(original, progress, executor=executor, limit=0)
+        return {check.index: int(evaluation.failed[check.index]) for check in self.rulebook.checks if check.decided}
+
+    def rule_results(
+        self, evaluation: Evaluation, leave_out: Iterable[int] = (), undecided: Mapping[int, int] = NONE_UNDECIDED
+    ) -> tuple[RuleResult, ...]:
         """Counts of every rule but some."""
         without = frozenset(leave_out)
         return tuple(
@@ -164,6 +181,7 @@ class Job:
                 soft=edit.check.soft,
                 origin=str(edit.check.origin),
                 text=rule_text(edit.check),
+                undecided=undecided.get(edit.check.index),
             )
             for edit in self.edits
             if edit.check.index not in without
@@ -220,6 +238,25 @@ def open_job(
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classified(rulebook, source))
+
+
+def asking_decided(rulebook: Rulebook) -> Rulebook:
+    """Return a rulebook that asks where the rules of another one are decided, and not whether they hold."""
+    return replace(
+        rulebook,
+        patterns=tuple(
+            replace(
+                pattern,
+                rules=tuple(
+                    replace(
+                        rule, checks=tuple(replace(check, test=check.decided or "true()") for check in rule.checks)
+                    )
+                    for rule in pattern.rules
+                ),
+            )
+            for pattern in rulebook.patterns
+        ),
+    )
 
 
 def classified(rulebook: Rulebook, source: Source) -> tuple[Edit, ...]:

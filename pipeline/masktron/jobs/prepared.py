@@ -328,6 +328,7 @@ def open_original(
         whole=True,
         memory=config.memory,
         source=treated,
+        missing=config.missing,
     )
     job, nested = wide_job(job, config)
     with said_by_level() as rewording:

@@ -346,7 +346,13 @@ def _opened(paths: _Paths, config: Config, progress: Progress) -> Job:
     """
     documents = Given(config.documents, paths.data, spare=frozenset(config.documents))
     job = open_job(
-        paths.data, paths.rules, reading=config.reading, phase=config.phase, progress=progress, given=documents
+        paths.data,
+        paths.rules,
+        reading=config.reading,
+        phase=config.phase,
+        progress=progress,
+        given=documents,
+        missing=config.missing,
     )
     if job.source.tree is None:
         require_flat(job)

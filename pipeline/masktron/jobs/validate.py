@@ -133,6 +133,7 @@ def run_validate(
     allow_unfired: Iterable[str] = (),
     allow_empty: bool = False,
     release_safe: bool = False,
+    missing: Mapping[str, frozenset[str]] | None = None,
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
@@ -168,6 +169,8 @@ def run_validate(
         Whether a file without records is valid.
     release_safe : bool
         Leave every value of a record out, of the result, the reports and the errors: counts only.
+    missing : mapping of str to frozenset of str, optional
+        Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
     outputs : Outputs, optional
         Reports to write while the file is read.
     progress : callable
@@ -185,7 +188,16 @@ def run_validate(
     given = Given(documents or {}, original, alone=True, spare=spare_documents)
 
     def opened() -> tuple[Job, Shown]:
-        job = open_job(data, rules, reading=reading, phase=phase, progress=progress, judge=judge, given=given)
+        job = open_job(
+            data,
+            rules,
+            reading=reading,
+            phase=phase,
+            progress=progress,
+            judge=judge,
+            given=given,
+            missing=missing,
+        )
         return job, shown_of(job, record_id_fields(job.source, record_id, reading.levels, roles or {}))
 
     job, shows = without_values(opened, wanted=release_safe)
@@ -216,12 +228,13 @@ def run_validate(
             keep_verdicts=small,
         )
         evaluation = without_values(evaluate, wanted=release_safe, rulebook_read=True)
+        undecided = job.undecided(beside, progress, executor)
         if not allow_empty:
             require_records(job, evaluation.records)
         if evaluation.handed_back:
             warnings = size_notes(job, evaluation)
         evaluation = following.marked(evaluation)
-        results = with_allowances(job.rule_results(evaluation), allowed)
+        results = with_allowances(job.rule_results(evaluation, undecided=undecided), allowed)
         testing = partial(with_untested, results, job, evaluation, allowed=unfired, original=beside)
         results = without_values(testing, wanted=release_safe, rulebook_read=True)
         conditions = partial(idle_conditions, job, evaluation)

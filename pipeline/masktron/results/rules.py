@@ -116,6 +116,8 @@ class RuleResult(Serialised):
         Whether it fires on records or on their fields; one on the root fires once and asks of the whole file.
     untested : Untested or None
         Where it fires on nothing, or reads a field that the file never has.
+    undecided : int or None
+        Nodes on which a missing value leaves it undecided; None of a rule that has two outcomes.
     """
 
     KEYS: ClassVar = "id class=kind fired failed errors soft origin untested"
@@ -131,6 +133,7 @@ class RuleResult(Serialised):
     allowed: Threshold | None = None
     of_records: bool = True
     untested: Untested | None = None
+    undecided: int | None = None
 
     @property
     def violations(self) -> int:
@@ -164,7 +167,8 @@ class RuleResult(Serialised):
     def as_full_dict(self) -> dict[str, Any]:
         """The same with text, threshold and verdict, as the results of `validate` and `check` have them."""
         allowed = None if self.allowed is None else str(self.allowed)
-        return {**told_by_key(self), "text": self.text, "allowed": allowed, "passes": self.passes}
+        told = {**told_by_key(self), "text": self.text, "allowed": allowed, "passes": self.passes}
+        return told if self.undecided is None else {**told, "undecided": self.undecided}
 
 
 def exit_code_of(rules: Iterable[RuleResult], *, holds: bool) -> Exit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -271,6 +271,8 @@ class Rulebook:
         Those of them that are files of their own; what is not among them is the original.
     notes : tuple of str
         What was repaired on reading, for the user.
+    missing : mapping of str to frozenset of str
+        Codes that mean 'missing' to rules in plain text, by field, ``*`` for all.
     analyses : dict
         What `masktron.rulebook.analysis.once` keeps; a copy of the rulebook has its own.
     """
@@ -285,6 +287,7 @@ class Rulebook:
     beside: tuple[Document, ...] = ()
     notes: tuple[Sentence, ...] = ()
     about: About = About()
+    missing: Mapping[str, frozenset[str]] = field(default_factory=dict)
     analyses: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[type[Rulebook], tuple[Any, ...]]:

@@ -36,7 +36,9 @@ def rules_table(rules: Sequence[RuleResult]) -> Table:
     """One row per rule: how often it fired and failed, and what it may."""
     bounded = any(rule.allowed is not None for rule in rules)
     allowed = ("allowed",) if bounded else ()
-    table = headed("rule", "class", "fired", "failed", "errors", *allowed, "where")
+    open_ended = any(rule.undecided is not None for rule in rules)
+    undecided = ("undecided",) if open_ended else ()
+    table = headed("rule", "class", "fired", "failed", *undecided, "errors", *allowed, "where")
     for rule in rules:
         # what is said of a rule on a field that is not there, the field decides
         failed = "-" if rule.failed is None else number(rule.failed)
@@ -45,7 +47,8 @@ def rules_table(rules: Sequence[RuleResult]) -> Table:
         errors = f"[red]{number(rule.errors)}[/]" if rule.errors and not rule.passes else number(rule.errors)
         bound = (str(rule.allowed or "-"),) if bounded else ()
         fired = f"[red]{number(rule.fired)}[/]" if rule.idle and not rule.reached else number(rule.fired)
-        table.add_row(name, rule.kind, fired, failed, errors, *bound, plain(_bare(rule.origin)))
+        left = ("-" if rule.undecided is None else number(rule.undecided),) if open_ended else ()
+        table.add_row(name, rule.kind, fired, failed, *left, errors, *bound, plain(_bare(rule.origin)))
     return unbroken(table, [rule.id for rule in rules])
 
 
@@ -77,6 +80,7 @@ def in_short(figures: Sequence[FigureResult]) -> list[str]:
 NUMERIC = {
     "fired",
     "failed",
+    "undecided",
     "errors",
     "allowed",
     "groups",

@@ -106,6 +106,7 @@ def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Ruleboo
         namespaces=tuple(records.namespaces.items()),
         lets=(),
         patterns=tuple(patterns),
+        missing=dict(records.codes),
     )
     compile_all(found)
     return found

@@ -377,13 +377,17 @@ _TALLIES = ("sum", "mean", "min", "max", "count")
 
 
 def whole_file(node: Node) -> bool:
-    """Tell whether a condition speaks of the whole file alone: of no field of a single record."""
+    """Tell whether a condition speaks of the whole file alone: of tallies, and of no field of a single record."""
+    return any(isinstance(part, Call) and part.function in _TALLIES for part in walk(node)) and not _of_record(node)
+
+
+def _of_record(node: Node) -> bool:
     match node:
         case Call(function, _, by) if function in _TALLIES:
-            return not by
-        case Name() | Missing() | Call("is_unique" | "lag"):
-            return False
-    return all(whole_file(part) for part in children(node)) and any(isinstance(part, Call) for part in walk(node))
+            return bool(by)
+        case Name() | Call("is_unique" | "lag"):
+            return True
+    return any(map(_of_record, children(node)))
 
 
 def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
