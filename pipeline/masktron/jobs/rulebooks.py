@@ -81,7 +81,7 @@ def records_of(source: Source, missing: Mapping[str, frozenset[str]]) -> Records
     """
     spaces = dict.fromkeys(
         tag[1:].partition("}")[0]
-        for tag in (source.layout.record_tag, *(one.tag for one in source.layout.fields))
+        for tag in (*source.layout.record_path, *(one.tag for one in source.layout.fields))
         if tag.startswith("{")
     )
     prefixes = {uri: f"d{at}" if at else "d" for at, uri in enumerate(spaces)}
@@ -100,6 +100,7 @@ def records_of(source: Source, missing: Mapping[str, frozenset[str]]) -> Records
         codes[variable.name] = codes.get(variable.name, frozenset()) | {*variable.missing}
     return Records(
         record=named(source.layout.record_tag),
+        above=tuple(map(named, source.layout.record_path[:-1])),
         fields=fields,
         codes=codes,
         namespaces={prefix: uri for uri, prefix in prefixes.items()},

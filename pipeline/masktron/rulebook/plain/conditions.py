@@ -55,8 +55,8 @@ class Records:
     ----------
     record : str
         The element of a record, as XPath writes it.
-    root : str
-        The element around all records.
+    above : tuple of str
+        The elements around all records, from the root.
     fields : mapping of str to str
         The path of each field from its record, by the name that rules have for it; others are names of columns.
     codes : mapping of str to frozenset of str
@@ -68,11 +68,21 @@ class Records:
     """
 
     record: str = "Record"
-    root: str = "/*"
+    above: tuple[str, ...] = ("Data",)
     fields: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     namespaces: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def root(self) -> str:
+        """The root element."""
+        return f"/{self.above[0]}"
+
+    @property
+    def all(self) -> str:
+        """The path to all records."""
+        return "/".join(("", *self.above, self.record))
 
     def path(self, name: str) -> str:
         """Return the path of a field from its record."""
@@ -272,8 +282,10 @@ class Conditions:
     def _others(self, by: Iterable[Name], *conditions: str) -> str:
         """Return the path to the records that are the same in some fields, the one at hand among them."""
         agreed = [self._agrees(name) for name in by]
-        around = f"../{self._records.record}" if agreed else self._records.record
-        return around + "".join(f"[{one}]" for one in filter(None, [" and ".join(agreed), *conditions]))
+        inside = "/".join((*self._records.above[1:], self._records.record))
+        return (self._records.all if agreed else inside) + "".join(
+            f"[{one}]" for one in filter(None, [" and ".join(agreed), *conditions])
+        )
 
     def _agrees(self, name: Name) -> str:
         path = self._path(name)

@@ -26,9 +26,10 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     (r"->|⇒|→", "an arrow", "if A then B"),
     (r"\*\*", "**", "^"),
     (r"//", "//", "/"),
-    (
-        "[\N{LEFT DOUBLE QUOTATION MARK}-\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}-\N{SINGLE LOW-9 QUOTATION MARK}«»]",
-        "curly quotation marks",
+    ("[\u2018-\u201a\u201c-\u201e«»]", "curly quotation marks", 'straight ones: "text"'),
+            "curly quotation marks",
+            'straight ones: "text"',
+        ),
         'straight ones: "text"',
     ),
     ("[\N{MINUS SIGN}\N{EN DASH}\N{EM DASH}]", "a long dash", "-"),
@@ -141,9 +142,9 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
     return _between(text, at, before, here, expected)
 
 
-def _between(
+def _between(  # noqa: PLR0911 -- one branch per slip
     text: str, at: int, before: Sequence[_Token], here: _Token | None, expected: frozenset[str]
-) -> tuple[Problem, int]:  # noqa: PLR0911 -- one branch per slip
+) -> tuple[Problem, int]:
     last = before[-1] if before else None
     for token in (here, last):
         for word, construct, instead in _WORDS if token is not None and token.type in ("NAME", "NOT") else ():
