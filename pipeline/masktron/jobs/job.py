@@ -21,7 +21,7 @@ from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
-from masktron.jobs.rulebooks import is_plain, open_rulebook, records_of
+from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook
 from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
@@ -234,7 +234,7 @@ def open_job(
     )
     source.require_readable()  # that is said before anything is said of documents
     if rulebook is None:
-        rulebook = open_rulebook(rules, phase, records_of(source, missing or {}))
+        rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}))
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classified(rulebook, source))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from masktron.errors import RulebookError
-from masktron.problems.problem import Field, Known, Place, Problem, Rule
+from masktron.problems.problem import Place
 from masktron.rulebook.plain.compiled import compiled, rulebook
 from masktron.rulebook.plain.conditions import Records
-from masktron.rulebook.plain.reading import read_plain, several
-from masktron.rulebook.plain.tree import Name, PlainRules, walk
+from masktron.rulebook.plain.reading import read_plain
+from masktron.rulebook.plain.tree import PlainRules
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.names import column_name
+from masktron.sources.records import Field as LayoutField
 from masktron.sources.source import Source
 
 PLAIN = (".rules", ".txt", ".r")
@@ -21,15 +23,15 @@ PLAIN = (".rules", ".txt", ".r")
 _MOST_BYTES = 10_000_000
 
 
-def open_rulebook(rules: Path, phase: str | None = None, records: Records | None = None) -> Rulebook:
+def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Records] = (Records(),)) -> Rulebook:
     """Read a rulebook; its documents are not bound yet, see `masktron.jobs.documents.bound`.
 
     Parameters
     ----------
     rules : Path
     phase : str, optional
-    records : Records, optional
-        What the file calls what rules in plain text speak of; else they are on the records of a table.
+    levels : sequence of Records
+        What the file calls what rules in plain text speak of, as `levels_of` says it; else they are on a table.
 
     Raises
     ------
@@ -37,10 +39,7 @@ def open_rulebook(rules: Path, phase: str | None = None, records: Records | None
     """
     if not is_plain(rules):
         return read_rules(rules, phase=phase)
-    known = records or Records()
-    plain = plain_rules(rules)
-    _require_known(plain, known, str(rules))
-    return rulebook(compiled(plain, known, str(rules)), known, rules)
+    return rulebook(compiled(plain_rules(rules), levels, str(rules)), levels[0], rules)
 
 
 def is_plain(rules: Path) -> bool:
@@ -70,8 +69,8 @@ def plain_rules(path: Path) -> PlainRules:
     return read_plain(text, str(path))
 
 
-def records_of(source: Source, missing: Mapping[str, frozenset[str]]) -> Records:
-    """Return what a file calls what rules in plain text speak of.
+def levels_of(source: Source, missing: Mapping[str, frozenset[str]]) -> tuple[Records, ...]:
+    """Return what a file calls what rules in plain text speak of: of each of its levels, each before those within it.
 
     Parameters
     ----------
@@ -79,50 +78,70 @@ def records_of(source: Source, missing: Mapping[str, frozenset[str]]) -> Records
     missing : mapping of str to frozenset of str
         Codes that mean 'missing', by field, ``*`` for all, beside those that the file declares.
     """
-    spaces = dict.fromkeys(
-        tag[1:].partition("}")[0]
-        for tag in (*source.layout.record_path, *(one.tag for one in source.layout.fields))
-        if tag.startswith("{")
-    )
-    prefixes = {uri: f"d{at}" if at else "d" for at, uri in enumerate(spaces)}
-
-    def named(tag: str) -> str:
-        uri, _, local = tag.rpartition("}")
-        return f"{prefixes[uri[1:]]}:{local}" if uri else local
-
-    fields: dict[str, str] = {}
-    for one in source.layout.fields:
-        path = f"@{named(one.tag)}" if one.attribute else named(one.tag)
-        for name in (one.name, column_name(one.name), one.name.removeprefix("@")):
-            fields.setdefault(name, path)
+    tree = source.tree or Tree(Level("", source.layout.record_tag, source.layout.fields), source.layout)
+    names = _Names(tree)
     codes = {name: frozenset(values) for name, values in missing.items()}
     for variable in source.variables:
         codes[variable.name] = codes.get(variable.name, frozenset()) | {*variable.missing}
-    return Records(
-        record=named(source.layout.record_tag),
-        above=tuple(map(named, source.layout.record_path[:-1])),
-        fields=fields,
-        codes=codes,
-        namespaces={prefix: uri for uri, prefix in prefixes.items()},
+    return tuple(
+        Records(
+            record="/".join(map(names, (tree.layout.record_tag, *tree.tags(path)))),
+            above=tuple(map(names, tree.layout.record_path[:-1])),
+            fields=dict(_fields(tree, path, names)),
+            codes=codes,
+            within=dict(_within(level, "", names)),
+            namespaces=names.prefixes,
+        )
+        for path, level in tree.levels()
     )
 
 
-def _require_known(plain: PlainRules, records: Records, where: str) -> None:
-    """Refuse rules that name what the file does not have."""
-    if not records.fields:
-        return
-    wrong = [*_unknown(plain, records, where)]
-    if wrong:
-        raise RulebookError(several(wrong, where))
+class _Names:
+    """Clark names as XPath writes them, with prefixes for all namespaces of a file."""
+
+    def __init__(self, tree: Tree) -> None:
+        tags = (*tree.layout.record_path, *(tag for path, _ in tree.levels() for tag in tree.tags(path)))
+        tags += tuple(one.tag for _, level in tree.levels() for one in level.fields)
+        spaces = dict.fromkeys(tag[1:].partition("}")[0] for tag in tags if tag.startswith("{"))
+        self.prefixes = {f"d{at}" if at else "d": uri for at, uri in enumerate(spaces)}
+        self._prefix = {uri: prefix for prefix, uri in self.prefixes.items()}
+
+    def __call__(self, tag: str) -> str:
+        uri, _, local = tag.rpartition("}")
+        return f"{self._prefix[uri[1:]]}:{local}" if uri else local
+
+    def field(self, one: LayoutField) -> str:
+        """Return the path of a field from its record."""
+        return f"@{self(one.tag)}" if one.attribute else self(one.tag)
 
 
-def _unknown(plain: PlainRules, records: Records, where: str) -> Iterator[Problem]:
-    for rule in plain.rules:
-        for one in walk(rule.node):
-            if isinstance(one, Name) and one.name not in records.fields:
-                place = Place(where, *rule.place(one.span.start), rule=Rule(rule.name))
-                known = Known(one.name, tuple(records.fields))
-                yield Problem("unknown-name", place, kind="field", name=Field(one.name), known=known)
+def _fields(tree: Tree, path: LevelPath, names: _Names) -> Iterator[tuple[str, str]]:
+    """Yield the names of all fields that a record sees, those of records around it last, with their paths."""
+    found: dict[str, str] = {}
+    for up in range(len(path) + 1):
+        level = tree.level(path[: len(path) - up])
+        for one in level.fields:
+            for name in _spellings(one.name):
+                found.setdefault(name, "../" * up + names.field(one))
+                if level.name:
+                    found.setdefault(f"{level.name}.{name}", "../" * up + names.field(one))
+    yield from found.items()
+
+
+def _within(level: Level, above: str, names: _Names) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the names of records within a record, and of their fields."""
+    for child in level.children:
+        path = f"{above}{names(child.tag)}"
+        yield child.name, (path, "")
+        yield from (
+            (f"{child.name}.{name}", (path, names.field(f))) for f in child.fields for name in _spellings(f.name)
+        )
+        yield from _within(child, f"{path}/", names)
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return what rules may call a field: as other settings do, as its column, and an attribute without its sign."""
+    return tuple(dict.fromkeys((name, column_name(name), name.removeprefix("@"))))
 
 
 def documents_of_all_phases(rulebook: Rulebook) -> tuple[str, ...]:

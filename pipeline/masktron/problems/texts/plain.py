@@ -22,6 +22,10 @@ TEXTS = {
     "plain-no-field": ("here a field is needed", "write its name"),
     "plain-text-order": ("{operator} compares numbers, and here stands no number", "compare by ==, != or in"),
     "plain-power": ("a power must be a whole number from 1 to {most}", "write a product"),
+    "plain-levels": (
+        "no record has all of {fields:and}",
+        "tally what stands within a record: sum(LEVEL.FIELD), count(LEVEL)",
+    ),
     "plain-encoding": ("the text is not in UTF-8", "save the file as UTF-8"),
     "plain-several": ("{count:rule} cannot be read:{problems:each}", ""),
 }

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from masktron.errors import RulebookError
-from masktron.problems.problem import Place, Problem, Rule
+from masktron.problems.problem import Field, Known, Place, Problem, Rule, fields
 from masktron.rulebook.plain.conditions import Conditions, Records, whole_file
 from masktron.rulebook.plain.grammar import PlainSyntaxError
 from masktron.rulebook.plain.kinds import kinds_by_use
 from masktron.rulebook.plain.reading import several
-from masktron.rulebook.plain.tree import PlainRule, PlainRules
+from masktron.rulebook.plain.tree import Name, PlainRule, PlainRules, walk
 from masktron.rulebook.schema import Check, Origin, Pattern, Rulebook
 from masktron.rulebook.schema import Rule as SchematronRule
 from masktron.rulebook.schematron.expressions import compile_all
@@ -44,13 +44,14 @@ class Compiled:
     later: bool
 
 
-def compiled(rules: PlainRules, records: Records, where: str) -> tuple[Compiled, ...]:
+def compiled(rules: PlainRules, levels: Sequence[Records], where: str) -> tuple[Compiled, ...]:
     """Write rules in XPath for the records of a file.
 
     Parameters
     ----------
     rules : PlainRules
-    records : Records
+    levels : sequence of Records
+        Of the file, those within others behind these: a rule is on the first that has all that it names.
     where : str
         The file of the rules, for messages.
 
@@ -59,12 +60,13 @@ def compiled(rules: PlainRules, records: Records, where: str) -> tuple[Compiled,
     RulebookError
         A rule is no condition, or says what XPath cannot.
     """
-    kinds = {**kinds_by_use(rule.node for rule in rules.rules), **records.kinds}
+    by_use = kinds_by_use(rule.node for rule in rules.rules)
     found: list[Compiled] = []
     wrong: list[Problem] = []
     for rule in rules.rules:
-        conditions = Conditions(records, kinds, rule.tolerance)
         try:
+            records = _fitting(rule, levels)
+            conditions = Conditions(records, {**by_use, **records.kinds}, rule.tolerance)
             test = conditions.written(rule.node, True, rules.missing_fails)
             holds, fails = (conditions.written(rule.node, truth, True) for truth in (True, False))
         except PlainSyntaxError as error:
@@ -76,6 +78,26 @@ def compiled(rules: PlainRules, records: Records, where: str) -> tuple[Compiled,
     if wrong:
         raise RulebookError(several(wrong, where))
     return tuple(found)
+
+
+def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
+    """Return the level on whose records a rule is.
+
+    Raises
+    ------
+    PlainSyntaxError
+        The file lacks a field that the rule names; or it has it, where the rule cannot see it.
+    """
+    named = [one for one in walk(rule.node) if isinstance(one, Name)]
+    found = next((one for one in levels if one.knows(name.name for name in named)), None)
+    if found is not None:
+        return found
+    known = dict.fromkeys(name for level in levels for name in (*level.fields, *level.within))
+    unknown = next((one for one in named if one.name not in known), None)
+    if unknown is None:
+        raise PlainSyntaxError(Problem("plain-levels", fields=fields(dict.fromkeys(one.name for one in named))), 0)
+    problem = Problem("unknown-name", kind="field", name=Field(unknown.name), known=Known(unknown.name, tuple(known)))
+    raise PlainSyntaxError(problem, unknown.span.start)
 
 
 def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Rulebook:

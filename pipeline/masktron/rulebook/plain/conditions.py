@@ -63,6 +63,9 @@ class Records:
         By field, values that mean that there is none; ``*`` for all fields.
     kinds : mapping of str to Kind
         What the file says that its fields are.
+    within : mapping of str to (str, str)
+        By name: fields of records that stand within the record, such as ``Person.income``, as the path to these
+        records and that from there; and these records themselves, with no path from there.
     namespaces : mapping of str to str
         Prefixes of these paths.
     """
@@ -72,6 +75,7 @@ class Records:
     fields: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    within: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -83,6 +87,10 @@ class Records:
     def all(self) -> str:
         """The path to all records."""
         return "/".join(("", *self.above, self.record))
+
+    def knows(self, names: Iterable[str]) -> bool:
+        """Tell whether it has all of these names; where nobody has said which there are, it has any."""
+        return not self.fields or all(name in self.fields or name in self.within for name in names)
 
     def path(self, name: str) -> str:
         """Return the path of a field from its record."""
@@ -205,14 +213,12 @@ class Conditions:
                 yield self._there(node)
             case Call(function, arguments, by, remove_missing) if function in _TALLIES:
                 yield from (self._there(one) for one in by)
-                if remove_missing and function in ("mean", "min", "max"):
-                    yield from (f"boolean({self._others(by, self._there(one))})" for one in arguments)
-                if not remove_missing and function != "count":
-                    yield from (
-                        f"not({self._others(by, _not(self._there(one)))})"
-                        for one in arguments
-                        if isinstance(one, Name)
-                    )
+                for one in arguments if function != "count" else ():
+                    others, path = self._tallied(one, by)
+                    if not remove_missing:
+                        yield f"not({others}[{_not(self._there_at(path, one))}])"
+                    elif function != "sum":
+                        yield f"boolean({others}[{self._there_at(path, one)}])"
             case Call("lag", arguments):
                 yield from (self._there_at(f"preceding-sibling::*[1]/{self._path(one)}", one) for one in arguments)
             case _:
@@ -279,13 +285,17 @@ class Conditions:
 
     # several records
 
-    def _others(self, by: Iterable[Name], *conditions: str) -> str:
+    def _tallied(self, of: Node, by: Iterable[Name]) -> tuple[str, str]:
+        """Return the path to the records over which a field is tallied, and the path of the field from there."""
+        if isinstance(of, Name) and of.name in self._records.within:
+            return self._records.within[of.name]
+        return self._others(by), self._path(of)
+
+    def _others(self, by: Iterable[Name]) -> str:
         """Return the path to the records that are the same in some fields, the one at hand among them."""
         agreed = [self._agrees(name) for name in by]
         inside = "/".join((*self._records.above[1:], self._records.record))
-        return (self._records.all if agreed else inside) + "".join(
-            f"[{one}]" for one in filter(None, [" and ".join(agreed), *conditions])
-        )
+        return f"{self._records.all}[{' and '.join(agreed)}]" if agreed else inside
 
     def _agrees(self, name: Name) -> str:
         path = self._path(name)
@@ -310,8 +320,11 @@ class Conditions:
             )
         if field_ is None:
             return f"count({self._others(node.by)})"
-        there = self._others(node.by, self._there(field_))
-        cells = f"{there}/{self._path(field_)}"
+        others, path = self._tallied(field_, node.by)
+        if not path:
+            return f"count({others})"
+        there = f"{others}[{self._there_at(path, field_)}]"
+        cells = f"{there}/{path}"
         match node.function:
             case "sum":
                 return f"sum({cells})"
