@@ -197,6 +197,7 @@ OPENED = {
     "resources": "templates and style sheets that come with the package",
     "jobs.combine": "estimates",
     "jobs.documents": "documents of rules, whose hash is that of the bytes that are read",
+    "jobs.rulebooks": "rules in plain text",
     "jobs.rules": "rulebooks",
     "jobs.report": "results that commands wrote",
     "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",
@@ -310,7 +311,7 @@ def test_validate_of_a_large_file_loads_no_science(tmp_path: Path) -> None:
         "import sys; from masktron.commands.line import main; sys.argv[0] = 'masktron'\n"
         "try: main()\n"
         "except SystemExit as stop: code = stop.code\n"
-        "heavy = ('scipy.optimize', 'scipy.sparse', 'pandas', 'sklearn', 'saxonche', 'masktron.settle')\n"
+        "heavy = ('scipy.optimize', 'scipy.sparse', 'pandas', 'sklearn', 'saxonche', 'masktron.settle', 'lark')\n"
         "print(code, 'numba' in sys.modules, [m for m in heavy if m in sys.modules])\n"
     )
     argv = [sys.executable, "-c", code, "validate", str(data), "--rules", str(rules)]

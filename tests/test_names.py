@@ -35,9 +35,15 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
+OF_THEIR_OWN = {"rulebook.plain"}
+"""Packages within a package that have names of their own: another rule language has its own tree and functions."""
+
+
 def package_of(module: str) -> str:
     """Return the package directly below masktron in which a module stands; "." for modules beside the packages."""
     parts = module.split(".")[1:]
+    if ".".join(parts[:2]) in OF_THEIR_OWN:
+        return ".".join(parts[:2])
     return parts[0] if len(parts) > 1 or (PACKAGE / parts[0]).is_dir() else "."
 
 

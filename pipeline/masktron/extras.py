@@ -58,7 +58,9 @@ OPTIONAL_PACKAGES = MappingProxyType(
 )
 """By name. `tests/test_extras.py` compares it with ``pyproject.toml``."""
 _BY_MODULE = {one.module.partition(".")[0]: one for one in OPTIONAL_PACKAGES.values()}
-_CORE = MappingProxyType({name: {"scikit-learn": "sklearn"}.get(name, name) for name in (*PACKAGES, "jinja2")})
+_CORE = MappingProxyType(
+    {name: {"scikit-learn": "sklearn", "pyyaml": "yaml"}.get(name, name) for name in (*PACKAGES, "jinja2")}
+)
 """What every installation has: packages, and what is imported of each."""
 
 

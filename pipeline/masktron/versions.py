@@ -15,6 +15,8 @@ EFFECTS = MappingProxyType(
         "saxonche": "what Saxon says of rules",
         "elementpath": "how expressions of rules are read",
         "pyschematron": "how rulebooks are read",
+        "lark": "how rules in plain text are read",
+        "pyyaml": "how files of R's package validate are read",
         "numpy": "the last digits of sums, and so groups and means where records are equally near, and draws",
         "numba": "the last digits of sums, and so groups and means where records are equally near",
         "threadpoolctl": "mixtures that fit nearly equally well, as it keeps matrices to one core",

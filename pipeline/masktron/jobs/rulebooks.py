@@ -9,9 +9,9 @@ from masktron.errors import RulebookError
 from masktron.problems.problem import Place
 from masktron.rulebook.plain.compiled import compiled, rulebook
 from masktron.rulebook.plain.conditions import Records
-from masktron.rulebook.plain.reading import read_plain
 from masktron.rulebook.plain.tree import PlainRules
 from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schematron.expressions import compile_all
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.names import column_name
@@ -39,7 +39,9 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
     """
     if not is_plain(rules):
         return read_rules(rules, phase=phase)
-    return rulebook(compiled(plain_rules(rules), levels, str(rules)), levels[0], rules)
+    found = rulebook(compiled(plain_rules(rules), levels, str(rules)), levels[0], rules)
+    compile_all(found)
+    return found
 
 
 def is_plain(rules: Path) -> bool:
@@ -55,6 +57,8 @@ def plain_rules(path: Path) -> PlainRules:
     RulebookError
         The file cannot be read, or its rules cannot.
     """
+    from masktron.rulebook.plain.reading import read_plain  # noqa: PLC0415 -- loads lark
+
     try:
         with path.open("rb") as stream:
             content = stream.read(_MOST_BYTES + 1)

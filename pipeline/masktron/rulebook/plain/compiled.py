@@ -10,13 +10,11 @@ from xml.sax.saxutils import escape, quoteattr
 from masktron.errors import RulebookError
 from masktron.problems.problem import Field, Known, Place, Problem, Rule, fields
 from masktron.rulebook.plain.conditions import Conditions, Records, whole_file
-from masktron.rulebook.plain.grammar import PlainSyntaxError
 from masktron.rulebook.plain.kinds import kinds_by_use
-from masktron.rulebook.plain.reading import several
+from masktron.rulebook.plain.slips import PlainSyntaxError, several
 from masktron.rulebook.plain.tree import Name, PlainRule, PlainRules, walk
 from masktron.rulebook.schema import Check, Origin, Pattern, Rulebook
 from masktron.rulebook.schema import Rule as SchematronRule
-from masktron.rulebook.schematron.expressions import compile_all
 
 _TOP = '<schema xmlns="http://purl.oclc.org/dsdl/schematron"{binding}>'
 
@@ -121,7 +119,7 @@ def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Ruleboo
             decided=one.decided,
         )
         patterns.append(Pattern(one.rule.name, (), (SchematronRule(one.context, (), (check,), origin),), origin))
-    found = Rulebook(
+    return Rulebook(
         path=path,
         binding="xslt2" if later else "xslt",
         version="2.0" if later else "1.0",
@@ -130,8 +128,6 @@ def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Ruleboo
         patterns=tuple(patterns),
         missing=dict(records.codes),
     )
-    compile_all(found)
-    return found
 
 
 def shown(rules: Iterable[Compiled], records: Records) -> str:

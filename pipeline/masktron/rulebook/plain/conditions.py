@@ -14,8 +14,8 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from masktron.problems.problem import Problem
-from masktron.rulebook.plain.grammar import PlainSyntaxError
 from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of
+from masktron.rulebook.plain.slips import PlainSyntaxError
 from masktron.rulebook.plain.tree import (
     Arithmetic,
     Call,

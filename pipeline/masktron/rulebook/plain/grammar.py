@@ -16,7 +16,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS
-from masktron.rulebook.plain.slips import slip_at
+from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
 from masktron.rulebook.plain.tree import Node, Span
 
 GRAMMAR = r"""
@@ -86,21 +86,6 @@ POWER: "^"
 """
 
 _COMPARISONS = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
-
-
-class PlainSyntaxError(ValueError):
-    """A rule that cannot be read.
-
-    Attributes
-    ----------
-    problem : Problem
-    at : int
-        The character of the text, from 0, where it is wrong.
-    """
-
-    def __init__(self, problem: Problem, at: int) -> None:
-        super().__init__(problem.code)
-        self.problem, self.at = problem, at
 
 
 @cache

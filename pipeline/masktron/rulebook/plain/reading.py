@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
-from masktron.rulebook.plain.grammar import PlainSyntaxError, parse
+from masktron.rulebook.plain.grammar import parse
+from masktron.rulebook.plain.slips import PlainSyntaxError, several
 from masktron.rulebook.plain.tree import (
     Arithmetic,
     Call,
@@ -97,11 +98,6 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
     if not rules:
         raise RulebookError.of("nothing-to-check", where, scope="the file", lacking="rule")
     return PlainRules(tuple(rules), missing_fails)
-
-
-def several(wrong: Sequence[Problem], where: str) -> Problem:
-    """Return one problem for all that is wrong with the rules of a file."""
-    return wrong[0] if len(wrong) == 1 else Problem("plain-several", where, count=len(wrong), problems=tuple(wrong))
 
 
 def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:

@@ -10,6 +10,21 @@ from typing import Protocol
 from masktron.problems.problem import Problem
 
 
+class PlainSyntaxError(ValueError):
+    """A rule that cannot be read.
+
+    Attributes
+    ----------
+    problem : Problem
+    at : int
+        The character of the text, from 0, where it is wrong.
+    """
+
+    def __init__(self, problem: Problem, at: int) -> None:
+        super().__init__(problem.code)
+        self.problem, self.at = problem, at
+
+
 class _Token(Protocol):
     type: str
     value: str
@@ -207,3 +222,8 @@ def _unclosed(tokens: Sequence[_Token]) -> _Token | None:
 
 def _slip(construct: str, instead: str) -> Problem:
     return Problem("plain-slip", construct=construct, instead=instead)
+
+
+def several(wrong: Sequence[Problem], where: str) -> Problem:
+    """Return one problem for all that is wrong with the rules of a file."""
+    return wrong[0] if len(wrong) == 1 else Problem("plain-several", where, count=len(wrong), problems=tuple(wrong))
