@@ -95,8 +95,6 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
             wrong.append(error.problem.at(place))
     if wrong:
         raise RulebookError(several(wrong, where))
-    if not rules:
-        raise RulebookError.of("nothing-to-check", where, scope="the file", lacking="rule")
     return PlainRules(tuple(rules), missing_fails)
 
 
