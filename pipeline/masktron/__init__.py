@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         TuneResult,
         ValidateResult,
     )
+    from masktron.rules_given import rules
     from masktron.settings_file import load_config
 
     __version__: str
@@ -99,19 +100,20 @@ __all__ = [
     "mask",
     "recode",
     "rerun",
+    "rules",
     "suggest",
     "tune",
     "validate",
     "write_report",
 ]
 
-_FUNCTIONS = frozenset(name for name in __all__ if name.islower() and name not in ("__version__", "load_config"))
 _HOME = (
-    {"load_config": "masktron.settings_file"}
+    {"load_config": "masktron.settings_file", "rules": "masktron.rules_given"}
     | dict.fromkeys(("Config", "Role"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")
 )
+_FUNCTIONS = frozenset(name for name in __all__ if name.islower() and name not in ("__version__", *_HOME))
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,6 @@ from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
 from masktron.executor.standing import StandingExecutor
 from masktron.executor.which import executor_of
-from masktron.files import file_hash
 from masktron.jobs.documents import digests
 from masktron.jobs.prepared import Opened, Prepared
 from masktron.jobs.randomness import rules_in_one_form
@@ -36,6 +35,7 @@ from masktron.memory import memory_of_run
 from masktron.problems.problem import Note, Setting
 from masktron.problems.wording import sentence
 from masktron.progress import Progress
+from masktron.rules_given import rules_hash
 from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
@@ -269,7 +269,7 @@ def _fingerprint(run: Prepared) -> dict[str, str]:
     """Return what the parts of a run depend on."""
     settings = {name: value for name, value in run.config.settings.items() if name not in _NOT_IN_PARTS}
     text = json.dumps(settings, sort_keys=True, default=_plain)
-    rules = file_hash(run.job.rulebook.path)  # the form has the files that it includes
+    rules = rules_hash(run.job.rulebook.path)  # the form has the files that it includes
     return {
         "input": run.source.digest,
         "rules": _summed(json.dumps([rules, rules_in_one_form(run.job, "")], default=_plain)),

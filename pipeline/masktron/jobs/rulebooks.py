@@ -13,6 +13,7 @@ from masktron.rulebook.plain.tree import PlainRules
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.expressions import compile_all
 from masktron.rulebook.schematron.reader import read_rules
+from masktron.rules_given import GivenRules
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.names import column_name
 from masktron.sources.records import Field as LayoutField
@@ -46,7 +47,7 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
 
 def is_plain(rules: Path) -> bool:
     """Tell whether a file has rules in plain text."""
-    return rules.suffix.lower() in PLAIN
+    return isinstance(rules, GivenRules) or rules.suffix.lower() in PLAIN
 
 
 def plain_rules(path: Path) -> PlainRules:
@@ -59,6 +60,8 @@ def plain_rules(path: Path) -> PlainRules:
     """
     from masktron.rulebook.plain.reading import read_plain  # noqa: PLC0415 -- loads lark
 
+    if isinstance(path, GivenRules):
+        return read_plain(path.text, str(path), missing_fails=path.missing_fails)
     try:
         with path.open("rb") as stream:
             content = stream.read(_MOST_BYTES + 1)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from masktron.classify import classify
 from masktron.counts import counted
-from masktron.files import file_hash
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.treated import of_file, title_of
 from masktron.problems.problem import Sentence
 from masktron.results import RuleFate, RuleResult
+from masktron.rules_given import rules_hash
 from masktron.scratch import private_folder
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule, translated
@@ -86,7 +86,7 @@ def rules_of_release(
         The documents that rules read.
     """
     name = str(job.rulebook.path)
-    known = None if described is None else file_hash(job.rulebook.path)
+    known = None if described is None else rules_hash(job.rulebook.path)
     if described is None or known != described.rules:
         yield RulesAgain(job, described is not None and known == described.translated, name=name)
         return
