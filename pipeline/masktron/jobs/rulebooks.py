@@ -19,7 +19,9 @@ from masktron.sources.names import column_name
 from masktron.sources.records import Field as LayoutField
 from masktron.sources.source import Source
 
-PLAIN = (".rules", ".txt", ".r")
+OF_VALIDATE = (".r", ".txt", ".yaml", ".yml")
+"""How names of files end that R's package validate reads."""
+PLAIN = (".rules", *OF_VALIDATE)
 """How names of files end that have rules in plain text."""
 _MOST_BYTES = 10_000_000
 
@@ -59,21 +61,30 @@ def plain_rules(path: Path) -> PlainRules:
         The file cannot be read, or its rules cannot.
     """
     from masktron.rulebook.plain.reading import read_plain  # noqa: PLC0415 -- loads lark
+    from masktron.rulebook.plain.validate_files import read_validate  # noqa: PLC0415 -- loads PyYAML
 
     if isinstance(path, GivenRules):
         return read_plain(path.text, str(path), missing_fails=path.missing_fails)
+    of_validate = path.suffix.lower() in OF_VALIDATE
+    found = read_validate(path, _text_of) if of_validate else read_plain(_text_of(path), str(path))
+    if not found.rules:
+        raise RulebookError.of("plain-empty", path)
+    return found
+
+
+def _text_of(path: Path) -> str:
     try:
         with path.open("rb") as stream:
             content = stream.read(_MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:
-        raise RulebookError.of("cannot-open", path, reason=error.strerror or str(error)) from error
+        raise RulebookError.of("cannot-read", path, file="rulebook", reason=error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise RulebookError.of("plain-encoding", Place(str(path), line)) from error
     if len(content) > _MOST_BYTES:
         raise RulebookError.of("not-supported", path, construct="rules of more than 10 MB", instead="split the file")
-    return read_plain(text, str(path))
+    return text
 
 
 def levels_of(source: Source, missing: Mapping[str, frozenset[str]]) -> tuple[Records, ...]:

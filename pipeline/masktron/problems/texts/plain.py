@@ -27,5 +27,11 @@ TEXTS = {
         "tally what stands within a record: sum(LEVEL.FIELD), count(LEVEL)",
     ),
     "plain-encoding": ("the text is not in UTF-8", "save the file as UTF-8"),
+    "plain-empty": ("the file has no rule", "write one on a line of its own, such as age >= 16"),
+    "plain-yaml": (
+        "this is no rule file of R's package validate: {reason}",
+        "write rules:, and - expr: RULE below it",
+    ),
+    "plain-include": ("{name!r} cannot be included: {reason}", "name another file in the folder of the rulebook"),
     "plain-several": ("{count:rule} cannot be read:{problems:each}", ""),
 }

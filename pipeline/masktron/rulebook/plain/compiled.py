@@ -68,7 +68,7 @@ def compiled(rules: PlainRules, levels: Sequence[Records], where: str) -> tuple[
             test = conditions.written(rule.node, True, rules.missing_fails)
             holds, fails = (conditions.written(rule.node, truth, True) for truth in (True, False))
         except PlainSyntaxError as error:
-            wrong.append(error.problem.at(Place(where, *rule.place(error.at), rule=Rule(rule.name))))
+            wrong.append(error.problem.at(Place(rule.file or where, *rule.place(error.at), rule=Rule(rule.name))))
             continue
         context = records.root if whole_file(rule.node) else records.record
         decided = "" if rules.missing_fails else f"({holds}) or ({fails})"
@@ -104,7 +104,7 @@ def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Ruleboo
     later = any(one.later for one in each)
     patterns = []
     for index, one in enumerate(each):
-        origin = Origin(str(path), one.rule.line)
+        origin = Origin(one.rule.file or str(path), one.rule.line)
         soft = one.rule.severity != "error"
         check = Check(
             id=one.rule.name,

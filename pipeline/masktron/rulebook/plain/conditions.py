@@ -152,8 +152,8 @@ class Conditions:
                 return self._comparison(node, truth, certain)
             case Call("matches", arguments, _, decided):
                 return self._matches(arguments, truth, certain and not decided, decided)
-            case Call("is_unique", arguments):
-                return self._unique(arguments, truth, certain)
+            case Call("is_unique", arguments, _, decided):
+                return self._unique(arguments, truth, certain, decided)
         what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
         raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.span.start)
 
@@ -170,9 +170,11 @@ class Conditions:
             )
         if kind == "text" and operator in ORDERS:
             raise PlainSyntaxError(Problem("plain-text-order", operator=operator), node.span.start)
+        slack = self._tolerance[operator != "=="] if kind == "number" and operator in ("==", "<=", ">=") else ""
         if operator == "!=":
             operator, truth = "==", not truth
-        stated = self._stated(operator, left, right, kind)
+        within = slack and _linear(left) and _linear(right)
+        stated = self._within(operator, left, right, slack) if within else self._stated(operator, left, right, kind)
         return self._guarded(stated if truth else _not(stated), (left, right), certain)
 
     def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> str:
@@ -182,17 +184,15 @@ class Conditions:
             return _joined(word, (self._stated(one, part, bound, kind) for one, part in parts))
         if kind == "text":
             return f"{self._text(left)} {_XPATH[operator]} {self._text(right)}"
-        equal, order = self._tolerance
-        slack = equal if operator == "==" else order
-        one, other = self._number(left), self._number(right)
-        if not slack:
-            return f"{one} {_XPATH.get(operator, operator)} {other}"
-        apart = f"{self._number(left, 1)} - {self._number(right, 2)}"
-        if operator == "==":
-            return f"({apart} <= {slack} and {self._number(right, 1)} - {self._number(left, 2)} <= {slack})"
-        if operator in ("<", "<="):
-            return f"{apart} {operator} {slack}"
-        return f"{apart} {operator} -{slack}"
+        return f"{self._number(left)} {_XPATH.get(operator, operator)} {self._number(right)}"
+
+    def _within(self, operator: Comparison, left: Node, right: Node, slack: str) -> str:
+        """Return a comparison of numbers whose sides may differ a little, as those of the package validate may."""
+        above, below = (
+            f"{self._number(one, 1)} - {self._number(other, 2)} <= {slack}"
+            for one, other in ((left, right), (right, left))
+        )
+        return f"({above} and {below})" if operator == "==" else above if operator == "<=" else below
 
     def _guarded(self, stated: str, of: Iterable[Node], certain: bool) -> str:
         guards = [*self._guards(of)]
@@ -303,14 +303,14 @@ class Conditions:
             return f"number({path}) = number(current()/{path})"
         return f"{path} = current()/{path}"
 
-    def _unique(self, arguments: tuple[Node, ...], truth: bool, certain: bool) -> str:
+    def _unique(self, arguments: tuple[Node, ...], truth: bool, certain: bool, decided: bool) -> str:
         names = [one for one in arguments if isinstance(one, Name)]
         if len(names) < len(arguments):
             raise PlainSyntaxError(
                 Problem("plain-arguments", name="is_unique", shape="is_unique(FIELD, ...)"), arguments[0].span.start
             )
         stated = f"count({self._others(names)}) = 1"
-        return self._guarded(stated if truth else _not(stated), names, certain)
+        return self._guarded(stated if truth else _not(stated), () if decided else names, certain)
 
     def _tally(self, node: Call) -> str:
         field_ = next(iter(node.arguments), None)
@@ -418,6 +418,20 @@ def _of_record(node: Node) -> bool:
 def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
     first = Joined("or", (Not(condition), then))
     return first if otherwise is None else Joined("and", (first, Joined("or", (condition, otherwise))))
+
+
+def _linear(node: Node) -> bool:
+    """Tell whether a side of a comparison is what the package validate takes for linear."""
+    match node:
+        case Number() | Name():
+            return True
+        case Negative(of):
+            return _linear(of)
+        case Arithmetic("+" | "-", left, right):
+            return _linear(left) and _linear(right)
+        case Arithmetic("*", left, right):
+            return (isinstance(left, Number) or isinstance(right, Number)) and _linear(left) and _linear(right)
+    return False
 
 
 def _may_be_undefined(node: Node) -> bool:

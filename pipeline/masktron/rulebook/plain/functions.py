@@ -48,6 +48,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "max": Function((1, 1), "max(FIELD) or max(FIELD) by GROUP", "number", "number", True),
         "count": Function((0, 1), "count() or count() by GROUP", "unknown", "number", True),
         "is_unique": Function((1, 0), "is_unique(FIELD, ...)", "unknown", "condition", True),
+        "var_group": Function((1, 0), "var_group(FIELD, ...)", "unknown", "unknown"),
         "lag": Function((1, 1), "lag(FIELD)", "unknown", "unknown", True),
     }
 )

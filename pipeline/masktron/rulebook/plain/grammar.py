@@ -161,8 +161,8 @@ class _Trees(Transformer[Token, Node]):
         return found if without is None else tree.Not(found, _span(meta))
 
     def membership_of_r(self, meta: Any, parts: list[Any]) -> Node:
-        value, _, options = parts
-        return tree.In(value, options, True, _span(meta))
+        value, operator, options = parts
+        return tree.In(value, options, operator == "%in%", _span(meta))
 
     def sum(self, meta: Any, parts: list[Any]) -> Node:
         return _joined(parts)

@@ -3,47 +3,59 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
 from masktron.rulebook.plain.grammar import parse
 from masktron.rulebook.plain.slips import PlainSyntaxError, several
 from masktron.rulebook.plain.tree import (
-    Arithmetic,
     Call,
-    Compared,
-    If,
-    In,
-    Joined,
     Missing,
     Name,
-    Negative,
     Node,
-    Not,
     PlainRule,
     PlainRules,
-    Range,
     Severity,
     Truth,
+    children,
+    mapped,
     walk,
 )
 
-_SEVERITIES: Mapping[str, Severity] = {
+SEVERITIES: Mapping[str, Severity] = {
     "warn": "warning",
     "warning": "warning",
     "info": "information",
     "error": "error",
 }
-_BEGIN = re.compile(rf"\s*(?:(?P<severity>{'|'.join(_SEVERITIES)})\s+)?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
-_DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
+_BEGIN = re.compile(rf"\s*(?:(?P<severity>{'|'.join(SEVERITIES)})\s+)?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
+DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
 _OPEN, _CLOSE = "([{", ")]}"
 _GOES_ON = re.compile(r"(?:[+\-*/^=<>&|,!]|%%|%v?in%|(?<![\w.])(?:and|or|not|if|then|else|in|by))\s*$", re.IGNORECASE)
 _CONTINUES = re.compile(r"\s*(?:(?:and|or|then|else)(?![\w.])|[&|=<>*/])", re.IGNORECASE)
 
 
 type _Places = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A rule, or a definition, as it is written.
+
+    Attributes
+    ----------
+    rule : PlainRule
+        All but its condition; a definition has the name that it defines.
+    text : str
+        What follows the name.
+    defines : bool
+    """
+
+    rule: PlainRule
+    text: str
+    defines: bool
 
 
 def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line: int = 1) -> PlainRules:
@@ -64,34 +76,49 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
     RulebookError
         Rules cannot be read: all of them, each with its place and what was probably meant.
     """
+    return rules_of(statements(text, first_line), where, missing_fails=missing_fails)
+
+
+def statements(text: str, first_line: int = 1) -> Iterator[Statement]:
+    """Yield the rules and definitions of a text; what is not complete goes on in the next line."""
+    for code, comment, places in _lines(text, first_line):
+        begin = DEFINED.match(code) or _BEGIN.match(code)
+        if begin is None:
+            raise AssertionError
+        said = code[begin.end() :]
+        rule = PlainRule(
+            name=begin["name"] or "",
+            node=Truth(None),
+            line=places[0][0],
+            written=" ".join(said.split()),
+            label=comment,
+            severity=SEVERITIES.get(begin["severity"] or "", "error"),
+            places=places[begin.end() :],
+        )
+        yield Statement(rule, said, ":=" in begin[0])
+
+
+def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = False) -> PlainRules:
+    """Read the conditions of rules, with what is defined before them; parameters and errors as of `read_plain`."""
     rules: list[PlainRule] = []
     wrong: list[Problem] = []
     taken: dict[str, int] = {}
-    defined: dict[str, tuple[Node, ...]] = {}
-    for code, comment, places in _lines(text, first_line):
-        begin = _DEFINED.match(code) or _BEGIN.match(code)
-        if begin is None:
-            raise AssertionError
-        name, said = begin["name"] or "", code[begin.end() :]
-        rule = PlainRule(
-            name, Truth(None), places[0][0], " ".join(said.split()), comment, places=places[begin.end() :]
-        )
+    defined: dict[str, Node] = {}
+    for one in found:
+        rule = one.rule
         try:
-            if ":=" in begin[0]:
-                defined[name] = _meaning(said, defined)
+            meaning = _put(parse(one.text), defined)
+            if one.defines:
+                defined[rule.name] = meaning
                 continue
-            found = [*_each(parse(said), defined)]
-            name = name or f"rule-{len(rules) + 1}"
+            each = [*_each(meaning)]
+            name = rule.name or f"rule-{len(rules) + 1}"
             _require_free(name, taken)
             taken[name] = rule.line
-            names = [name] if len(found) == 1 else [f"{name}.{at}" for at in range(1, len(found) + 1)]
-            severity = _SEVERITIES.get(begin["severity"] or "", "error")
-            rules += [
-                replace(rule, name=each, node=node, severity=severity)
-                for each, node in zip(names, found, strict=True)
-            ]
+            names = [name] if len(each) == 1 else [f"{name}.{at}" for at in range(1, len(each) + 1)]
+            rules += [replace(rule, name=own, node=node) for own, node in zip(names, each, strict=True)]
         except PlainSyntaxError as error:
-            place = Place(where, *rule.place(error.at), rule=Rule(name) if name else None)
+            place = Place(rule.file or where, *rule.place(error.at), rule=Rule(rule.name) if rule.name else None)
             wrong.append(error.problem.at(place))
     if wrong:
         raise RulebookError(several(wrong, where))
@@ -114,7 +141,7 @@ def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:
             comments += [comment] if comment else []
         following = next((_without_comment(one)[0] for one in lines[number - first + 1 :] if one.strip()), "")
         begins = _BEGIN.match(following)
-        named = bool(_DEFINED.match(following) or (begins and begins["name"]))
+        named = bool(DEFINED.match(following) or (begins and begins["name"]))
         unfinished = depth > 0 or _GOES_ON.search(code) or _CONTINUES.match(following)
         if pieces and not (following and unfinished and not named):
             yield _line(pieces, " ".join(comments))
@@ -145,59 +172,34 @@ def _require_free(name: str, taken: Mapping[str, int]) -> None:
         raise PlainSyntaxError(Problem("name-taken", kind="rule", name=name, first=f"in line {taken[name]}"), 0)
 
 
-def _meaning(text: str, defined: Mapping[str, tuple[Node, ...]]) -> tuple[Node, ...]:
-    """Return what a name stands for: a value, or each field of a group."""
-    group = re.fullmatch(r"\s*var_group\s*\((.*)\)\s*", text, re.DOTALL)
+def _put(node: Node, defined: Mapping[str, Node]) -> Node:
+    """Return a rule with what its names stand for."""
+
+    def meant(one: Node) -> Node:
+        return replace(defined[one.name], span=one.span) if isinstance(one, Name) and one.name in defined else one
+
+    return mapped(node, meant) if defined else node
+
+
+def _each(node: Node) -> Iterator[Node]:
+    """Yield a rule once for each field of a group that it names, and of each pair of two groups."""
+    group = next((one for one in walk(node) if isinstance(one, Call) and one.function == "var_group"), None)
+    for field in group.arguments if group else ():
+
+        def meant(one: Node, field: Node = field) -> Node:
+            return replace(field, span=one.span) if one == group else one
+
+        yield from _each(mapped(node, meant))
     if group is None:
-        return tuple(_each(parse(text), defined))
-    return tuple(Name(one.strip().strip("`")) for one in group[1].split(",") if one.strip())
+        yield _with_names(node)
 
 
-def _each(node: Node, defined: Mapping[str, tuple[Node, ...]]) -> Iterator[Node]:
-    """Yield a rule with what its names stand for: once for each field of a group that it names."""
-    groups = {name: each for name, each in defined.items() if len(each) > 1}
-    named = next((one.name for one in _names(node) if one.name in groups), None)
-    if named is None:
-        yield _put(node, {name: each[0] for name, each in defined.items() if len(each) == 1})
-        return
-    for meaning in groups[named]:
-        yield from _each(_put(node, {named: meaning}), defined)
-
-
-def _names(node: Node) -> Iterator[Name]:
-
-    yield from (one for one in walk(node) if isinstance(one, Name))
-
-
-def _put(node: Node, meanings: Mapping[str, Node]) -> Node:  # noqa: PLR0911 -- one branch per node
-    """Return a tree with other nodes in the places of names."""
-    if not meanings:
-        return node
-    match node:
-        case Name(name):
-            return meanings.get(name, node)
-        case Arithmetic() | Compared():
-            return replace(node, left=_put(node.left, meanings), right=_put(node.right, meanings))
-        case Range():
-            return replace(node, low=_put(node.low, meanings), high=_put(node.high, meanings))
-        case Negative() | Not():
-            return replace(node, of=_put(node.of, meanings))
-        case Missing(of):
-            put = _put(of, meanings)
-            if not isinstance(put, Name):
-                raise PlainSyntaxError(
-                    Problem("plain-arguments", name="missing", shape="missing(FIELD)"), node.span.start
-                )
-            return replace(node, of=put)
-        case In():
-            return replace(node, value=_put(node.value, meanings))
-        case Joined():
-            return replace(node, parts=tuple(_put(one, meanings) for one in node.parts))
-        case If():
-            otherwise = None if node.otherwise is None else _put(node.otherwise, meanings)
-            return replace(
-                node, condition=_put(node.condition, meanings), then=_put(node.then, meanings), otherwise=otherwise
-            )
-        case Call():
-            return replace(node, arguments=tuple(_put(one, meanings) for one in node.arguments))
+def _with_names(node: Node) -> Node:
+    """Return a rule in which names, and nothing that was put for them, stand where only names may stand."""
+    for part in walk(node):
+        if isinstance(part, Missing) and not all(isinstance(one, Name) for one in children(part)):
+            problem = Problem("plain-arguments", name="missing", shape="missing(FIELD)")
+            raise PlainSyntaxError(problem, part.span.start)
+        if isinstance(part, Call) and not all(isinstance(one, Name) for one in part.by):
+            raise PlainSyntaxError(Problem("plain-by"), part.span.start)
     return node

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 type Kind = Literal["number", "text", "condition", "unknown"]
 type Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
@@ -97,7 +97,7 @@ class In:
     options : tuple of Node
         Numbers, texts and ranges.
     decided : bool
-        Whether a missing value is none of them, as with ``%in%`` of R, and not undecided.
+        Whether a missing value is none of them, as with ``%in%`` of R, and not undecided, as with ``%vin%``.
     """
 
     value: Node
@@ -153,7 +153,8 @@ class Call:
     by : tuple of Name
         Of what is counted across records: the fields in which these records are the same.
     remove_missing : bool
-        Whether it takes only what is there, as ``na.rm=TRUE`` of R.
+        Whether it takes only what is there, as ``na.rm=TRUE`` of R; of others, whether a missing value leaves them
+        decided.
     """
 
     function: str
@@ -166,6 +167,8 @@ class Call:
 type Node = (
     Number | Text | Truth | Name | Arithmetic | Negative | Compared | Range | In | Missing | Not | Joined | If | Call
 )
+
+NODES = (Number, Text, Truth, Name, Arithmetic, Negative, Compared, Range, In, Missing, Not, Joined, If, Call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,8 @@ class PlainRule:
     severity : str
     tolerance : tuple of (str, str)
         By how much two sides of ``==``, and of ``<=`` and ``>=``, may differ; empty where they may not.
+    file : str
+        Where it stands; empty where that is the file that was opened.
     places : tuple of (int, int)
         Line and column of each of its signs.
     """
@@ -198,6 +203,7 @@ class PlainRule:
     description: str = ""
     severity: Severity = "error"
     tolerance: tuple[str, str] = ("", "")
+    file: str = ""
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
 
     def place(self, at: int) -> tuple[int, int]:
@@ -246,3 +252,15 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return a tree in which each node, from the leaves up, is what a function makes of it."""
+    parts: dict[str, Any] = {}
+    for one in fields(node):
+        value = getattr(node, one.name)
+        if isinstance(value, NODES):
+            parts[one.name] = mapped(value, change)
+        elif isinstance(value, tuple):
+            parts[one.name] = tuple(mapped(part, change) for part in value)
+    return change(replace(node, **parts) if parts else node)

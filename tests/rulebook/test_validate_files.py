@@ -1,0 +1,197 @@
+"""Rules of R's package validate are read as validate reads them, and what it says of them comes out."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import masktron
+from masktron.errors import RulebookError
+from masktron.jobs.rulebooks import open_rulebook, plain_rules
+from masktron.results.rules import RuleResult
+from masktron.rulebook.plain.tree import PlainRule
+from paths import ROOT
+from refusals import refused
+
+DATA = ROOT.parent / "shared" / "data" / "validate"
+published = pytest.mark.skipif(not DATA.exists(), reason="data of the package validate lie beside the repository")
+NA = {"*": ["NA"]}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """Yield a folder with files that include each other."""
+    (tmp_path / "survey").mkdir()
+    files = {
+        "top.yaml": "---\ninclude:\n- child1.yaml\n- survey/child2.R\n---\nrules:\n- expr: a > 0\n  name: top\n",
+        "child1.yaml": "rules:\n- expr: b > 0\n- expr: c > 0\n  name: V4\n",
+        "survey/child2.R": "---\ninclude: child3.R\n---\nd > 0\n",
+        "survey/child3.R": "---\ninclude: ../child1.yaml\n---\ne > 0 # the innermost\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    yield tmp_path
+
+
+def read(folder: Path, text: str, name: str = "rules.yaml") -> tuple[PlainRule, ...]:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return plain_rules(path).rules
+
+
+def conditions_of(folder: Path, text: str, name: str = "rules.R") -> list[str]:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return [check.test for pattern in open_rulebook(path).patterns for rule in pattern.rules for check in rule.checks]
+
+
+def counts(rules: Iterable[RuleResult]) -> list[tuple[int, int, int, int]]:
+    """Return items, passes, fails and NA, as validate sums rules up."""
+    return [
+        (one.fired, one.fired - one.failed - (one.undecided or 0), one.failed, one.undecided or 0) for one in rules
+    ]
+
+
+@published
+@pytest.mark.parametrize("form", ["R", "yaml"])
+def test_counts_are_those_of_validate(tmp_path: Path, form: str) -> None:
+    """Passes, fails and NA of thirteen rules as validate 1.1.6 counts them on its own data."""
+    with (DATA / "expected.csv").open(encoding="utf-8") as stream:
+        expected = list(csv.DictReader(stream))
+    rules = tmp_path / f"rules.{form}"
+    if form == "R":
+        rules.write_text("\n".join(one["rule"] for one in expected))
+    else:
+        rules.write_text(
+            "rules:\n" + "".join(f"- name: {one['name']}\n  expr: >\n    {one['rule']}\n" for one in expected)
+        )
+    found = masktron.validate(DATA / "SBS2000.csv", rules=rules, missing=NA).rules
+    counted = [
+        (one.fired, one.fired - one.failed - (one.undecided or 0), one.failed, one.undecided or 0) for one in found
+    ]
+    assert counted == [tuple(int(one[name]) for name in ("items", "passes", "fails", "nNA")) for one in expected]
+    names = [one["name"] for one in expected] if form == "yaml" else [f"V{at:02d}" for at in range(1, 14)]
+    assert [one.id for one in found] == names
+
+
+@published
+def test_rules_for_error_localisation_are_read() -> None:
+    rules = plain_rules(DATA / "localise.rules").rules
+    assert [one.name for one in rules] == [f"r{at}" for at in range(1, 10)]
+    found = masktron.validate(DATA / "SBS2000.csv", rules=DATA / "localise.rules", missing=NA).rules
+    assert all(one.fired == 60 and not one.errors for one in found)
+
+
+def test_files_are_included_once_and_before_what_includes_them(written: Path) -> None:
+    rules = plain_rules(written / "top.yaml").rules
+    assert [(Path(one.file).name, one.name, one.line) for one in rules] == [
+        ("child1.yaml", "V1", 2),
+        ("child1.yaml", "V4", 3),
+        ("child3.R", "V3", 4),
+        ("child2.R", "V4.1", 4),
+        ("top.yaml", "top", 7),
+    ]
+    assert rules[2].label == "the innermost"
+
+
+def test_a_rule_knows_what_is_said_of_it(tmp_path: Path) -> None:
+    text = """rules:
+- expr: |
+    speed >=
+      0
+  name: 1 speed
+  label: speed positivity
+  description: |
+    speed can not be negative
+  created: 2020-11-02 11:15:11
+  origin: a.R
+  meta:
+    language: validate 0.9
+    severity: warning
+"""
+    (rule,) = read(tmp_path, text)
+    assert (rule.name, rule.label, rule.severity) == ("X1.speed", "speed positivity", "warning")
+    assert (rule.description, rule.written, rule.line) == ("speed can not be negative", "speed >= 0", 2)
+
+
+def test_tolerances_are_those_of_linear_comparisons_alone(tmp_path: Path) -> None:
+    within = "x + 2 * y == z\nx <= y\nx < y\nx != 1\nx / y >= 2\nx * y == 0\nx %in% c(1, 2)"
+    small = "0.00000001"
+    expected = [
+        f"number(x) + 2 * number(y) - number(z) <= {small} and number(z) - (number(x) + 2 * number(y)) <= {small}",
+        f"number(x) - number(y) <= {small}",
+        "number(x) < number(y)",
+        "not(number(x) = 1)",
+        "number(x) div number(y) >= 2",
+        "number(x) * number(y) = 0",
+        "number(x) = 1 or number(x) = 2",
+    ]
+    for test, part in zip(conditions_of(tmp_path, within), expected, strict=True):
+        assert part in test
+    assert small not in "".join(conditions_of(tmp_path, within, "plain.rules"))
+    exact = "---\noptions:\n  raise: errors\n  lin.eq.eps: 0\n  lin.ineq.eps: 0.5\n---\n"
+    other = conditions_of(tmp_path, exact + "x + 1 == y\nx - 1 >= y")
+    assert "number(x) + 1 = number(y)" in other[0]
+    assert "number(y) - (number(x) - 1) <= 0.5" in other[1]
+
+
+def test_missing_values_are_those_of_r(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("id,x,y\n1,a,1\n2,NA,NA\n3,b,NA\n3,c,3\n")
+    rules = tmp_path / "rules.R"
+    rules.write_text("x %in% c('a', 'b')\nx %vin% c('a', 'b')\nis_unique(id)\nis_unique(y)\ny >= 2\n")
+    found = masktron.validate(data, rules=rules, missing=NA).rules
+    assert [(one.failed, one.undecided) for one in found] == [(2, 0), (1, 1), (2, 0), (2, 0), (1, 2)]
+    rules.write_text("---\noptions:\n  na.value: FALSE\n---\ny >= 2\n")
+    (strict,) = masktron.validate(data, rules=rules, missing=NA).rules
+    assert (strict.failed, strict.undecided) == (3, None)
+
+
+def test_definitions_and_groups(tmp_path: Path) -> None:
+    text = "G := var_group(a, b)\nm := a + b\nG >= 0\nm <= 10\nvar_group(a, b) > c\n"
+    assert [(one.name, one.line) for one in read(tmp_path, text, "rules.txt")] == [
+        ("V3.1", 3),
+        ("V3.2", 3),
+        ("V4", 4),
+        ("V5.1", 5),
+        ("V5.2", 5),
+    ]
+    yaml = "rules:\n- expr: m := a + b\n- expr: m <= 10\n  name: most\n"
+    (rule,) = read(tmp_path, yaml)
+    assert (rule.name, rule.line) == ("most", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "code"),
+    [
+        ("rules:\n- expr: x =< 1\n", 2, 11, "plain-slip"),
+        ("rules:\n- name: a\n  expr: |\n    x +\n      y =< 1\n", 5, 9, "plain-slip"),
+        ("rules:\n- expr: >-\n    if (x > 1)\n    y =< 1\n", 4, 7, "plain-slip"),
+        ("rules:\n- expr: 'name == ''A'' size'\n", 2, 24, "plain-slip"),
+        ("# rules\n---\noptions:\n  raise: none\n---\nx > median(y)\n", 6, 5, "unknown-name"),
+        ("rules:\n- expr: x > 1\n  nam: a\n", 3, 3, "unknown-name"),
+        ("rules:\n- expr: x > 1\n  meta: {severity: urgent}\n", 3, 20, "unknown-name"),
+        ("options:\n  lin.eq.ep: 0\nrules:\n- expr: x > 1\n", 2, 3, "unknown-name"),
+        ("options:\n  lin.eq.eps: small\nrules:\n- expr: x > 1\n", 2, 15, "bad-value"),
+        ("options:\n  na.value: TRUE\nrules:\n- expr: x > 1\n", 2, 13, "bad-value"),
+        ("rules:\n- name: x\n", 2, 3, "plain-yaml"),
+        ("rules:\n  expr: x\n", 2, 3, "plain-yaml"),
+        ("rules: - expr: x\n", 1, 8, "plain-yaml"),
+        ("rules:\n- expr: !expr system('ls')\n", 2, 9, "not-supported"),
+        ("rules:\n- &a\n  expr: x > 1\n- *a\n", 4, 3, "not-supported"),
+        ("rules: " + "[" * 5000, 1, 17, "not-supported"),
+        ("include: ../other.yaml\n", 1, 10, "plain-include"),
+        ("include: rules.yaml\n", 1, 10, "plain-include"),
+        ("include: none.yaml\n", 0, 0, "cannot-read"),
+        ("rules:\n", 0, 0, "plain-empty"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, line: int, column: int, code: str) -> None:
+    with refused(RulebookError, code) as caught:
+        read(tmp_path, text)
+    assert caught.value.problem is not None
+    place = caught.value.problem.place
+    assert (place.line, place.column) == (line, column)
