@@ -14,7 +14,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from masktron.problems.problem import Problem
-from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of
+from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of, linear
 from masktron.rulebook.plain.slips import PlainSyntaxError
 from masktron.rulebook.plain.tree import (
     Arithmetic,
@@ -173,7 +173,7 @@ class Conditions:
         slack = self._tolerance[operator != "=="] if kind == "number" and operator in ("==", "<=", ">=") else ""
         if operator == "!=":
             operator, truth = "==", not truth
-        within = slack and _linear(left) and _linear(right)
+        within = slack and linear(left) and linear(right)
         stated = self._within(operator, left, right, slack) if within else self._stated(operator, left, right, kind)
         return self._guarded(stated if truth else _not(stated), (left, right), certain)
 
@@ -418,20 +418,6 @@ def _of_record(node: Node) -> bool:
 def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
     first = Joined("or", (Not(condition), then))
     return first if otherwise is None else Joined("and", (first, Joined("or", (condition, otherwise))))
-
-
-def _linear(node: Node) -> bool:
-    """Tell whether a side of a comparison is what the package validate takes for linear."""
-    match node:
-        case Number() | Name():
-            return True
-        case Negative(of):
-            return _linear(of)
-        case Arithmetic("+" | "-", left, right):
-            return _linear(left) and _linear(right)
-        case Arithmetic("*", left, right):
-            return (isinstance(left, Number) or isinstance(right, Number)) and _linear(left) and _linear(right)
-    return False
 
 
 def _may_be_undefined(node: Node) -> bool:

@@ -16,6 +16,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS
+from masktron.rulebook.plain.r_functions import R_FUNCTIONS, meaning
 from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
 from masktron.rulebook.plain.tree import Node, Span
 
@@ -33,7 +34,8 @@ GRAMMAR = r"""
            | sum IN_OF_R options                                       -> membership_of_r
            | sum
 ?sum: product (SIGN product)*
-?product: signed (TIMES signed)*
+?product: remainder (TIMES remainder)*
+?remainder: signed (REMAINDER signed)*
 ?signed: SIGN signed
        | power
 ?power: grouped (POWER signed)?
@@ -50,6 +52,7 @@ GRAMMAR = r"""
      | "(" expression ")"                                              -> bracketed
 name: NAME | QUOTED
 ?argument: expression
+         | BY COMPARE name                                             -> keyword_by
          | "{" [option ("," option)*] "}"                              -> set
 options: "{" [option ("," option)*] "}"
        | NAME "(" [option ("," option)*] ")"
@@ -80,7 +83,8 @@ QUOTED: /`[^`]+`/
 RANGE.2: /\.\.(?!\.)/
 COMPARE: /==|!=|<=|>=|≤|≥|≠|<(?![>])|>|=(?![<>])/
 SIGN: /[+-](?![>])/
-TIMES: /\*(?!\*)|\/(?!\/)|%%/
+TIMES: /\*(?!\*)|\/(?!\/)/
+REMAINDER: "%%"
 POWER: "^"
 %ignore /[ \t\r\n]+/
 """
@@ -170,6 +174,9 @@ class _Trees(Transformer[Token, Node]):
     def product(self, meta: Any, parts: list[Any]) -> Node:
         return _joined(parts)
 
+    def remainder(self, meta: Any, parts: list[Any]) -> Node:
+        return _joined(parts)
+
     def power(self, meta: Any, parts: list[Any]) -> Node:
         return _joined(parts)
 
@@ -206,6 +213,9 @@ class _Trees(Transformer[Token, Node]):
 
     def bracketed(self, meta: Any, parts: list[Any]) -> Node:
         return cast(Node, parts[0])
+
+    def keyword_by(self, meta: Any, parts: list[Any]) -> Node:
+        return tree.Compared("==", tree.Name("by"), parts[2], _span(meta))
 
     def set(self, meta: Any, parts: list[Any]) -> Any:
         return tuple(filter(None, parts))
@@ -249,8 +259,10 @@ def _hundredth(digits: str) -> str:
 def _called(token: Token, parts: list[Any], span: Span) -> Node:
     """Make a call, with what its named arguments say: ``na.rm=TRUE`` and ``by=region``."""
     name = SPELLINGS.get(str(token), str(token))
+    if name in R_FUNCTIONS:
+        return meaning(name, parts, span)
     if name not in FUNCTIONS:
-        known = Known(str(token), tuple(sorted({*FUNCTIONS, *SPELLINGS})))
+        known = Known(str(token), tuple(sorted({*FUNCTIONS, *SPELLINGS, *R_FUNCTIONS})))
         raise PlainSyntaxError(Problem("unknown-name", name=str(token), known=known, kind="function"), span.start)
     arguments: list[Any] = []
     by: tuple[tree.Name, ...] = ()
@@ -275,6 +287,8 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
         if not isinstance(arguments[0], tree.Name):
             raise PlainSyntaxError(Problem("plain-arguments", name=str(token), shape="missing(FIELD)"), span.start)
         return tree.Missing(arguments[0], span)
+    if name == "is_unique":  # of which groups are further fields
+        arguments, by = [*arguments, *by], ()
     if str(token) in ("grepl",):  # which R gives the pattern first, and for which a missing text has no match
         arguments.reverse()
         remove_missing = True

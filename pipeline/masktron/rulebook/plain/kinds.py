@@ -100,3 +100,17 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
             both = found.get(one, set()) | found.get(other, set())
             found[one], found[other] = {*both}, {*both}
     return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
+
+
+def linear(node: Node) -> bool:
+    """Tell whether a side of a comparison is what the package validate takes for linear."""
+    match node:
+        case Number() | Name():
+            return True
+        case Negative(of):
+            return linear(of)
+        case Arithmetic("+" | "-", left, right):
+            return linear(left) and linear(right)
+        case Arithmetic("*", left, right):
+            return (isinstance(left, Number) or isinstance(right, Number)) and linear(left) and linear(right)
+    return False

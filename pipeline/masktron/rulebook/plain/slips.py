@@ -90,6 +90,7 @@ _NAMES: dict[str, str] = {
     "COMPARE": "a comparison",
     "SIGN": "+ or -",
     "TIMES": "* or /",
+    "REMAINDER": "%%",
     "POWER": "^",
     "RANGE": "..",
     "IN": "in",
@@ -152,7 +153,7 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
     return _between(text, at, before, here, expected)
 
 
-def _between(  # noqa: PLR0911 -- one branch per slip
+def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
     text: str, at: int, before: Sequence[_Token], here: _Token | None, expected: frozenset[str]
 ) -> tuple[Problem, int]:
     last = before[-1] if before else None
@@ -164,6 +165,8 @@ def _between(  # noqa: PLR0911 -- one branch per slip
     if here is None and open_one is not None:
         return Problem("plain-open", sign=open_one.value), open_one.start_pos or 0
     kind = "$END" if here is None else here.type
+    if last is not None and last.type == "NAME" and [one.type for one in before[-2:-1]] in (["IN"], ["IN_OF_R"]):
+        return _slip(f"{last.value} as a set", 'the set itself: {"a", "b"} or 1..5'), last.start_pos or 0
     if last is not None and here is not None and last.type in _VALUES and kind in _STARTS:
         return _beside(last, here), at
     if kind == "RPAR" and open_one is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from masktron.rulebook.plain.kinds import kind_compared
+from masktron.rulebook.plain.kinds import kind_compared, linear
 from masktron.rulebook.plain.tree import (
     Arithmetic,
     Call,
@@ -36,10 +36,10 @@ _RESERVED_IN_R = frozenset(
 )
 _WORDS: Mapping[Severity, str] = MappingProxyType({"error": "", "warning": "warn ", "information": "info "})
 _IN_R: Mapping[str, str] = MappingProxyType({"smallest": "pmin", "largest": "pmax", "matches": "grepl"})
-_CONDITION, _OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _SIGNED, _POWER, _ATOM = range(10)
+_CONDITION, _OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _REMAINDER, _SIGNED, _POWER, _ATOM = range(11)
 """How closely what is written binds, the loosest first."""
 _OPERATORS: Mapping[str, int] = MappingProxyType(
-    {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%%": _PRODUCT, "^": _POWER}
+    {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%%": _REMAINDER, "^": _POWER}
 )
 
 
@@ -89,9 +89,8 @@ def without_tolerance(node: Node, tolerance: tuple[str, str], kinds: Mapping[str
 
     def changed(node: Node) -> Node:  # noqa: PLR0911 -- one branch per node
         match node:
-            case Compared("==" | "!=" as operator, left, right) if equal and numbers(node):
-                apart = Call("abs", (Arithmetic("-", left, right),))
-                return Compared("<=" if operator == "==" else ">", apart, Number(equal))
+            case Compared("==", left, right) if equal and numbers(node):
+                return Compared("<=", Call("abs", (Arithmetic("-", left, right),)), Number(equal))
             case Compared("<=", left, right) if order and numbers(node):
                 return Compared("<=", Arithmetic("-", left, right), Number(order))
             case Compared(">=", left, right) if order and numbers(node):
@@ -105,7 +104,8 @@ def without_tolerance(node: Node, tolerance: tuple[str, str], kinds: Mapping[str
         return node
 
     def numbers(node: Compared) -> bool:
-        return kind_compared(node.left, node.right, node.operator, kinds) == "number"
+        of_numbers = kind_compared(node.left, node.right, node.operator, kinds) == "number"
+        return of_numbers and linear(node.left) and linear(node.right)
 
     return changed(node)
 
@@ -135,8 +135,7 @@ class _Spelling:
                 return f"{self.text(left, _ATOM)}^{self.text(right, _SIGNED)}", _POWER
             case Arithmetic(operator, left, right):
                 own = _OPERATORS[operator]
-                inner = own if operator != "%%" or not self._in_r else _SIGNED  # where R's %% binds more closely
-                return f"{self.text(left, inner)} {operator} {self.text(right, own + 1)}", own
+                return f"{self.text(left, own)} {operator} {self.text(right, own + 1)}", own
             case Compared(operator, left, right):
                 return f"{self.text(left, _SUM)} {operator} {self.text(right, _SUM)}", _COMPARED
             case In():
@@ -169,8 +168,9 @@ class _Spelling:
         return f"if {condition} then {then}{last}"
 
     def _membership(self, node: In, *, without: bool) -> tuple[str, int]:
-        if self._in_r and node.decided and not any(isinstance(one, Range) for one in node.options):
-            return f"{self.text(node.value, _ATOM)} %in% c({', '.join(map(self.text, node.options))})", _COMPARED
+        if self._in_r and not any(isinstance(one, Range) for one in node.options):
+            sign = "%in%" if node.decided else "%vin%"
+            return f"{self.text(node.value, _ATOM)} {sign} c({', '.join(map(self.text, node.options))})", _COMPARED
         if self._in_r:
             if node.decided:
                 raise UnspelledError("R has no range that a missing value is outside of")
@@ -228,8 +228,7 @@ class _Spelling:
     def _quoted(self, value: str) -> str:
         if "\n" in value or ('"' in value and "'" in value):
             raise UnspelledError("a text with both quotation marks, or of several lines, cannot be written")
-        if self._in_r and "\\" in value:
-            raise UnspelledError("a backslash in a text means something else in R")
+        value = value.replace("\\", "\\\\") if self._in_r else value
         return f"'{value}'" if '"' in value else f'"{value}"'
 
 

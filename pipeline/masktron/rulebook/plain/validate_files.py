@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from masktron.errors import RulebookError
-from masktron.problems.problem import Known, Place
+from masktron.problems.problem import Known, Place, Problem
 from masktron.rulebook.plain.reading import DEFINED, SEVERITIES, Statement, rules_of, statements
 from masktron.rulebook.plain.tree import Call, Node, PlainRule, PlainRules, Text, Truth, mapped
 
@@ -111,7 +111,7 @@ class _Files:
         elif len(self._read) > _MOST_FILES:
             reason = f"there are more than {_MOST_FILES} files"
         if reason:
-            raise read.wrong(node, "plain-include", name=name, reason=reason)
+            raise read.wrong(node, Problem("plain-include", name=name, reason=reason))
         if target not in self._read:
             yield from self.statements(path.parent / name, above)
 
@@ -120,7 +120,7 @@ class _Files:
         node = self._options.get(name)
         given = default if node is None else self._yaml.text(node)
         if not re.fullmatch(shape, given, re.IGNORECASE):
-            raise self._yaml.wrong(node, "bad-value", name=name, expected=expected, given=given)
+            raise self._yaml.wrong(node, Problem("bad-value", name=name, expected=expected, given=given))
         return given.lower()
 
     def tolerance(self, name: str) -> str:
@@ -141,7 +141,7 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 def _statement(read: _Yaml, node: Any) -> Statement:
     entries = read.entries(node, _RULE, "key of a rule")
     if "expr" not in entries:
-        raise read.wrong(node, "plain-yaml", reason="this rule has no expr")
+        raise read.wrong(node, Problem("plain-yaml", reason="this rule has no expr"))
     expr, meta = entries.pop("expr"), read.entries(entries.pop("meta", None))
     entries |= {key: one for key, one in meta.items() if key == "severity"}
     said = {key: read.text(one).strip() for key, one in entries.items()}
@@ -172,50 +172,51 @@ class _Yaml:
     def root(self) -> Any:
         """Return the outermost node: none is an alias, a value of R or of Python, or too deep."""
         if len(self._text) > _MOST:
-            raise self.wrong(None, "not-supported", construct="YAML of more than 1 MB", instead="split the file")
+            construct, instead = "YAML of more than 1 MB", "split the file"
+            raise self.wrong(None, Problem("not-supported", construct=construct, instead=instead))
         depth = 0
         try:
             for event in yaml.parse(self._text, yaml.SafeLoader):
                 depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
                 tag = getattr(event, "tag", None) or ""
                 if isinstance(event, yaml.AliasEvent) or tag.startswith("!") or depth > _DEEPEST:
-                    construct = f"aliases, tags and more than {_DEEPEST} levels in YAML of rules"
-                    raise self.wrong(event, "not-supported", construct=construct, instead="write the text itself")
+                    reason = f"it has an alias, a tag or more than {_DEEPEST} levels"
+                    raise self.wrong(event, Problem("plain-yaml", reason=reason))
             return yaml.compose(self._text, yaml.SafeLoader)
         except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
             reason = getattr(error, "problem", "") or getattr(error, "reason", "")
-            raise RulebookError.of("plain-yaml", self._place(mark), reason=reason) from None
+            problem = Problem("plain-yaml", reason=reason)
+            raise RulebookError(problem.at(self._place(getattr(error, "problem_mark", None)))) from None
 
     def _place(self, mark: Any) -> Place:
         return Place(self._where, mark.line + 1, mark.column + 1) if mark else Place(self._where)
 
-    def wrong(self, node: Any, code: str, **references: Any) -> RulebookError:
+    def wrong(self, node: Any, problem: Problem) -> RulebookError:
         """Return the error for a node."""
-        return RulebookError.of(code, self._place(getattr(node, "start_mark", None)), **references)
+        return RulebookError(problem.at(self._place(getattr(node, "start_mark", None))))
 
     def text(self, node: Any) -> str:
         """Return a text; nothing else is one."""
         if not isinstance(node, yaml.ScalarNode):
-            raise self.wrong(node, "plain-yaml", reason="here a text is needed")
+            raise self.wrong(node, Problem("plain-yaml", reason="here a text is needed"))
         return str(node.value)
 
     def items(self, node: Any) -> Sequence[Any]:
         """Return the nodes of a list; a text is a list of one, and none is none."""
         if isinstance(node, yaml.MappingNode):
-            raise self.wrong(node, "plain-yaml", reason="here a list is needed, each of its lines after -")
+            raise self.wrong(node, Problem("plain-yaml", reason="here a list is needed, each of its lines after -"))
         return [] if node is None or not node.value else [node] if isinstance(node.value, str) else node.value
 
     def require(self, name: str, known: Collection[str], kind: str, node: Any) -> str:
         """Return a name that is known."""
         if name not in known:
-            raise self.wrong(node, "unknown-name", kind=kind, name=name, known=Known(name, tuple(known)))
+            raise self.wrong(node, Problem("unknown-name", kind=kind, name=name, known=Known(name, tuple(known))))
         return name
 
     def entries(self, node: Any, known: Collection[str] = (), kind: str = "") -> dict[str, Any]:
         """Return the nodes of a mapping by their keys, all of which are known, where any are; none is empty."""
         if node is not None and not isinstance(node, yaml.MappingNode):
-            raise self.wrong(node, "plain-yaml", reason="here KEY: VALUE is needed")
+            raise self.wrong(node, Problem("plain-yaml", reason="here KEY: VALUE is needed"))
         keys = [(key, self.text(key), value) for key, value in (node.value if node else ())]
         return {self.require(name, known or (name,), kind, key): value for key, name, value in keys}
 

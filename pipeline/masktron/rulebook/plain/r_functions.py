@@ -1,0 +1,152 @@
+"""Functions of R and its package validate that are none here: what a call of them means in other words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from masktron.problems.problem import Problem
+from masktron.rulebook.plain.slips import PlainSyntaxError
+from masktron.rulebook.plain.tree import (
+    Arithmetic,
+    Call,
+    Compared,
+    In,
+    Joined,
+    Missing,
+    Name,
+    Node,
+    Not,
+    Number,
+    Range,
+    Span,
+    Text,
+    Truth,
+    mapped,
+    walk,
+)
+
+_NO, _GLOB = Truth(False), Text("glob")
+
+
+def meaning(function: str, arguments: Sequence[Node], span: Span) -> Node:
+    """Return what a call of one of `R_FUNCTIONS` means; arguments may have the names that R has for them.
+
+    Raises
+    ------
+    PlainSyntaxError
+        It takes other arguments.
+    """
+    shape, build = R_FUNCTIONS[function]
+    named: dict[str, Node] = {}
+    others = []
+    for one in arguments:
+        match one:
+            case Compared("==", Name(name), value) if function != "xor":
+                named[f"{name.replace('.', '_')}_"] = value
+            case _:
+                others.append(one)
+    try:
+        return mapped(build(*others, **named), lambda one: one if one.span.end else replace(one, span=span))
+    except (TypeError, AttributeError):  # too many, too few, of another name, or a number where a text is needed
+        raise PlainSyntaxError(Problem("plain-arguments", name=function, shape=shape), span.start) from None
+
+
+def _in_range(value: Node, min_: Node, max_: Node, strict_: Truth = _NO) -> Node:
+    if strict_.value:
+        return Joined("and", (Compared(">", value, min_), Compared("<", value, max_)))
+    if any(isinstance(one, Name) for bound in (min_, max_) for one in walk(bound)):
+        return Joined("and", (Compared(">=", value, min_), Compared("<=", value, max_)))
+    return In(value, (Range(min_, max_),))
+
+
+def _field_length(field: Node, n_: Node | None = None, min_: Node | None = None, max_: Node | None = None) -> Node:
+    least, most = (n_, n_) if n_ else (min_ or Number("0"), max_)
+    if not (n_ or min_ or max_):
+        raise TypeError
+    length = Call("nchar", (field,))
+    return In(length, (Range(least, most),)) if most else Compared(">=", length, least)
+
+
+def _field_format(field: Node, pattern: Text, type_: Text = _GLOB) -> Node:
+    glob = f"^{_escaped(pattern.value, {'*': '.*', '?': '.'})}$"
+    return _matches(field, pattern.value if type_.value == "regex" else glob)
+
+
+def _number_format(field: Node, format_: Text) -> Node:
+    return _matches(field, f"^{_escaped(format_.value, {'d': '[0-9]', '*': '[0-9]*'})}$")
+
+
+def _starts_with(field: Node, prefix: Text) -> Node:
+    return _matches(field, f"^{_escaped(prefix.value)}", decided=False)
+
+
+def _ends_with(field: Node, suffix: Text) -> Node:
+    return _matches(field, f"{_escaped(suffix.value)}$", decided=False)
+
+
+def _matches(field: Node, pattern: str, *, decided: bool = True) -> Node:
+    return Call("matches", (field, Text(pattern)), remove_missing=decided)
+
+
+def _escaped(text: str, signs: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the regular expression of a text, in which some signs stand for others."""
+    return "".join(signs.get(one) or re.sub(r"[\\|.?*+(){}\[\]^$-]", r"\\\g<0>", one) for one in text)
+
+
+def _is_complete(*fields: Name) -> Node:
+    return Joined("and", tuple(Not(Missing(one)) for one in fields))
+
+
+def _all_complete(*fields: Name) -> Node:
+    return Joined("and", tuple(_all(Not(Missing(one))) for one in fields))
+
+
+def _all(condition: Node) -> Node:
+    match condition:
+        case Missing(of):
+            return Compared("==", Call("count", (of,)), Number("0"))
+        case Not(Missing(of)):
+            return Compared("==", Call("count", (of,)), Call("count", ()))
+    raise TypeError
+
+
+def _any(condition: Node) -> Node:
+    return Not(_all(condition.of if isinstance(condition, Not) else Not(condition)))
+
+
+def _nrow(data: Name) -> Node:
+    if data != Name("."):
+        raise TypeError
+    return Call("count", ())
+
+
+def _tally(function: str) -> tuple[str, Callable[..., Node]]:
+    def build(field: Node, by_: Name, na_rm_: Truth = _NO) -> Node:
+        return Call(function, (field,), (by_,), bool(na_rm_.value))
+
+    return f"{function}_by(FIELD, by=GROUP)", build
+
+
+R_FUNCTIONS: Mapping[str, tuple[str, Callable[..., Node]]] = MappingProxyType(
+    {
+        "in_range": ("in_range(FIELD, min=A, max=B)", _in_range),
+        "field_length": ("field_length(FIELD, n=LENGTH) or field_length(FIELD, min=A, max=B)", _field_length),
+        "field_format": ('field_format(FIELD, "PATTERN")', _field_format),
+        "number_format": ('number_format(FIELD, format="d.dd")', _number_format),
+        "startsWith": ('startsWith(FIELD, "TEXT")', _starts_with),
+        "endsWith": ('endsWith(FIELD, "TEXT")', _ends_with),
+        "is_complete": ("is_complete(FIELD, ...)", _is_complete),
+        "all_complete": ("all_complete(FIELD, ...)", _all_complete),
+        "all": ("all(is.na(FIELD)) or all(!is.na(FIELD))", _all),
+        "any": ("any(is.na(FIELD)) or any(!is.na(FIELD))", _any),
+        "nrow": ("nrow(.)", _nrow),
+        "xor": ("xor(CONDITION, CONDITION)", lambda one, other: Compared("!=", one, other)),
+        "as.character": ("as.character(FIELD)", lambda field: field),
+        "as.numeric": ("as.numeric(FIELD)", lambda field: Arithmetic("+", field, Number("0"))),
+        **{f"{function}_by": _tally(function) for function in ("sum", "mean", "min", "max")},
+    }
+)
+"""How each is called, and what makes its meaning of arguments, whose names are those of R and an underscore."""
