@@ -282,3 +282,18 @@ def test_operators_bind_as_those_of_r(tmp_path: Path) -> None:
     (rule,) = read(tmp_path, "a * b %% c == -d %% 2 && !x == 1 || y > 30%\n", "rules.R")
     (other,) = read(tmp_path, "((a * (b %% c) == (-d) %% 2) & !(x == 1)) | (y > 0.30)\n", "rules.R")
     assert rule.node == other.node
+
+
+def test_a_consequence_may_stand_on_the_next_line(tmp_path: Path) -> None:
+    text = "if (x > 0 &\n   z > 1)\n  y > 0\nif (x > 0) y > 0 else\n  y < -1\n"
+    rules = read(tmp_path, text, "rules.R")
+    assert [(one.line, one.written) for one in rules] == [
+        (1, "if (x > 0 & z > 1) y > 0"),
+        (4, "if (x > 0) y > 0 else y < -1"),
+    ]
+
+
+def test_an_assignment_of_r_is_no_comparison(tmp_path: Path) -> None:
+    with refused(RulebookError, "plain-slip") as caught:
+        read(tmp_path, "x > 1\nx <- 3\n", "rules.R")
+    assert caught.value.where.endswith("rules.R:2:3, rule V2")

@@ -1,7 +1,7 @@
 """Rules in plain text."""
 
 TEXTS = {
-    "plain-slip": ("plain rules have no {construct}", "write {instead}"),
+    "plain-slip": ("a rule cannot have {construct}", "write {instead}"),
     "plain-sign": ("{sign!r} is no sign of plain rules", "put a name with such a sign in backquotes: `a b`"),
     "plain-open": ("nothing closes the {sign}", "close it, in the same rule"),
     "plain-closed": ("nothing opens the {sign}", "remove it, or open the bracket before"),

@@ -142,7 +142,8 @@ def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:
         following = next((_without_comment(one)[0] for one in lines[number - first + 1 :] if one.strip()), "")
         begins = _BEGIN.match(following)
         named = bool(DEFINED.match(following) or (begins and begins["name"]))
-        unfinished = depth > 0 or _GOES_ON.search(code) or _CONTINUES.match(following)
+        alone = _is_condition_alone("\n".join(piece for _, piece in pieces))
+        unfinished = depth > 0 or alone or _GOES_ON.search(code) or _CONTINUES.match(following)
         if pieces and not (following and unfinished and not named):
             yield _line(pieces, " ".join(comments))
             pieces, comments, depth = [], [], 0
@@ -152,6 +153,17 @@ def _line(pieces: Sequence[tuple[int, str]], comment: str) -> tuple[str, str, _P
     text = "\n".join(code for _, code in pieces)
     places = [(number, at) for number, code in pieces for at in range(1, len(code) + 2)]
     return text, comment, tuple(places[: len(text)])
+
+
+def _is_condition_alone(text: str) -> bool:
+    """Tell whether a rule ends with the condition of R's if (A), whose B is on the next line."""
+    begin = re.match(r"(?:[^\"'(]*[\s:])?if\s*\(", text)
+    depth = 1
+    for at, sign in enumerate(text) if begin else ():
+        depth += (sign in _OPEN) - (sign in _CLOSE) if begin and at >= begin.end() else 0
+        if depth == 0:
+            return not text[at + 1 :].strip()
+    return False
 
 
 def _without_comment(line: str) -> tuple[str, str]:

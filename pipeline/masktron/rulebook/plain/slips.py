@@ -36,6 +36,7 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     (r"=>", "=>", ">="),
     (r"=<", "=<", "<="),
     (r"<>", "<>", "!="),
+    (r"<-", "<-, which gives R a value", "< with a blank behind it, or NAME := VALUE"),
     (r"!==|===", "===", "== or !="),
     (r"&(?:lt|gt|le|ge|amp|quot|apos);", "signs of XML", "<, >, and, or a quotation mark itself"),
     (r"->|⇒|→", "an arrow", "if A then B"),

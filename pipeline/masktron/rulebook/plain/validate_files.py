@@ -225,7 +225,7 @@ class _Yaml:
         seen, line, found = node.start_mark.index, node.start_mark.line + 1, []
         at = self._text.index("\n", seen) if node.style in ("|", ">") else seen
         for sign in node.value:
-            to = at if sign.isspace() else max(self._text.find(sign, at), at)
+            to = at if sign.isspace() else max(self._text.find(sign, at, node.end_mark.index), at)
             line += self._text.count("\n", seen, to)
             found.append((line, to - self._text.rfind("\n", 0, to)))
             seen, at = to, to + 1
