@@ -39,7 +39,7 @@ from masktron.rulebook.plain.tree import (
 )
 from masktron.sources.tables.column_names import xml_name
 
-_FLIPPED: Mapping[str, Comparison] = MappingProxyType(
+FLIPPED: Mapping[str, Comparison] = MappingProxyType(
     {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 )
 _XPATH = MappingProxyType({"==": "=", "*": "*", "/": "div", "+": "+", "-": "-"})
@@ -432,7 +432,7 @@ def _spread(
     ``abs(e) <= c`` is ``e <= c and -e <= c``; ``largest(a, b) <= c`` is ``a <= c and b <= c``.
     """
     if isinstance(right, Call) and not isinstance(left, Call):
-        operator, left, right = _FLIPPED[operator], right, left
+        operator, left, right = FLIPPED[operator], right, left
     if not isinstance(left, Call) or operator not in ORDERS:
         return None
     below = operator in ("<", "<=")

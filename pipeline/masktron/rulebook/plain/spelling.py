@@ -150,7 +150,7 @@ class _Spelling:
             case Joined(operator, parts):
                 own = _OR if operator == "or" else _AND
                 sign = {"or": "|", "and": "&"}[operator] if self._in_r else operator
-                return f" {sign} ".join(self.text(part, own + 1) for part in parts), own
+                return f" {sign} ".join(self.text(part, _NOT) for part in parts), own
             case If():
                 return self._conditional(node), _CONDITION
             case Call():
