@@ -51,6 +51,7 @@ ORDER = [
     {"executor", "large_arrays"},
     {"sources", "engines"},
     {"rulebook"},
+    {"rules_given"},
     {"reading"},
     {"unrolling"},
     {"classify"},
