@@ -14,6 +14,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from masktron.problems.problem import Problem
+from masktron.rulebook.plain.functions import TALLIES
 from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of, linear
 from masktron.rulebook.plain.slips import PlainSyntaxError
 from masktron.rulebook.plain.tree import (
@@ -45,6 +46,7 @@ FLIPPED: Mapping[str, Comparison] = MappingProxyType(
 _XPATH = MappingProxyType({"==": "=", "*": "*", "/": "div", "+": "+", "-": "-"})
 _PRECEDENCE = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%%": 2, "^": 3})
 _HIGHEST_POWER = 6
+_NONE = MappingProxyType({" = 0": " > 0", " > 0": " = 0"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +177,16 @@ class Conditions:
             operator, truth = "==", not truth
         within = slack and linear(left) and linear(right)
         stated = self._within(operator, left, right, slack) if within else self._stated(operator, left, right, kind)
+        stated = _joined("and", (*self._summed((left, right)), stated))
         return self._guarded(stated if truth else _not(stated), (left, right), certain)
 
     def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> str:
         """Return a comparison of values that are there."""
         if kind == "number" and (spread := _spread(operator, left, right)):
             word, parts, bound = spread
-            return _joined(word, (self._stated(one, part, bound, kind) for one, part in parts))
+            each = _joined(word, (self._stated(one, part, bound, kind) for one, part in parts))
+            texts = [text for _, part in parts for text in self._texts(part)] if word == "or" else []
+            return _joined("and", (*map(_not, texts), each))
         if kind == "text":
             return f"{self._text(left)} {_XPATH[operator]} {self._text(right)}"
         return f"{self._number(left)} {_XPATH.get(operator, operator)} {self._number(right)}"
@@ -211,14 +216,14 @@ class Conditions:
         match node:
             case Name():
                 yield self._there(node)
-            case Call(function, arguments, by, remove_missing) if function in _TALLIES:
+            case Call(function, arguments, by, remove_missing) if function in TALLIES:
                 yield from (self._there(one) for one in by)
                 for one in arguments if function != "count" else ():
                     others, path = self._tallied(one, by)
                     if not remove_missing:
-                        yield f"not({others}[{_not(self._there_at(path, one))}])"
-                    elif function != "sum":
-                        yield f"boolean({others}[{self._there_at(path, one)}])"
+                        yield f"count({others}[{_not(self._there_at(path, one))}]) = 0"
+                    if function != "sum":
+                        yield f"count({others}[{self._there_at(path, one)}]) > 0"
             case Call("lag", arguments):
                 yield from (self._there_at(f"preceding-sibling::*[1]/{self._path(one)}", one) for one in arguments)
             case _:
@@ -233,10 +238,31 @@ class Conditions:
         return _joined("and", (f"{path} != ''", *(f"not({path} = {_quoted(code)})" for code in codes)))
 
     def _defined(self, node: Node) -> str:
-        """Return that a ratio is a number, or that one of its fields is none: then the comparison fails."""
+        """Return that a result is a number, or that one of its fields is none: then the comparison fails."""
         value = self._number(node, 1)
-        fields = dict.fromkeys(self._number(part) for part in walk(node) if isinstance(part, Name))
-        return _joined("or", (f"{value} = {value}", *(_not(f"{one} = {one}") for one in fields)))
+        return _joined("or", (f"{value} = {value}", *self._texts(node)))
+
+    def _texts(self, node: Node) -> Iterator[str]:
+        """Yield where a text stands for a number of which something is computed."""
+        match node:
+            case Name() | Call("lag"):
+                value = self._number(node)
+                yield _not(f"{value} = {value}")
+            case Call(function, (of,), by) if function in TALLIES and function != "count":
+                others, path = self._tallied(of, by)
+                yield f"count({others}[{self._there_at(path, of)} and not(number({path}) = number({path}))]) > 0"
+            case Call("nchar" | "count"):
+                return
+            case _:
+                for part in children(node):
+                    yield from self._texts(part)
+
+    def _summed(self, of: Iterable[Node]) -> Iterator[str]:
+        """Yield that all that is summed are numbers: processors do not agree on the sum of texts."""
+        parts = (part for node in of for part in walk(node))
+        for part in parts:
+            if isinstance(part, Call) and part.function in ("sum", "mean"):
+                yield from map(_not, self._texts(part))
 
     def _same_conditions(self, node: Compared, truth: bool, certain: bool) -> str:
         if node.operator not in ("==", "!="):
@@ -254,10 +280,9 @@ class Conditions:
         value = node.value
         each = [self._option(value, option) for option in node.options]
         if node.decided:
-            guards = [*self._guards((value,))]
-            inside = _joined("and", (*guards, _joined("or", each)))
+            inside = _joined("and", (*self._guards((value,)), *self._summed((value,)), _joined("or", each)))
             return inside if truth else _not(inside)
-        stated = _joined("or", each)
+        stated = _joined("and", (*self._summed((value,)), _joined("or", each)))
         return self._guarded(stated if truth else _not(stated), (value,), certain)
 
     def _option(self, value: Node, option: Node) -> str:
@@ -294,8 +319,7 @@ class Conditions:
     def _others(self, by: Iterable[Name]) -> str:
         """Return the path to the records that are the same in some fields, the one at hand among them."""
         agreed = [self._agrees(name) for name in by]
-        inside = "/".join((*self._records.above[1:], self._records.record))
-        return f"{self._records.all}[{' and '.join(agreed)}]" if agreed else inside
+        return f"{self._records.all}[{' and '.join(agreed)}]" if agreed else self._records.all
 
     def _agrees(self, name: Name) -> str:
         path = self._path(name)
@@ -324,16 +348,16 @@ class Conditions:
         if not path:
             return f"count({others})"
         there = f"{others}[{self._there_at(path, field_)}]"
-        cells = f"{there}/{path}"
+        numbers = f"{others}[{self._there_at(path, field_)} and number({path}) = number({path})]/{path}"
         match node.function:
             case "sum":
-                return f"sum({cells})"
+                return f"sum({numbers})"
             case "count":
                 return f"count({there})"
             case "mean":
-                return f"sum({cells}) div count({there})"
+                return f"sum({numbers}) div count({there})"
         self.later = True
-        return f"{node.function}(for $each in {cells} return number($each))"
+        return f"{node.function}(for $each in {there}/{path} return number($each))"
 
     # values
 
@@ -365,10 +389,11 @@ class Conditions:
                 return self._power(left, right)
             case Arithmetic("%%", left, right):
                 one, other = self._number(left, 2), self._number(right, 3)
-                return f"({one} - {other} * floor({one} div {other}))"
+                return f"({one} - {other} * floor({self._ratio(node)}))"
             case Arithmetic(operator, left, right):
                 own = _PRECEDENCE[operator]
                 text = f"{self._number(left, own)} {_XPATH[operator]} {self._number(right, own + 1)}"
+                text = self._ratio(node) if operator == "/" else text
                 return text if own >= precedence else f"({text})"
             case Call("abs" | "round" | "floor" | "ceiling" as function, (of,)):
                 self.later |= function == "abs"
@@ -380,10 +405,15 @@ class Conditions:
                 return f"{'min' if function == 'smallest' else 'max'}(({', '.join(map(self._number, arguments))}))"
             case Call("lag", (Name(),)):
                 return f"number({self._text(node)})"
-            case Call(function) if function in _TALLIES:
+            case Call(function) if function in TALLIES:
                 text = self._tally(node)
                 return f"({text})" if function == "mean" and precedence > 1 else text
         raise self._no_number(node)
+
+    def _ratio(self, node: Arithmetic) -> str:
+        literals = not any(isinstance(part, Name | Call) for part in walk(node))  # XPath 2.0 divides none by zero
+        left = f"number({self._number(node.left)})" if literals else self._number(node.left, 2)
+        return f"{left} div {self._number(node.right, 3)}"
 
     def _power(self, left: Node, right: Node) -> str:
         times = int(right.text) if isinstance(right, Number) and right.text.isdecimal() else 0
@@ -398,17 +428,14 @@ class Conditions:
         )
 
 
-_TALLIES = ("sum", "mean", "min", "max", "count")
-
-
 def whole_file(node: Node) -> bool:
     """Tell whether a condition speaks of the whole file alone: of tallies, and of no field of a single record."""
-    return any(isinstance(part, Call) and part.function in _TALLIES for part in walk(node)) and not _of_record(node)
+    return any(isinstance(part, Call) and part.function in TALLIES for part in walk(node)) and not _of_record(node)
 
 
 def _of_record(node: Node) -> bool:
     match node:
-        case Call(function, _, by) if function in _TALLIES:
+        case Call(function, _, by) if function in TALLIES:
             return bool(by)
         case Name() | Call("is_unique" | "lag"):
             return True
@@ -421,7 +448,28 @@ def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
 
 
 def _may_be_undefined(node: Node) -> bool:
-    return isinstance(node, Arithmetic) and node.operator in ("/", "%%")
+    """Tell whether numbers may give none: 0/0, infinity without infinity, and infinity times 0."""
+    match node:
+        case Arithmetic("/" | "%%", left, right):
+            return not _not_zero(right) or _may_be_infinite(left)
+        case Arithmetic("*", left, right):
+            return _may_be_infinite(left) or _may_be_infinite(right)
+        case Arithmetic("+" | "-", left, right):
+            return _may_be_infinite(left) and _may_be_infinite(right)
+    return False
+
+
+def _may_be_infinite(node: Node) -> bool:
+    match node:
+        case Arithmetic("%%"):
+            return False
+        case Arithmetic("/", _, right) if not _not_zero(right):
+            return True
+    return any(map(_may_be_infinite, children(node)))
+
+
+def _not_zero(node: Node) -> bool:
+    return isinstance(node, Number) and float(node.text) != 0
 
 
 def _spread(
@@ -466,9 +514,13 @@ def _outside(text: str, word: str) -> bool:
 
 
 def _not(text: str) -> str:
-    """Negate a condition; one that is negated already, and nothing else, loses that."""
+    """Negate a condition; one that is negated already, and nothing else, loses that, and none becomes some."""
     if text.startswith("not(") and _closed_at(text, 3) == len(text) - 1:
         return text[4:-1]
+    if text.startswith("count("):
+        counted = _closed_at(text, 5) + 1
+        if text[counted:] in _NONE:
+            return text[:counted] + _NONE[text[counted:]]
     return f"not({text})"
 
 

@@ -57,3 +57,6 @@ SPELLINGS: Mapping[str, str] = MappingProxyType(
     {"is.na": "missing", "grepl": "matches", "pmin": "smallest", "pmax": "largest"}
 )
 """Other names of functions: those of R."""
+
+TALLIES = ("sum", "mean", "min", "max", "count")
+"""Functions that make one number of several records."""

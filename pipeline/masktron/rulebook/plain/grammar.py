@@ -6,16 +6,17 @@ Rules of R's package validate are read by the same grammar: what R alone writes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, reduce
 from typing import Any, cast
 
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+from lark.lark import PostLex
 
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS
+from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS, TALLIES
 from masktron.rulebook.plain.r_functions import R_FUNCTIONS, meaning
 from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
 from masktron.rulebook.plain.tree import Node, Span
@@ -23,7 +24,7 @@ from masktron.rulebook.plain.tree import Node, Span
 GRAMMAR = r"""
 ?start: expression
 ?expression: IF expression THEN expression [ELSE expression]           -> conditional
-           | IF "(" expression ")" expression [ELSE expression]        -> conditional_of_r
+           | IF_OF_R "(" expression ")" expression [ELSE expression]   -> conditional_of_r
            | disjunction
 ?disjunction: conjunction (_OR conjunction)*                           -> disjunction
 ?conjunction: negation (_AND negation)*                                -> conjunction
@@ -54,8 +55,8 @@ name: NAME | QUOTED
 ?argument: expression
          | BY COMPARE name                                             -> keyword_by
          | "{" [option ("," option)*] "}"                              -> set
-options: "{" [option ("," option)*] "}"
-       | NAME "(" [option ("," option)*] ")"
+options: "{" option ("," option)* "}"
+       | NAME "(" option ("," option)* ")"
        | option
 option: bound RANGE bound
       | bound
@@ -86,15 +87,49 @@ SIGN: /[+-](?![>])/
 TIMES: /\*(?!\*)|\/(?!\/)/
 REMAINDER: "%%"
 POWER: "^"
+%declare IF_OF_R
 %ignore /[ \t\r\n]+/
 """
 
+_KEYWORDS = ("na.rm", "by", "fixed", "perl", "ignore.case")
 _COMPARISONS = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
+
+
+class _Conditionals(PostLex):
+    """Tells ``if (A) B`` of R from ``if (A + B) - C > 0 then D``: no ``then`` follows."""
+
+    always_accept = ()
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """Give each ``if`` of R a type of its own."""
+        tokens = [*stream]
+        open_: list[list[int]] = [[]]
+        without = set[int]()
+        for at, token in enumerate(tokens):
+            if token.type == "IF":
+                open_[-1].append(at)
+            elif token.type == "THEN" and open_[-1]:
+                open_[-1].pop()
+            elif token.type == "LPAR":
+                open_.append([])
+            elif token.type == "RPAR" and len(open_) > 1:
+                without |= {*open_.pop()}
+        without |= {at for pending in open_ for at in pending}
+        for at, token in enumerate(tokens):
+            of_r = at in without and at + 1 < len(tokens) and tokens[at + 1].type == "LPAR"
+            yield Token.new_borrow_pos("IF_OF_R", token.value, token) if of_r else token
 
 
 @cache
 def _parser() -> Lark:
-    return Lark(GRAMMAR, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=True)
+    return Lark(
+        GRAMMAR,
+        parser="lalr",
+        lexer="basic",
+        propagate_positions=True,
+        maybe_placeholders=True,
+        postlex=_Conditionals(),
+    )
 
 
 def parse(text: str) -> Node:
@@ -188,9 +223,10 @@ class _Trees(Transformer[Token, Node]):
 
     def grouped(self, meta: Any, parts: list[Any]) -> Node:
         call, _, names = parts
-        if not isinstance(call, tree.Call) or not FUNCTIONS[call.function].across:
-            reason = Problem("plain-by")
-            raise PlainSyntaxError(reason, meta.start_pos)
+        if not isinstance(call, tree.Call) or call.function not in (*TALLIES, "is_unique") or call.by:
+            raise PlainSyntaxError(Problem("plain-by"), meta.start_pos)
+        if call.function == "is_unique":
+            return tree.Call(call.function, (*call.arguments, *names), (), call.remove_missing, _span(meta))
         return tree.Call(call.function, call.arguments, names, call.remove_missing, _span(meta))
 
     def names(self, meta: Any, parts: list[Any]) -> Any:
@@ -230,7 +266,7 @@ class _Trees(Transformer[Token, Node]):
                     Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}'), 0
                 )
             parts = parts[1:]
-        return tuple(filter(None, parts))
+        return tuple(parts)
 
     def call(self, meta: Any, parts: list[Any]) -> Node:
         return _called(parts[0], [one for one in parts[1:] if one is not None], _span(meta))
@@ -267,17 +303,16 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
     arguments: list[Any] = []
     by: tuple[tree.Name, ...] = ()
     remove_missing = False
+    of_several = name in (*TALLIES, "is_unique")
     for one in parts:
         match one:
-            case tree.Compared("==", tree.Name("na.rm"), tree.Truth(value)) if value is not None:
+            case tree.Compared("==", tree.Name("na.rm"), tree.Truth(value)) if value is not None and of_several:
                 remove_missing = value
-            case tree.Compared("==", tree.Name("by"), tree.Name() as group):
+            case tree.Compared("==", tree.Name("by"), tree.Name() as group) if of_several:
                 by = (group,)
-            case tree.Compared("==", tree.Name(keyword), tree.Truth()) if keyword in ("fixed", "perl", "ignore.case"):
-                construct = f"{keyword}= in {token}()"
-                raise PlainSyntaxError(
-                    Problem("plain-slip", construct=construct, instead="the pattern alone"), span.start
-                )
+            case tree.Compared("==", tree.Name(keyword)) if keyword in _KEYWORDS:
+                construct, shape = f"{keyword}= in {token}()", FUNCTIONS[name].shape
+                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=shape), one.span.start)
             case _:
                 arguments.append(one)
     least, most = FUNCTIONS[name].arguments

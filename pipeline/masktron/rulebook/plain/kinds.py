@@ -71,10 +71,11 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
     found: dict[str, set[Kind]] = {}
     same: list[tuple[str, str]] = []
 
+    def field(node: Node) -> Node:
+        return node.arguments[0] if isinstance(node, Call) and node.function == "lag" else node
+
     def is_(node: Node, kind: Kind) -> None:
-        if isinstance(node, Call) and node.function == "lag":
-            node = node.arguments[0]
-        if isinstance(node, Name) and kind != "unknown":
+        if isinstance(node := field(node), Name) and kind != "unknown":
             found.setdefault(node.name, set()).add(kind)
 
     for part in (part for node in nodes for part in walk(node)):
@@ -87,8 +88,8 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
             case Compared(operator, left, right):
                 is_(left, "number" if operator in ORDERS else kind_of(right, {}))
                 is_(right, "number" if operator in ORDERS else kind_of(left, {}))
-                if isinstance(left, Name) and isinstance(right, Name):
-                    same.append((left.name, right.name))
+                if isinstance(one := field(left), Name) and isinstance(other := field(right), Name):
+                    same.append((one.name, other.name))
             case In(value, options):
                 for option in options:
                     is_(value, kind_of(option, {}))
@@ -96,9 +97,9 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
                 for argument in arguments:
                     is_(argument, "number")
     for _ in same:
-        for one, other in same:
-            both = found.get(one, set()) | found.get(other, set())
-            found[one], found[other] = {*both}, {*both}
+        for first, second in same:
+            both = found.get(first, set()) | found.get(second, set())
+            found[first], found[second] = {*both}, {*both}
     return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
 
 
