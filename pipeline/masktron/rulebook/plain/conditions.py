@@ -166,10 +166,6 @@ class Conditions:
         kind = kind_compared(left, right, operator, self._kinds)
         if kind == "condition":
             return self._same_conditions(node, truth, certain)
-        if isinstance(left, Truth) or isinstance(right, Truth):
-            raise PlainSyntaxError(
-                Problem("plain-slip", construct="a comparison with NA", instead="missing(FIELD)"), node.span.start
-            )
         if kind == "text" and operator in ORDERS:
             raise PlainSyntaxError(Problem("plain-text-order", operator=operator), node.span.start)
         slack = self._tolerance[operator != "=="] if kind == "number" and operator in ("==", "<=", ">=") else ""
@@ -185,8 +181,9 @@ class Conditions:
         if kind == "number" and (spread := _spread(operator, left, right)):
             word, parts, bound = spread
             each = _joined(word, (self._stated(one, part, bound, kind) for one, part in parts))
-            texts = [text for _, part in parts for text in self._texts(part)] if word == "or" else []
-            return _joined("and", (*map(_not, texts), each))
+            if word == "and" or parts[1][1] == Negative(parts[0][1]):
+                return each
+            return _joined("and", (*(_not(text) for _, part in parts for text in self._texts(part)), each))
         if kind == "text":
             return f"{self._text(left)} {_XPATH[operator]} {self._text(right)}"
         return f"{self._number(left)} {_XPATH.get(operator, operator)} {self._number(right)}"
@@ -269,7 +266,10 @@ class Conditions:
             raise PlainSyntaxError(Problem("plain-text-order", operator=node.operator), node.span.start)
         for one, other in ((node.left, node.right), (node.right, node.left)):
             if kind_of(one, self._kinds) != "condition":
-                raise PlainSyntaxError(Problem("plain-no-condition", what="a value"), one.span.start)
+                missing = isinstance(other, Truth) and other.value is None
+                instead = "missing(FIELD)" if missing else 'FIELD == "TRUE", or FIELD == 1'
+                construct = f"a value compared with {'NA' if missing else 'a condition'}"
+                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.span.start)
             if isinstance(other, Truth) and other.value is not None:
                 return self.written(one, truth is (other.value is (node.operator == "==")), certain)
         left, right = node.left, node.right
@@ -411,8 +411,9 @@ class Conditions:
         raise self._no_number(node)
 
     def _ratio(self, node: Arithmetic) -> str:
-        literals = not any(isinstance(part, Name | Call) for part in walk(node))  # XPath 2.0 divides none by zero
-        left = f"number({self._number(node.left)})" if literals else self._number(node.left, 2)
+        # XPath 2.0 divides no whole number by 0: a literal, a count, a length, the sum of nothing
+        whole = not (_read_of_field(node.left) or _read_of_field(node.right))
+        left = f"number({self._number(node.left)})" if whole else self._number(node.left, 2)
         return f"{left} div {self._number(node.right, 3)}"
 
     def _power(self, left: Node, right: Node) -> str:
@@ -466,6 +467,15 @@ def _may_be_infinite(node: Node) -> bool:
         case Arithmetic("/", _, right) if not _not_zero(right):
             return True
     return any(map(_may_be_infinite, children(node)))
+
+
+def _read_of_field(node: Node) -> bool:
+    match node:
+        case Name() | Call("lag"):
+            return True
+        case Call(function) if function == "nchar" or function in TALLIES:
+            return False
+    return any(map(_read_of_field, children(node)))
 
 
 def _not_zero(node: Node) -> bool:

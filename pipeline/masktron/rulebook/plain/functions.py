@@ -42,10 +42,14 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "matches": Function((2, 2), 'matches(FIELD, "PATTERN")', "text", "condition"),
         "smallest": Function((2, 0), "smallest(A, B, ...)", "number", "number"),
         "largest": Function((2, 0), "largest(A, B, ...)", "number", "number"),
-        "sum": Function((1, 1), "sum(FIELD) or sum(FIELD) by GROUP", "number", "number", True),
+        "sum": Function((1, 1), "sum(FIELD) or sum(FIELD) by GROUP; within a record A + B", "number", "number", True),
         "mean": Function((1, 1), "mean(FIELD) or mean(FIELD) by GROUP", "number", "number", True),
-        "min": Function((1, 1), "min(FIELD) or min(FIELD) by GROUP", "number", "number", True),
-        "max": Function((1, 1), "max(FIELD) or max(FIELD) by GROUP", "number", "number", True),
+        "min": Function(
+            (1, 1), "min(FIELD) or min(FIELD) by GROUP; within a record smallest(A, B)", "number", "number", True
+        ),
+        "max": Function(
+            (1, 1), "max(FIELD) or max(FIELD) by GROUP; within a record largest(A, B)", "number", "number", True
+        ),
         "count": Function((0, 1), "count() or count() by GROUP", "unknown", "number", True),
         "is_unique": Function((1, 0), "is_unique(FIELD, ...)", "unknown", "condition", True),
         "var_group": Function((1, 0), "var_group(FIELD, ...)", "unknown", "unknown"),

@@ -145,7 +145,8 @@ def parse(text: str) -> Node:
         tokens += _parser().lex(text)
         return _Trees().transform(_parser().parse(text))
     except UnexpectedCharacters as error:
-        raise _wrong(text, error.pos_in_stream or 0, tokens, frozenset()) from None
+        at = error.pos_in_stream or 0
+        raise _wrong(text, at, [*_parser().lex(text[:at])], frozenset()) from None
     except UnexpectedToken as error:
         at = len(text.rstrip()) if error.token.type == "$END" else error.token.start_pos or 0
         raise _wrong(text, at, tokens, frozenset(error.expected)) from None

@@ -37,7 +37,7 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     (r"=<", "=<", "<="),
     (r"<>", "<>", "!="),
     (r"<-", "<-, which gives R a value", "< with a blank behind it, or NAME := VALUE"),
-    (r"!==|===", "===", "== or !="),
+    (r"!==|===|=\s+=", "===", "== or !="),
     (r"&(?:lt|gt|le|ge|amp|quot|apos);", "signs of XML", "<, >, and, or a quotation mark itself"),
     (r"->|⇒|→", "an arrow", "if A then B"),
     (r"\*\*", "**", "^"),
@@ -47,12 +47,17 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     ("[\N{MULTIPLICATION SIGN}\N{MIDDLE DOT}]", "this sign for a product", "*"),
     (r"÷", "this sign for a ratio", "/"),
     (r"\$|@", "$ and @", "the name of the field alone"),
-    (r"\[|\]", "square brackets", 'a set as {"a", "b"}, and a name with other signs in backquotes: `a b`'),
+    (
+        r"\[|\]",
+        "square brackets",
+        'a set as {"a", "b"}, a range as 1..5, and a name with other signs in backquotes: `a b`',
+    ),
     (r";", "a semicolon", "each rule on a line of its own"),
     (r"::?", "a colon here", "a range as 1..5, and the name of a rule at the beginning of its line"),
     (r"~", "a formula", "== between what has to be the same"),
     (r"\?", "a question mark", "if A then B else C"),
     (r"\.\.\.", "three dots", "a range as 1..5"),
+    (r"%(?!%)", "a % here", "20% right behind a number, and %% for the remainder"),
 )
 """What stands at the place, what it is called, and what to write; as regular expressions on the text from there."""
 
@@ -76,7 +81,14 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ("otherwise", "otherwise", "else"),
     ("endif", "endif", "nothing: a rule ends with its line"),
     ("end", "end", "nothing: a rule ends with its line"),
-    ("not", "not here", 'not (A), or FIELD not in {"a", "b"}'),
+    ("not", "not here", 'not (A), not missing(FIELD), or FIELD not in {"a", "b"}'),
+    ("to", "to", "a range as 1..5"),
+    ("if", "If", "if"),
+    ("then", "Then", "then"),
+    ("else", "Else", "else"),
+    ("and", "And", "and"),
+    ("or", "Or", "or"),
+    ("in", "In", "in"),
     ("than", "than", "then"),
     ("equals", "equals", "=="),
 )
@@ -137,8 +149,10 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
     """
     before = [one for one in tokens if (one.end_pos or 0) <= at]
     here = next((one for one in tokens if one.start_pos == at), None)
-    for begin in (at, at - 1):
-        for pattern, construct, instead in _SIGNS if begin >= 0 else ():
+    if text[at : at + 1] == ":" and any(one.type == "IF" for one in before):
+        return _slip("a colon behind a condition", "then"), at
+    for begin in range(max(at - 5, 0), at + 1):
+        for pattern, construct, instead in _SIGNS:
             found = re.match(pattern, text[begin:])
             if found and begin + found.end() > at:
                 return _slip(construct, instead), begin
@@ -160,7 +174,11 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
     last = before[-1] if before else None
     for token in (here, last):
         for word, construct, instead in _WORDS if token is not None and token.type in ("NAME", "NOT") else ():
-            if token is not None and token.value.lower() == word and (token is here or len(before) > 1):
+            if (
+                token is not None
+                and token.value.lower() == word
+                and (token is here or len(before) > 1 or word == "if")
+            ):
                 return _slip(construct, instead), token.start_pos or 0
     open_one = _unclosed(before)
     if here is None and open_one is not None:
@@ -168,6 +186,17 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
     kind = "$END" if here is None else here.type
     if last is not None and last.type == "NAME" and [one.type for one in before[-2:-1]] in (["IN"], ["IN_OF_R"]):
         return _slip(f"{last.value} as a set", 'the set itself: {"a", "b"} or 1..5'), last.start_pos or 0
+    if kind == "LPAR" and last is not None and last.type in ("IN", "IN_OF_R"):
+        return _slip("a set in round brackets", 'curly ones: {"a", "b"}, or a range as 1..5'), at
+    if kind == "SIGN" and "RANGE" in expected:
+        return _slip(f"a range with {here.value if here else ''}", "a range as 1..5"), at
+    if kind == "COMMA" and [one.type for one in before[-2:-1]] == ["IN"]:
+        return _slip("a set without brackets", '{"a", "b"}'), at
+    if kind == "COMMA" and [one.type for one in before[-2:-1]] == ["BY"]:
+        return _slip("several groups without brackets", "by (A, B)"), at
+    types = [one.type for one in before]
+    if types.count("IF") > types.count("THEN") and last is not None and last.type in _VALUES and kind in _STARTS:
+        return _slip("an if without then", "if A then B"), at
     if last is not None and here is not None and last.type in _VALUES and kind in _STARTS:
         return _beside(last, here), at
     if kind == "RPAR" and open_one is None:
@@ -176,7 +205,8 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
         following = re.match(r",\s*(\d+)", text[at:])
         if following:
             written = f"{last.value}{following[0]}"
-            return _slip(f"the decimal comma of {written}", f"{last.value}.{following[1]}"), last.start_pos or 0
+            number = f"{last.value.replace('.', '')}.{following[1]}"
+            return _slip(f"the decimal comma of {written}", number), last.start_pos or 0
     if kind == "THEN" and not any(one.type == "IF" for one in before):
         return _slip("then without if", "if A then B"), at
     if kind == "COMMA" and any(one.type == "IF" for one in before):
@@ -187,8 +217,9 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
         wanted = ["then"]
     elif {"NUMBER", "NAME"} <= expected:
         wanted = ["a field", "a number", "a text", "("]
-    after = last.value if last is not None else ""
-    return Problem("plain-unexpected", found=found, after=after, wanted=tuple(wanted)), at
+    if last is None:
+        return _slip("nothing" if here is None else f"{found} at its beginning", "a condition such as FIELD > 1"), at
+    return Problem("plain-unexpected", found=found, after=last.value, wanted=tuple(wanted)), at
 
 
 def _beside(last: _Token, here: _Token) -> Problem:  # noqa: PLR0911 -- one branch per slip
@@ -199,7 +230,7 @@ def _beside(last: _Token, here: _Token) -> Problem:  # noqa: PLR0911 -- one bran
     ):
         return _slip(here.value, "then")
     if here.type == "NAME" and (
-        close := difflib.get_close_matches(here.value.lower(), [word for word, *_ in _WORDS], 1, 0.8)
+        close := difflib.get_close_matches(here.value.lower(), [word for word, *_ in _WORDS if len(word) > 3], 1, 0.8)
     ):
         return _slip(here.value, next(instead for word, _, instead in _WORDS if word == close[0]))
     if last.type == here.type == "NUMBER":
