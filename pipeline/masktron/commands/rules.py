@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, Any, Literal, override
+
+import click
 
 from masktron.commands import running
 from masktron.commands.base import Plain
-from masktron.declared import HOW, OUTPUT, setting, with_commas
+from masktron.declared import HOW, IN, OUTPUT, setting, with_commas
 from masktron.errors import UsageError
 from masktron.problems.problem import Place
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import FilePath
+from masktron.setting_values import FilePath, MaybeFilePath
 
 if TYPE_CHECKING:
     from masktron.jobs.rules import TextChange
     from masktron.results import RulesResult
 
+type Language = Literal["schematron", "plain", "validate-yaml"]
 _NAMED = "by its id, or # and its number"
 
 
 class Rules(Plain):
-    """List the rules of a file, or change one where it stands.
+    """List the rules of a file, change one where it stands, or write them in another language.
 
     Whether a rule means something says masktron explain.
     """
@@ -31,7 +34,10 @@ class Rules(Plain):
     name = "rules"
     shows_progress = False
 
-    rulebook: FilePath = setting("Schematron rulebook.", metavar="RULES.sch", reads="the rulebook")
+    rulebook: FilePath = setting(
+        "Rulebook: Schematron, plain rules, or a file of R's package validate.",
+        metavar="RULES.sch", reads="the rulebook",
+    )  # fmt: skip
     change: str | None = setting(
         f"Change this rule, {_NAMED}; with what it is to have.", HOW, default=None, metavar="ID"
     )
@@ -52,9 +58,20 @@ class Rules(Plain):
         "What is wrong where it fails; {Income} shows a value.", HOW, default=None, metavar="TEXT"
     )
     soft: bool | None = setting('Whether a failure is only told: role="warning".', HOW, default=None, off="--hard")
+    to: Language | None = setting("Write the rules in another language.", HOW, default=None, page="writing-rules")
+    data: MaybeFilePath = setting(
+        "With --to: a file that says how records and fields are called.",
+        IN, default=None, metavar="DATA", reads="the data",
+    )  # fmt: skip
     accept: list[str] = setting("Proposals to add.", HOW, factory=list, metavar="1,3,ID", collect=with_commas)
     out: Path | None = setting(
-        "The changed file.", OUTPUT, default=None, short="-o", metavar="RULES.sch", shown="in place", writes=True
+        "The changed file, or the new one of --to.",
+        OUTPUT,
+        default=None,
+        short="-o",
+        metavar="RULES.sch",
+        shown="in place",
+        writes=True,
     )
 
     @override
@@ -63,9 +80,18 @@ class Rules(Plain):
         running.check_outputs({**written, "--out": None}, inputs)
         running.check_outputs(written, {**inputs, "the rulebook": None})
 
+    @override
+    def tell(self, result: Any) -> None:
+        if not result.text or self.out is not None or running.is_stdout(self.json):
+            super().tell(result)
+            return
+        from masktron.report.text import printable
+
+        click.echo(printable(result.text), nl=False)  # as it is, for a file or a pipe
+        running.write(result.as_dict(), self.json)
+
     def run(self, progress: Progress = no_progress) -> RulesResult:
         """List the rules, or change them."""
-        del progress
         asked = {
             "--change": self.change,
             "--add": self.add or None,
@@ -73,6 +99,7 @@ class Rules(Plain):
             "--remove": self.remove,
             "--up": self.up,
             "--down": self.down,
+            "--to": self.to,
         }
         given = [name for name, value in asked.items() if value is not None]
         if len(given) > 1:
@@ -85,11 +112,17 @@ class Rules(Plain):
             wanted["role"] = "warning" if self.soft else ""
         for name in wanted:
             _require_change(f"--{'soft' if name == 'role' else name}", given, ("--change", "--add"))
+        if self.data is not None:
+            _require_change("--data", given, ("--to",))
         if self.accept:
             _require_change("--accept", given, ("--suggested",))
         if self.out is not None and not given:
-            changes = " or ".join(("--change", "--add", "--suggested", "--remove", "--up", "--down"))
+            changes = " or ".join(("--change", "--add", "--suggested", "--remove", "--up", "--down", "--to"))
             raise UsageError.of("needs-setting", name="--out", setting=changes, needed="another option")
+        if self.to is not None:
+            from masktron.jobs.rules_written import run_rules_written
+
+            return run_rules_written(self.rulebook, self.to, self.data, self.out, progress=progress)
         from masktron.jobs.rules import run_rules
         from masktron.rulebook_text.rule_changes import empty_rulebook
 

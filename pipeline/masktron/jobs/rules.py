@@ -7,6 +7,8 @@ from pathlib import Path
 
 from masktron.errors import RulebookError
 from masktron.files import refuse_special
+from masktron.jobs.rulebooks import is_plain
+from masktron.jobs.rules_written import listed
 from masktron.results import RulesResult, WrittenRule, shown
 from masktron.rulebook_text.rule_entries import RulesInText, rules_in
 from masktron.write.atomic import atomic_path, blamed
@@ -18,7 +20,7 @@ type TextChange = Callable[[RulesInText], bytes]
 def run_rules(
     rulebook: Path, change: TextChange | None = None, out: Path | None = None, *, begin: bytes | None = None
 ) -> RulesResult:
-    """List the rules of one file of Schematron, or change one where it stands; all other bytes stay as they are.
+    """List the rules of one file, or change one of Schematron where it stands; all other bytes stay as they are.
 
     Whether the expressions mean something is not asked: `run_explain` says it.
 
@@ -40,6 +42,12 @@ def run_rules(
         The change cannot be made.
     """
     refuse_special(rulebook, RulebookError)
+    if is_plain(rulebook):
+        if change is not None:
+            raise RulebookError.of(
+                "not-in-place", rulebook, what="a rule in plain text", done="changed", reason="each is a line of text"
+            )
+        return listed(rulebook)
     if begin is not None and change is not None and not rulebook.exists():
         source = begin
     else:

@@ -20,7 +20,7 @@ class WrittenRule(Serialised):
     id : str
         As written; empty where it has none: its number names it then, after a ``#``.
     kind : str
-        ``assert``, ``report``, ``instance`` (of an abstract pattern) or ``include``.
+        ``assert``, ``report``, ``instance`` (of an abstract pattern), ``include``, or ``plain`` of plain rules.
     context, test : str
     message : str
         What shows a value is in braces, as XPath.
@@ -58,11 +58,20 @@ class RulesResult(JobResult):
         The file that was written; None where nothing was to be changed.
     rules : tuple of WrittenRule
         What it includes is named, and not listed.
+    text : str
+        The rules in another language, where one was asked for.
+    losses : tuple of str
+        Rules that have no spelling there, each with the reason.
+    notes : tuple of str
+        Where rules in the two languages may differ.
     """
 
     JOB: ClassVar = "rules"
-    KEYS: ClassVar = "rulebook output rules"
+    KEYS: ClassVar = "rulebook output rules text losses notes"
 
     rulebook: str
     output: str | None
     rules: tuple[WrittenRule, ...]
+    text: str = ""
+    losses: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -112,7 +112,9 @@ def _translated(
             if check.soft and (check.role or "").lower().startswith("info"):
                 severity = "information"
             rule = PlainRule(check.id, node, check.origin.line, "", " ".join(said.split()), severity=severity)
-            return Translated(check, rule, caveats=tuple(plain.caveats))
+            codes = {name: ", ".join(records.codes_of(name)) for name in sorted(used)}
+            missing = (f"{code} of {name} is a missing value here" for name, code in codes.items() if code)
+            return Translated(check, rule, caveats=(*plain.caveats, *missing))
     raise UnspelledError("other records have all fields that it names, and a plain rule would be on these")
 
 

@@ -286,9 +286,19 @@ class PlainOfXPath:
         parts = []
         for value in meant.items:
             self._variables[name] = value
-            parts.append(self._condition(body, truth, excused))
+            field = self._fields.field(value)
+            parts.append(self._of_what_is_there(field, word, partial(self._condition, body, truth), excused))
         del self._variables[name]
         return join(word, parts)
+
+    def _of_what_is_there(self, field: Name | None, word: str, part: _Part, excused: frozenset[Node]) -> Node:
+        """Say a condition of a field of a list, which leaves out what is not there."""
+        if field is None:
+            return part(excused)
+        self.caveats[f"where {field.name} is empty, the test asks about it all the same"] = None
+        if word == "and":
+            return self._alternatives([lambda _: Missing(field), part], excused)
+        return join("and", (Not(Missing(field)), part(excused | {Missing(field)})))
 
     def _existence(self, path: Expression, truth: bool) -> Node:
         name = self._fields.field(path)
