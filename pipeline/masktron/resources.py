@@ -28,3 +28,7 @@ def resource(name: str) -> Path:
 def packaged_text(name: str) -> str:
     """Return a text that stands beside a module of the package, such as ``report/pages/page.css``."""
     return (Path(__file__).resolve().parent / name).read_text(encoding="utf-8")
+
+
+NO_RULES = resource("rules/none.rules")
+"""The rulebook without rules: what commands take where nobody gives any."""

@@ -20,6 +20,7 @@ from masktron.errors import Exit, UsageError
 from masktron.problems.problem import SettingName
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
+from masktron.resources import NO_RULES
 from masktron.setting_values import File, path, place, typed_place
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ def source(given: Microdata) -> Path:
             "bad-value", expected="a path or a data frame", given=f"of type {type(given).__name__}", hint=hint
         )
     return standing_for(given)
+
+
+def rulebook_or_none(given: File | None) -> Path:
+    """Take a rulebook; where nobody gives one, the one that has no rules."""
+    return NO_RULES if given is None else path(given)
 
 
 def table_places(given: Mapping[str, File]) -> dict[str, Path]:
@@ -163,6 +169,7 @@ type MaybeOut = Annotated[Taken[Path | None, File | None], _OUT]
 type MaybeOriginal = Annotated[Taken[Path | None, Microdata | None], _ORIGINAL]
 type Rulebook = Annotated[Taken[Path, File], _RULES]
 type MaybeRulebook = Annotated[Taken[Path | None, File | None], _RULES]
+type RulebookOrNone = Annotated[Taken[Path, File | None], replace(_RULES, converter=rulebook_or_none)]
 type Page = Annotated[Taken[Path | None, File | None], _PAGE]
 type ReportFile = Annotated[Path | None, _PAGE]
 type Tables = Annotated[Taken[Mapping[str, Path], Mapping[str, File]], _TABLES]
@@ -334,4 +341,4 @@ class Judges(Command):
 class UnderRules(OnData):
     """A command that reads microdata and a rulebook."""
 
-    rules: Rulebook = setting(kw_only=False)
+    rules: RulebookOrNone = setting(default=None, kw_only=False, shown="no rules")

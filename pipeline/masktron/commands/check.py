@@ -11,7 +11,7 @@ from masktron.commands.base import (
     Judges,
     MaybeOriginal,
     Paged,
-    Rulebook,
+    RulebookOrNone,
     Source,
     Tables,
     Verbose,
@@ -71,7 +71,7 @@ class Check(OnRelease, Judges, Verbose, Paged):
     name = "check"
     judging = True
 
-    rules: Rulebook = setting(kw_only=False)
+    rules: RulebookOrNone = setting(default=None, kw_only=False, shown="no rules")
     original: MaybeOriginal = setting(default=None)
 
     def run(self, progress: Progress = no_progress) -> CheckResult:

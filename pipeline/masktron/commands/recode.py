@@ -39,8 +39,8 @@ class Recode(UnderRules):
 
     hierarchies: Mapping[str, Path] = setting(
         "The hierarchy of a key: CSV with a value and its labels in each row, as ARX has it.",
-        IN, converter=files, kw_only=False, option="--hierarchy", metavar="FIELD=FILE", example="AGE=age.csv",
-        stripped=True, page="recoding", reads="the hierarchy",
+        IN, converter=files, factory=dict, kw_only=False, needed=True, option="--hierarchy", metavar="FIELD=FILE",
+        example="AGE=age.csv", stripped=True, page="recoding", reads="the hierarchy",
     )  # fmt: skip
     suppressed: int | str = setting(
         "Records that may have fewer, and are left to local suppression.",

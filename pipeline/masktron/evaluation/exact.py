@@ -79,6 +79,7 @@ def evaluate(request: EvaluationRequest, *, chunk: int = 5000) -> Evaluation:
     if whole:
         evaluate_whole(path, whole, tally, request.shown, spans)
         request.tell(tally.records)
+    tally.judged_all(len(spans))  # which no check need have counted
     used = described((run.engine for run in runs), rulebook)
     return tally.evaluation(f"{used}{CORRECTED}" if tally.departed else used)
 

@@ -232,7 +232,7 @@ def evaluate_columns(
     if own is not None and passes is None and sliced is not None and request.executor is not None:
         evaluation = SliceEvaluation(request, frame, sliced, compiler, memo=memo, known=known)
         tally = walk_slices(request.executor, evaluation, sliced, request)
-    elif own is not None or extra or (passes is not None and gathered is None):
+    elif own is not None or extra or not tiers or (passes is not None and gathered is None):
         _walk(Walk(frame, [*([own] if own else []), *extra], tally, request.shown), batches, request.tell)
     elif gathered is not None:
         tally.judged(gathered, tally.blank(gathered))

@@ -190,8 +190,8 @@ class Audit:
             (self.problems if rule.idle else self.not_checked).append(why)
         if tested := len(results) - len(silent):
             self.checked.append(f"{counted(tested, 'rule')} on {counted(records, 'record')}")
-        elif not results:
-            self.problems.append("no rule was evaluated: the rulebook has none, or none of them applies to this file")
+        elif not results and (self.job.edits or self.again.fates):
+            self.problems.append("no rule was evaluated: none of the rulebook applies to this file")
         elif fires:
             self.problems.append("no rule was tested, so that nothing is known of the file")
 

@@ -14,6 +14,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.files import file_hash, same_file
 from masktron.jobs.rulebooks import documents_of_all_phases
 from masktron.problems.problem import Known, Setting, rules
+from masktron.results import shown
 from masktron.rulebook.analysis import readers
 from masktron.rulebook.schema import Document, Rulebook
 from masktron.sources.output_names import stem_of
@@ -101,7 +102,9 @@ def _require_known(rulebook: Rulebook, names: list[str]) -> None:
             continue
         others = [one for one in known if one not in ORIGINAL_NAMES]
         known_here = Known(name, tuple(others))
-        raise UsageError.of("unknown-name", rulebook.path, kind="document of the rules", name=name, known=known_here)
+        raise UsageError.of(
+            "unknown-name", shown(rulebook.path), kind="document of the rules", name=name, known=known_here
+        )
 
 
 def without_document(rulebook: Rulebook) -> dict[int, str]:

@@ -15,7 +15,7 @@ from masktron.evaluation.runner import SlowRuleError
 from masktron.problems.problem import Known, Place, Rule
 from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports
-from masktron.results import RuleResult
+from masktron.results import RuleResult, shown
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.thresholds import OTHERS, Threshold
@@ -103,7 +103,7 @@ def allowances(rulebook: Rulebook, bounds: Mapping[str, Threshold]) -> dict[str,
     for name in bounds:
         if name != OTHERS and name not in known:
             raise UsageError.of(
-                "unknown-name", rulebook.path, name=Rule(name), known=Known(name, tuple(known)), kind="rule"
+                "unknown-name", shown(rulebook.path), name=Rule(name), known=Known(name, tuple(known)), kind="rule"
             )
     others = bounds.get(OTHERS)
     found = {check.id: bounds.get(check.id, None if check.soft else others) for check in rulebook.checks}

@@ -25,7 +25,7 @@ from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook
 from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
-from masktron.results import RuleResult
+from masktron.results import RuleResult, shown
 from masktron.rulebook.context_paths import context_names
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.names import NO_CONTEXTS
@@ -65,7 +65,7 @@ class Job:
                 return check.index
         raise UsageError.of(
             "unknown-name",
-            self.rulebook.path,
+            shown(self.rulebook.path),
             name=Rule(rule_id),
             known=Known(rule_id, tuple(check.id for check in self.rulebook.checks)),
             kind="rule",
@@ -224,7 +224,7 @@ def open_job(
     RulebookError, DocumentError, UsageError
         One of them cannot be used.
     """
-    progress(f"reading {rules.name}", 0)
+    progress("reading the rules", 0)
     plain = is_plain(rules)
     # what rules in plain text mean depends on the file, and how records of a file are called may depend on Schematron
     rulebook = None if plain else open_rulebook(rules, phase)

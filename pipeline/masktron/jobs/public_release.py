@@ -22,6 +22,7 @@ from masktron.measures.assessed import Assessed
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.verdict import public_protection
 from masktron.report.wording import rule_text
+from masktron.results import shown
 from masktron.results.public_release import (
     FEW_LEFT_OUT,
     PUBLIC_LEAST_RECORDS,
@@ -248,7 +249,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         name=name_of_file(manifest.part("output").text("path")),
         checksum=manifest.part("output").text("sha256"),
         rules_checksum=manifest.part(rules_part(manifest)).text("sha256"),
-        rulebook=rulebook.path.name,
+        rulebook=name_of_file(shown(rulebook.path)),
         records=result.count("records_out"),
         method=result.text("method"),
         contract=declared.part("contract").text("kind"),

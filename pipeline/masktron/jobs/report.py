@@ -30,6 +30,7 @@ from masktron.report.pages.public_page import public_page
 from masktron.report.pages.registry import PAGES, page_of_plain
 from masktron.report.pictures.canvas import require_drawing
 from masktron.report.verdict import read_verdict
+from masktron.resources import NO_RULES
 from masktron.results import PageResult, ReportResult, shown
 from masktron.results.side_by_side import SideBySide
 from masktron.sources.opening import open_source
@@ -149,6 +150,8 @@ def _of_manifest(
     part = rules_part(manifest)
     if part == "translated" and rules is not None and file_hash(rules) == manifest.part("rules").text("sha256"):
         rules = None  # the released file obeys what was translated of it
+    if manifest.part(part).text("sha256") == file_hash(NO_RULES):
+        rules = rules or NO_RULES
     released, before, rulebook = (
         given or _named(manifest.part(key).text("path"), source, own=own)
         for given, key in ((masked, "output"), (original, "original"), (rules, part))

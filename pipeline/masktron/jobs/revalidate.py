@@ -107,7 +107,8 @@ def revalidate(
     opinions = asking.opinions(decided)
     alone = judged_by_columns_alone(job, decided, rules, opinions)
     own = EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone, rules=len(rules))
-    return Revalidation(decided, (own, *_second(job, decided, rules, opinions)))
+    engines = (own, *_second(job, decided, rules, opinions)) if job.rulebook.checks else ()
+    return Revalidation(decided, engines)
 
 
 class Asking:

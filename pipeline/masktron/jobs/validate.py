@@ -201,6 +201,8 @@ def run_validate(
         return job, shown_of(job, record_id_fields(job.source, record_id, reading.levels, roles or {}))
 
     job, shows = without_values(opened, wanted=release_safe)
+    if not job.rulebook.checks:
+        raise UsageError.of("no-rules")
     # a file may say them in terms of its records
     meanings = () if release_safe else tuple(_meanings(job))
     beside = without_values(partial(job.beside, original, reading), wanted=release_safe)

@@ -27,6 +27,7 @@ MANY = 5
 _MEANS = frozenset({"mean", "derive", "derive_per_record"})
 """Aggregators whose groups publish a mean, for all fields or for all that no equality gives."""
 
+NO_RULES_GIVEN = Statement("amber", "not-measured", "No rules were given.")
 _UNSTATED = Statement("amber", "not-measured", "The result is of an earlier version, which did not judge this.")
 
 
@@ -46,7 +47,8 @@ def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
         ),
     )
     details = " ".join(sentence for sentence in _details(result) if sentence)
-    rules = _of_rules(said, holds=result.valid, all_judged=not result.let_go)
+    given = (*result.rules, *result.not_applicable, *result.allowed)
+    rules = _of_rules(said, given, holds=result.valid, all_judged=not result.let_go)
     return ReleaseVerdict(rules, protection(evidence), details)
 
 
@@ -60,8 +62,9 @@ def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
     if result.let_go:
         said += f", but for {_let_go(result.let_go)}"
     holds = all(rule.passes for rule in result.rules) and not about_rules
+    given = (*result.rules, *result.unevaluated, *result.fates, *about_rules)
     return ReleaseVerdict(
-        _of_rules(f"{said}; {result.tested}.", holds=holds, all_judged=not result.let_go),
+        _of_rules(f"{said}; {result.tested}.", given, holds=holds, all_judged=not result.let_go),
         protection(
             Evidence(
                 _values(result.figures),
@@ -121,7 +124,9 @@ def _values(figures: Iterable[FigureResult]) -> dict[str, float]:
     return {one.name: one.value for one in figures}
 
 
-def _of_rules(said: str, *, holds: bool, all_judged: bool) -> Statement:
+def _of_rules(said: str, given: Sequence[object], *, holds: bool, all_judged: bool) -> Statement:
+    if not given:
+        return NO_RULES_GIVEN
     level: StatementLevel = "red" if not holds else "green" if all_judged else "amber"
     return Statement(level, "rules", said)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.problems.readers import reading, result_reader
+from masktron.resources import NO_RULES
 from masktron.serialised import Serialised, told_by_key
 
 if TYPE_CHECKING:
@@ -82,5 +83,5 @@ def from_report(function: str, *arguments: object) -> Any:
 
 
 def shown(path: Path) -> str:
-    """Return a path as the user gave it, with forward slashes."""
-    return path.as_posix()
+    """Return a path as the user gave it, with forward slashes; nothing for the rulebook where nobody gave one."""
+    return "" if path == NO_RULES else path.as_posix()

@@ -10,6 +10,8 @@ from typing import Any
 
 from masktron.config import Config, config_from
 from masktron.errors import UsageError
+from masktron.files import file_hash
+from masktron.resources import NO_RULES
 from masktron.setting_values import Register
 from masktron.trust import ReadFile, file_beside, relocated, without_named_only
 from masktron.write.manifest import DescribedRelease, described_release, manifest_content
@@ -140,7 +142,7 @@ def read_former_run(path: Path) -> FormerRun:
 
 
 def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -> FormerRun:
-    repeat, result = content["repeat"], content["result"]
+    repeat, result, rules = content["repeat"], content["result"], content["rules"]
     settings = without_named_only(repeat["settings"], Config)  # who runs `rerun` names these
     config, elsewhere = _located(config_from(settings), path)
     nested = "nested" in content
@@ -150,7 +152,7 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
         config=config,
         elsewhere=elsewhere,
         secret=None if content.get("secret") is None else bytes.fromhex(content["secret"]),
-        rules=file_beside(Path(content["rules"]["path"]), path),
+        rules=NO_RULES if rules["sha256"] == file_hash(NO_RULES) else file_beside(Path(rules["path"]), path),
         digests=dict(repeat["rules"]),
         format=repeat["format"],
         record=repeat["record"],

@@ -7,6 +7,11 @@ TEXTS = {
         "name the element of a record with [[--record NAME]], or write one record for each person or unit; "
         "masktron validate tests rules on such a file as it is",
     ),
+    "no-rules": (
+        "no rules were given",
+        "write some into a file such as edits.rules, and give it with [[--rules edits.rules]]; "
+        "`masktron suggest DATA` proposes some",
+    ),
     "no-records": (
         "the file has no records; they are looked for as {path}",
         "name the element of a record with [[--record NAME]]; validate and check accept an empty file with "

@@ -14,6 +14,7 @@ from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.text import number
+from masktron.report.verdict import NO_RULES_GIVEN
 from masktron.results.public_release import (
     PUBLIC_LARGEST_SHARE,
     PUBLIC_LEAST_GROUPS,
@@ -117,12 +118,13 @@ def public_page(release: PublicRelease) -> Page:
     holding = [rule for rule in release.rules if rule.status == "holds"]
     level: StatementLevel = "green" if len(holding) == len(release.rules) else "amber"
     held = f"{number(len(holding))} of {counted(len(release.rules), 'edit rule')} hold in every record."
+    of_rules = Statement(level, "rules", held) if release.rules else NO_RULES_GIVEN
     masked = [one for one in release.fields if one.masked]
     return Page(
         title=release.name,
         kind="About this masked file",
         edition="public",
-        verdict=statements(ReleaseVerdict(Statement(level, "rules", held), release.protection)),
+        verdict=statements(ReleaseVerdict(of_rules, release.protection)),
         lead=f"{_size(release)} {counted(len(release.fields), 'field')}, "
         f"{number(len(masked))} of them masked to protect respondents. This page says what was done, and what to "
         f"know when you analyse the file.{_without_figures(release)}",
@@ -616,13 +618,17 @@ def _rules(release: PublicRelease) -> list[PagePart]:
 
 def _verified(release: PublicRelease) -> list[PagePart]:
     engines = tuple((one.name, number(one.rules), number(one.records)) for one in release.engines)
-    files = (*_checksums(release), (release.rulebook, release.rules_checksum))
-    return [
+    rulebook = [(release.rulebook, release.rules_checksum)] if release.rules else []
+    files = (*_checksums(release), *rulebook)
+    judged = [
         *said(
             "The file was written, read back, and judged by each of these programs before it was released. The "
             "number of rules and of records is what each of them judged."
         ),
         PageTable("Judged by", ("program", "rules", "records"), engines, frozenset({"rules", "records"})),
+    ]
+    return [
+        *(judged if engines else said("The file was written and read back before it was released.")),
         PageTable("Checksums", ("file", "SHA-256"), files),
         PageTable("Versions", ("package", "version"), tuple(release.versions.items())),
     ]

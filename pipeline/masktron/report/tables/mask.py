@@ -313,7 +313,8 @@ def _done(result: MaskResult) -> Iterator[SummaryLine]:
         f"{groups_told(result)}",
     )
     yield from treated_in_brief(result.treatments, result.fates)
-    yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in result.engines))
+    if result.engines:
+        yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in result.engines))
 
 
 def _engine(engine: EngineResult, result: MaskResult) -> str:
