@@ -278,11 +278,13 @@ def make_plan(
         A rule over several records cannot be kept: it asks masked values to be unique, or is not understood. No
         aggregator keeps the rules of a block, or the one that is asked for does not, or it suits no block.
     UsageError
-        There is no aggregator of that name.
+        There is no aggregator of that name; or no field is masked, and none treated.
     """
     asked = None if aggregator is None else _aggregator_named(aggregator)
     loose = frozenset(released)
     masked = {fact.name: fact for fact in fields if fact.role is Role.CONFIDENTIAL}
+    if not (masked or config.treats_keys):
+        raise UsageError.of("no-field-to-mask")
     removed = {fact.name for fact in fields if fact.role is Role.IDENTIFIER}
     not_applicable = reading_removed(edits, removed)
     untouched, binding, over_file = [], [], []

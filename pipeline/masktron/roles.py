@@ -98,7 +98,7 @@ def resolve_roles(records: Records, config: Config, *, weights_later: bool = Fal
     ------
     UsageError
         A role or a kind is declared for a field that the file does not have, or a kind for a weight; an order holds
-        a missing code; there is more than one weight; a text field has no role; or no field is left to mask.
+        a missing code; there is more than one weight; or a text field has no role.
     DocumentError
         A numeric field holds text, a value is not in the declared order, or a weight is missing, negative or not a
         number.
@@ -119,8 +119,6 @@ def resolve_roles(records: Records, config: Config, *, weights_later: bool = Fal
         )
     if not weights_later:
         require_weights(records, facts)
-    if not any(fact.role is Role.CONFIDENTIAL for fact in facts):
-        raise UsageError.of("no-field-to-mask", records.source)
     return facts
 
 

@@ -73,6 +73,7 @@ class Releases(Replaces, Verbose, Paged):
             return None
         from masktron.errors import MasktronError
         from masktron.jobs.report import run_report
+        from masktron.results import shown
 
         masked, original, rules = self._files.out, self._files.data, self._files.rules
         try:
@@ -87,7 +88,8 @@ class Releases(Replaces, Verbose, Paged):
                 progress=progress,
             )
         except MasktronError as error:
-            rulebook = "" if self.html_public is None else f" --rules {rules or 'RULES.sch'}"
+            named = "RULES.sch" if rules is None else shown(rules)
+            rulebook = f" --rules {named}" if named and self.html_public is not None else ""
             error.problem = Problem(
                 "pages-missing",
                 error.problem.place,

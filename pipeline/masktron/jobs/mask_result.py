@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -134,7 +135,7 @@ def mask_result(
         records_in=len(run.untreated.records),
         records_out=len(written.records),
         k=run.config.k,
-        min_group=smallest_group(block_results, draw),
+        min_group=smallest_group(block_results, draw, len(written.records)),
         whole_record_k=int(figure["whole_record_k"]),
         linkage=figure["linkage"],
         information_loss=figure["information_loss"],
@@ -211,7 +212,7 @@ def shown_values(
     Without a number they are the first, the middle and the last record.
     """
     ranked = next((found for name in names if (found := before[name]).is_number.any()), None)
-    rows = np.arange(len(before[names[0]]))
+    rows = np.arange(len(next(iter(before.values()))))
     if ranked is not None:
         held = np.flatnonzero(ranked.is_number)
         rows = held[np.argsort(ranked.values[held], kind="stable")]
@@ -335,6 +336,8 @@ def side_by_side(
 def _promised(run: Prepared, whole_record_k: float) -> str:
     """Say what the method promises: of whole records where one partition was made of all fields, and it holds."""
     contract = run.method.contract
+    if not run.plan.by_role(Role.CONFIDENTIAL):
+        return "nothing, as no field is masked"
     if not isinstance(contract, IdenticalGroups) or run.config.grouping != "all" or whole_record_k < contract.k:
         return contract.says
     source = run.source
@@ -394,6 +397,7 @@ def _assessed(
     """The records to release beside the written ones; what the blocks tell is known already."""
     confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
+    groups = sum(block.groups for block in blocks)
     keys = keys_of_run(run.plan.fields, run.config, run.identifying)
     shown = keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept))
     if run.treated is not None:
@@ -408,8 +412,8 @@ def _assessed(
         blocks=tuple(block.variables for block in blocks),
         solved=frozenset(one.field for block in blocks for one in block.solved),
         known={
-            "block_k": float(min(block.min_group for block in blocks)),
-            "medoid_share": 100 * sum(block.copied for block in blocks) / sum(block.groups for block in blocks),
+            "block_k": float(min((block.min_group for block in blocks), default=math.nan)),
+            "medoid_share": 100 * sum(block.copied for block in blocks) / groups if groups else math.nan,
             "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
         },
         workers=run.config.workers or usable_cores(),
@@ -531,15 +535,16 @@ def in_groups(blocks: Sequence[BlockResult], draw: DrawResult | None) -> bool:
     return any(not block.drawn for block in blocks) or (draw is not None and draw.smallest is not None)
 
 
-def smallest_group(blocks: Sequence[BlockResult], draw: DrawResult | None) -> int:
+def smallest_group(blocks: Sequence[BlockResult], draw: DrawResult | None, records: int) -> int:
     """Records of the smallest group: of those that share their values, and of those for which values were drawn.
 
-    Where there are no groups at all, the smallest number of records that share values of a block.
+    Where there are no groups at all, the smallest number of records that share values of a block; without a block,
+    all.
     """
     sizes = [block.min_group for block in blocks if not block.drawn]
     if draw is not None and draw.smallest is not None:
         sizes.append(draw.smallest)
-    return min(sizes or [block.min_group for block in blocks])
+    return min(sizes or [records, *(block.min_group for block in blocks)])
 
 
 def _correlation_result(worst: Correlations | None, names: Sequence[str]) -> CorrelationResult | None:

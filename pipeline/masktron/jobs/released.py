@@ -19,7 +19,7 @@ from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.jobs.documents import digests
 from masktron.jobs.limits import names_over, over_limits
-from masktron.jobs.mask_result import in_groups, smallest_group
+from masktron.jobs.mask_result import in_groups
 from masktron.jobs.outside_limits import what_helps
 from masktron.jobs.prepared import NestedOriginal, Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
@@ -67,7 +67,7 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
                 run.source.path,
                 detail="\n  ".join((f"{engine.engine} does not agree that it obeys the rules", *engine.notes)),
             )
-    if smallest_group(result.blocks, result.draw) < run.config.k and in_groups(result.blocks, result.draw):
+    if result.min_group < run.config.k and in_groups(result.blocks, result.draw):
         raise ViolationError.of(
             "self-check-failed",
             run.source.path,

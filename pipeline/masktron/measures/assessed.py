@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -134,7 +134,8 @@ class Assessed:
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
-        return len(next(iter(self.codes.values())))
+        columns: Mapping[str, Sized] = self.codes or self.everything
+        return len(next(iter(columns.values())))
 
     @property
     def pairs(self) -> FieldPairs:
@@ -256,7 +257,8 @@ def pairs_of(original: Mapping[str, Column], masked: Mapping[str, Column], names
 
 def numbers_of(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.float64]:
     """Put the numbers of some fields side by side, by column as all measures take them; shape (n, p)."""
-    values = np.empty((len(_numbers(columns, next(iter(columns)))), len(names)), order="F")
+    records = next((len(_numbers(columns, name)) for name in columns), 0)
+    values = np.empty((records, len(names)), order="F")
     for at, name in enumerate(names):
         values[:, at] = _numbers(columns, name)
     return values

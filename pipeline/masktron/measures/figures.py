@@ -245,7 +245,7 @@ def _block_k(files: Assessed) -> float:
 
 
 def _whole_record_k(files: Assessed) -> float:
-    return float(achieved_k(list(files.codes.values())))
+    return float(achieved_k(list(files.codes.values())) if files.codes else len(files))
 
 
 def _medoid_share(files: Assessed) -> float:

@@ -177,6 +177,8 @@ def _done(result: MaskResult) -> str:
 
 
 def _grouped(result: MaskResult) -> str:
+    if not result.blocks:
+        return "no field is masked"
     if result.draw is None:
         solved = ", solved fields apart" if any(block.solved for block in result.blocks) else ""
         if _whole(result):
@@ -227,7 +229,7 @@ def _exposure(result: MaskResult) -> str:
         count = result.draw.unmoved
         found.append(f"{count} {'record comes' if count == 1 else 'records come'} out as {_went(count)} in")
     if not found:
-        return "No masked field has a value that could be compared."
+        return "No masked field has a value that could be compared." if result.blocks else ""
     linked = "; linkage is of numbers, and none are masked" if math.isnan(result.linkage) else ""
     return f"{' and '.join(found)}{linked}."
 

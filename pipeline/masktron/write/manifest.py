@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -302,7 +303,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
     k = plan["k"]
     if not isinstance(k, int) or isinstance(k, bool) or k < 2:
         raise ValueError(f"k is {k!r}")
-    if sorted(name for block in blocks for name in block) != sorted(masked) or not masked:
+    if sorted(name for block in blocks for name in block) != sorted(masked):
         raise ValueError("its blocks do not hold each masked field once")
     solved = _solved(_list(result, "blocks", dict))
     excluded = tuple(position - 1 for position in _list(result, "excluded", int))
@@ -450,6 +451,8 @@ def _medoid_share(blocks: list[Any]) -> float:
     groups = sum(_count(block, "groups") for block in blocks)
     # the first manifests count copies by how values were found alone, medians of several records among them
     copied = sum(_count(block, "copied") if "copied" in block else _observed(block) for block in blocks)
+    if not blocks:
+        return math.nan
     if not copied <= groups > 0:
         raise ValueError("it does not have so many groups")
     return 100 * copied / groups

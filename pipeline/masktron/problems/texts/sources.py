@@ -139,7 +139,8 @@ TEXTS = {
     ),
     "no-field-to-mask": (
         "no field is left to mask",
-        "a number is masked unless it has another role; to mask a category, use [[--role FIELD=confidential]]",
+        "a number is masked unless it has another role; to mask a category, use [[--role FIELD=confidential]]; "
+        "[[--key-k 3]] or [[--recode FIELD=HOW]] protects a file by its keys alone",
     ),
     "text-in-numbers": (
         "{field} holds numbers, but this record has a text in it",

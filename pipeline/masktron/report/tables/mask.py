@@ -44,10 +44,10 @@ def tables(result: MaskResult) -> list[RenderableType]:
             plain(engine_opinion(engine.as_dict())),
         )
     lines: list[RenderableType] = [
-        _Masked(result.blocks),
+        *([_Masked(result.blocks)] if result.blocks else []),
         *([] if result.draw is None else [_moments(result.draw)]),
         *_totals(result),
-        engines,
+        *([engines] if result.engines else []),
         *noted("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
         *noted("solved per record", tuple(solved_told(block) for block in result.blocks if block.solved)),
         *noted("cut", tuple(cuts_told(result.blocks))),
@@ -70,7 +70,8 @@ def tables(result: MaskResult) -> list[RenderableType]:
         else f"; {result.linkage:.1f} % of the masked records are nearest to their own original, by standardised "
         f"Euclidean distance; {_others(result)}"
     )
-    lines.append(f"alike in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{linked}")
+    if result.blocks:
+        lines.append(f"alike in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{linked}")
     treated = (result.treatments, result.fates, result.before, result.figures)
     lines += [plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))]
     told = treatment_lines(*([one.as_dict() for one in own] for own in treated))
@@ -131,6 +132,8 @@ def _totals(result: MaskResult) -> list[Table]:
 
 def groups_told(result: MaskResult) -> str:
     """Say how large the groups are, where there are any."""
+    if not result.blocks:
+        return "no field is masked"
     if result.draw is None:
         return f"k = {result.k}, smallest group {number(result.min_group)}"
     grouped = in_groups(result.blocks)
@@ -306,11 +309,11 @@ def _done(result: MaskResult) -> Iterator[SummaryLine]:
     left_out = f", {counted(len(result.excluded), 'record')} left out" if result.excluded else ""
     fields = [name for block in result.blocks for name in block.variables]
     many = f"{counted(len(dict.fromkeys(fields)), 'field')} in {counted(len(result.blocks), 'block')}"
+    method = f"{many} by {result.method}; " if result.blocks else ""
     yield SummaryLine(
         "masked",
         f"{counted(result.records_in, 'record')} in, {number(result.records_out)} out{left_out}; "
-        f"{many} by {result.method}; "
-        f"{groups_told(result)}",
+        f"{method}{groups_told(result)}",
     )
     yield from treated_in_brief(result.treatments, result.fates)
     if result.engines:
@@ -329,7 +332,9 @@ def _told(result: MaskResult) -> Iterator[SummaryLine]:
     yield SummaryLine("promised", result.promise)
     less = result.draw is None and result.whole_record_k < result.k
     apart = "; k is promised of each block, not of whole records" if less else ""
-    yield SummaryLine("alike", f"in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{apart}")
+    same = counted(result.whole_record_k, "record")
+    if result.blocks:
+        yield SummaryLine("alike", f"in ALL masked fields: at least {same}{apart}")
     moved = max(result.totals, key=lambda one: _size(one.change), default=None)
     total = "" if moved is None else f"; weighted totals moved by {_size(moved.change):.3f} % at most ({moved.name})"
     yield SummaryLine("loss", f"information loss {figure_text(result.information_loss)} % (SSE/SST){total}")
