@@ -82,7 +82,9 @@ class Audit:
 
     def rulebook(self) -> None:
         """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
-        if self.described and not self.again.as_described:
+        if self.described and not self.again.as_described and not self.job.rulebook.checks:
+            self.problems.append(Note("the file was masked under rules, and none were given: [[--rules FILE]]"))
+        elif self.described and not self.again.as_described:
             self.allowed = self.untested = frozenset()
             self.other_rulebook = True
             self.not_checked.append(

@@ -241,7 +241,7 @@ def _by_class(
 
 
 def _block_k(files: Assessed) -> float:
-    return float(min(int(np.bincount(groups).min()) for groups in files.groups))
+    return float(min((np.bincount(groups).min() for groups in files.groups), default=math.nan))
 
 
 def _whole_record_k(files: Assessed) -> float:

@@ -299,6 +299,7 @@ class Bench:
             workers=self.threads,
             keys=known,
             keys_before=lambda: known,
+            everything=records.columns,
         )
         here = {"keys"} if known is not None else set()
         return {

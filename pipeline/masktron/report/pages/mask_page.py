@@ -140,6 +140,7 @@ def _facts(result: PlainData) -> list[PagePart]:
              "bad" if linkage >= RED_LINKAGE else ""),
         Fact("information loss (SSE/SST)", figure(loss, "%", 2), "squared changes, of those between records"),
     ]  # fmt: skip
+    facts = facts if result.parts("blocks") else facts[:1]
     return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
 
 
@@ -285,6 +286,7 @@ def _origin(manifest: PlainData | None) -> list[PagePart]:
     rows = tuple(
         (what, file_name(manifest.part(key).text("path")), manifest.part(key).text("sha256"))
         for what, key in (("original", "original"), ("rulebook", "rules"), ("masked file", "output"))
+        if key != "rules" or manifest.part(key).text("path")
     )
     versions = tuple((name, str(version)) for name, version in manifest.part("versions").items())
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -206,7 +206,11 @@ class Page:
     @property
     def filled(self) -> tuple[Section, ...]:
         """The sections that say something."""
-        return tuple(section for section in self.sections if section.parts)
+        shown = (
+            replace(one, parts=tuple(part for part in one.parts if not isinstance(part, PageTable) or part.rows))
+            for one in self.sections
+        )
+        return tuple(section for section in shown if section.parts)
 
     @property
     def pictures(self) -> tuple[PagePicture, ...]:

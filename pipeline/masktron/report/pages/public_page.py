@@ -197,15 +197,16 @@ def _done(release: PublicRelease) -> list[PagePart]:
     facts = [
         *_counts(release),
         Fact("masked fields", f"{number(len(masked))} of {number(len(release.fields))}"),
-        Fact("method", release.method),
+        *([Fact("method", release.method)] if masked else []),
     ]
-    if release.contract in _GROUPS:
+    grouped = release.contract in _GROUPS and bool(masked)
+    if grouped:
         alike = release.whole_records and not any(one.solved_by for one in release.fields)
         where = "in all masked fields" if alike else "block by block"
         facts.append(Fact("k", number(release.k), _GROUPS[release.contract].format(where=where)))
     unit = release.levels[0].kind if release.levels else ""
     together = ""
-    if release.contract in _GROUPS:
+    if grouped:
         together = (
             "All masked fields were masked in one go, so that groups are the same in all of them."
             if release.whole_records
@@ -219,7 +220,7 @@ def _done(release: PublicRelease) -> list[PagePart]:
         FactRow(tuple(facts)),
         *said(
             *_nested(release),
-            _how(release, masked),
+            _how(release, masked) if masked else "",
             _SAME if masked else "",
             f"The method promises: {release.promise}.",
             " ".join(filter(None, (together, order, _left_out(release)))),
