@@ -96,7 +96,7 @@ def candidate_concerns(
         A sentence each.
     """
     # what draws values promises no groups
-    alone = made.perturbed is None and COMPUTED["whole_record_k"](files) == 1
+    alone = made.perturbed is None and bool(files.codes) and achieved_k(list(files.codes.values())) == 1
     return (
         *(one.says for one in concerns_of(run, made, {**run.kept.columns, **written}, files)),
         *(
