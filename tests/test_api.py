@@ -199,7 +199,7 @@ WRONG: list[tuple[Callable[[pd.DataFrame, Path], object], str]] = [
     (lambda f, r: masktron.mask(f, r, manifest=5), "bad-value"),  # type: ignore[arg-type]
     (lambda f, _: masktron.mask(f, f), "bad-value"),  # type: ignore[arg-type]
     (lambda _, r: masktron.validate([1], r), "bad-value"),  # type: ignore[arg-type]
-    (lambda f, _: masktron.validate(f, None), "bad-value"),  # type: ignore[arg-type]
+    (lambda f, _: masktron.validate(f, None), "no-rules"),
     (lambda f, r: masktron.validate(f, r, original=5), "bad-value"),  # type: ignore[arg-type]
     (lambda f, r: masktron.validate(f, r, phase=5), "bad-value"),  # type: ignore[arg-type]
     (lambda f, r: masktron.validate(f, r, max_findings=-1), "bad-value"),

@@ -323,7 +323,6 @@ def test_roles_are_completed(tmp_path: Path) -> None:
         ([{"A": 1}], {"roles": {"X": Role.RECORD_ID}}, UsageError, "unknown-name"),
         ([{"A": 1}], {"missing": {"X": frozenset({"9"})}}, UsageError, "unknown-name"),
         ([{"A": 1, "S": "x"}], {}, UsageError, "no-role"),
-        ([{"A": 1}], {"roles": {"A": Role.RECORD_ID}}, UsageError, "no-field-to-mask"),
         ([{"A": 1, "V": 1, "W": 1}], {"roles": {"V": Role.WEIGHT, "W": Role.WEIGHT}}, UsageError, "given-twice"),
         ([{"A": 1, "W": 0}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "bad-weights"),
         ([{"A": 1, "W": -2}], {"roles": {"W": Role.WEIGHT}}, DocumentError, "bad-weights"),
