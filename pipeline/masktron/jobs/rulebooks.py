@@ -7,6 +7,7 @@ from pathlib import Path
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place
+from masktron.resources import NO_RULES
 from masktron.rulebook.plain.compiled import compiled, rulebook
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.tree import PlainRules
@@ -67,7 +68,7 @@ def plain_rules(path: Path) -> PlainRules:
         return read_plain(path.text, str(path), missing_fails=path.missing_fails)
     of_validate = path.suffix.lower() in OF_VALIDATE
     found = read_validate(path, _text_of) if of_validate else read_plain(_text_of(path), str(path))
-    if not found.rules:
+    if not found.rules and path != NO_RULES:
         raise RulebookError.of("plain-empty", path)
     return found
 
