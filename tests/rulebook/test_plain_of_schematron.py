@@ -196,8 +196,8 @@ SPELT = {
     "eia": (3, 3),
     "eia_tolerance": (3, 3),
     "establishments": (8, 14),
-    "household": (22, 26),
-    "persons": (15, 25),
+    "household": (23, 26),
+    "persons": (16, 25),
 }
 """How many rules of our rulebooks have a spelling in plain text, and how many rules they have."""
 

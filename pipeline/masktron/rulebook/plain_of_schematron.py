@@ -41,7 +41,9 @@ class Translated:
     caveats: tuple[str, ...] = ()
 
 
-def plain_of_rulebook(rulebook: Rulebook, levels: Sequence[Records] = ()) -> tuple[Translated, ...]:
+def plain_of_rulebook(
+    rulebook: Rulebook, levels: Sequence[Records] = (), *, lenient: bool = False
+) -> tuple[Translated, ...]:
     """Write the rules of a rulebook as plain rules.
 
     Parameters
@@ -49,12 +51,14 @@ def plain_of_rulebook(rulebook: Rulebook, levels: Sequence[Records] = ()) -> tup
     rulebook : Rulebook
     levels : sequence of Records
         Of the file, those within others behind these; without any, each field has the name of its element.
+    lenient : bool
+        Whether a plain rule may be undecided where a value is missing and the rule fails.
     """
     found = [
         one
         for pattern in rulebook.patterns
         for at in range(len(pattern.rules))
-        for one in _of_rule(rulebook, pattern, at, levels)
+        for one in _of_rule(rulebook, pattern, at, levels, lenient)
     ]
     kinds = kinds_by_use(_changed(one.rule.node, {}) for one in found if one.rule is not None)
     kinds |= {name: kind for level in reversed(levels) for name, kind in level.kinds.items()}
@@ -71,7 +75,9 @@ def _spelt(one: Translated, kinds: Mapping[str, Kind]) -> Translated:
         return Translated(one.check, None, str(error))
 
 
-def _of_rule(rulebook: Rulebook, pattern: Pattern, at: int, levels: Sequence[Records]) -> Iterator[Translated]:
+def _of_rule(
+    rulebook: Rulebook, pattern: Pattern, at: int, levels: Sequence[Records], lenient: bool
+) -> Iterator[Translated]:
     rule = pattern.rules[at]
     for check in rule.checks:
         try:
@@ -79,7 +85,7 @@ def _of_rule(rulebook: Rulebook, pattern: Pattern, at: int, levels: Sequence[Rec
             before = [_context(one, rulebook) for one in pattern.rules[:at]]
             unless = [one[2] for one in before if one[:2] == context[:2] or one[0][-1] == context[0][-1]]
             variables = _variables(rulebook, pattern, rule)
-            found = _translated(check, context, unless, variables, rulebook, levels)
+            found = _translated(check, context, unless, variables, rulebook, levels, lenient)
         except UnspelledError as error:
             found = Translated(check, None, str(error))
         yield found
@@ -92,6 +98,7 @@ def _translated(
     variables: Mapping[str, Expression],
     rulebook: Rulebook,
     levels: Sequence[Records],
+    lenient: bool,
 ) -> Translated:
     if not all(unless):
         raise UnspelledError("a rule before it in the pattern has all of its records")
@@ -99,11 +106,12 @@ def _translated(
     if test is None:
         raise UnspelledError(f"{check.test} is not understood")
     records, whole = _records(context, levels)
+    top = len(context[0]) == 1 if not levels else "/" not in records.record
     for full in (False, True):
         names = FieldsByPath(
-            lambda path: understood(path, records.namespaces.items()), records, bool(levels), whole, full
+            lambda path: understood(path, records.namespaces.items()), records, bool(levels), whole, full, top
         )
-        plain = PlainOfXPath(names, variables, rulebook.version != "1.0")
+        plain = PlainOfXPath(names, variables, rulebook.version != "1.0", lenient=lenient)
         node = plain.condition(test, check.kind == "assert", context[2], unless)
         used = {one.name for one in walk_plain(node) if isinstance(one, Name)}
         if not levels or next((one for one in levels if one.knows(used)), None) is records:

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from masktron.rulebook.expressions import tree as xpath
 from masktron.rulebook.expressions.tree import GENERAL_OF_VALUE, MIRRORED, Expression, GeneralSign, NameTest
-from masktron.rulebook.plain.conditions import Records
+from masktron.rulebook.plain.conditions import Records, may_be_undefined
 from masktron.rulebook.plain.spelling import UnspelledError, spelled
 from masktron.rulebook.plain.tree import (
     Arithmetic,
@@ -61,6 +61,8 @@ class FieldsByPath:
         Whether the rule is on the root.
     full : bool
         Whether names have that of their level before them.
+    top : bool
+        Whether no other records are around its records.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class FieldsByPath:
         known: bool,
         whole: bool,
         full: bool = False,
+        top: bool = True,
     ) -> None:
         self._known = known
         self._names: dict[Steps, str] = {}
@@ -87,8 +90,9 @@ class FieldsByPath:
         for name, (path, below) in records.within.items():
             self._within.setdefault((*steps(path), *(steps(below) if below else ())), name)
         self._all = {steps(records.all), ("..", *steps(records.record))} if known else set()
+        self.everywhere = steps(records.all) if known else ("/",)
         self._inside = steps("/".join((*records.above[1:], records.record)))
-        self.whole = whole
+        self.whole, self.top = whole, top
 
     def field(self, path: Expression) -> Name | None:
         """Return the field of the record that a path leads to."""
@@ -164,6 +168,8 @@ class PlainOfXPath:
         What the rulebook calls by a name.
     later : bool
         Whether the rulebook is in XPath 2.0 or later.
+    lenient : bool
+        Whether rules may be undecided where values are missing that the test needs.
 
     Attributes
     ----------
@@ -173,8 +179,10 @@ class PlainOfXPath:
         Fields that are compared with each other as texts.
     """
 
-    def __init__(self, fields: FieldsByPath, variables: Mapping[str, Expression], later: bool) -> None:
-        self._fields, self._variables, self._later = fields, dict(variables), later
+    def __init__(
+        self, fields: FieldsByPath, variables: Mapping[str, Expression], later: bool, *, lenient: bool = False
+    ) -> None:
+        self._fields, self._variables, self._later, self._lenient = fields, dict(variables), later, lenient
         self.caveats: dict[str, None] = {}
         self.as_texts: set[tuple[str, str]] = set()
 
@@ -205,7 +213,7 @@ class PlainOfXPath:
         parts += [partial(self._joined, "and", tuple(one), True) for one in unless]
         parts.append(partial(self._condition, test, truth))
         node = self._alternatives(parts, frozenset()) if len(parts) > 1 else parts[0](frozenset())
-        return folded(_finished(node), self._fields.codes_of)
+        return folded(_finished(node))
 
     # conditions
 
@@ -254,7 +262,7 @@ class PlainOfXPath:
         if word == "or":
             return self._alternatives(parts, excused)
         there = {_opposite(node) for node in (part(excused) for part in parts) if _is_guard(_opposite(node))}
-        return join("and", (part(excused | there) for part in parts))
+        return join("and", _without_texts([part(excused | there) for part in parts]))
 
     def _alternatives(self, parts: list[_Part], excused: frozenset[Node]) -> Node:
         """Join alternatives; of those that say that a value is missing, some are what leaves another undecided."""
@@ -262,7 +270,7 @@ class PlainOfXPath:
             node for node in (part(excused) for part in parts) for node in _alternatives_of(node) if _is_guard(node)
         ]
         wider = excused | {*guards}
-        each = [node for part in parts for node in _alternatives_of(part(wider))]
+        each = _without_texts([node for part in parts for node in _alternatives_of(part(wider))])
         kept = [
             one
             for one in each
@@ -305,13 +313,19 @@ class PlainOfXPath:
         if name is not None:
             self.caveats[f"here, an empty {name.name} is missing"] = None
             return Not(Missing(name)) if truth else Missing(name)
-        count, present = self._count(path)
-        if present is False:  # records that lack the field
-            every = Call("count", () if count[1] is None else (count[1],), count[2])
-            some = Call("count", () if count[0] is None else (count[0],), count[2])
-            return Compared("!=" if truth else "==", some, every)
-        found = Call("count", (count[0],) if count[0] is not None else (), count[2])
-        return Compared(">" if truth else "==", found, _ZERO)
+        return self._some(path, truth)
+
+    def _some(self, path: Expression, truth: bool) -> Node:
+        """Say that there is a record, or none, that a path leads to."""
+        (field, records, by), which = self._count(path)
+        some = Call("count", () if field is None else (field,), by)
+        match which:
+            case "lacking":
+                every = Call("count", () if records is None else (records,), by)
+                return Compared("!=" if truth else "==", some, every)
+            case "text":
+                some = Call("texts", some.arguments, by)
+        return Compared(">" if truth else "==", some, _ZERO)
 
     # comparisons
 
@@ -342,9 +356,19 @@ class PlainOfXPath:
                 if name is not None:
                     self.caveats[f"where there is no {name.name} at all, the test fails"] = None
             return self._comparison("=", left, right, not truth, excused)
+        name = self._before(left, right) if sign == "=" and not truth else None
+        if name is not None:
+            self.caveats[f"the test fails on the later of two records with one {name.name}, and not on both"] = None
+            return Call("is_unique", (name,))
+        coded = self._coded(left, right) if sign == "=" else None
+        if coded is not None:
+            return Missing(coded) if truth else Not(Missing(coded))
         if self._length(left) and isinstance(right, xpath.Literal):
             return self._of_length(sign, left, right, truth, excused)
         operator = _SIGNS[cast(GeneralSign, sign)]
+        if operator in (">", "==") and _is_count(left) and isinstance(right, xpath.Literal) and right.value == 0:
+            (path,) = cast(xpath.Call, left).arguments
+            return self._some(path, truth is (operator == ">"))
         unique = self._unique(operator, left, right)
         if unique is not None:
             return self._guarded(unique, truth, excused)
@@ -360,11 +384,31 @@ class PlainOfXPath:
             numbers = Arithmetic("+", _ZERO, numbers[0]), numbers[1]  # which says that it is a number, see `numeric`
         return self._guarded(Compared(operator, *numbers), truth, excused)
 
+    def _before(self, left: Expression, right: Expression) -> Name | None:
+        """Return the field that is compared with that of all records before."""
+        match right:
+            case xpath.Path(first=xpath.Step(axis="preceding-sibling", predicates=()), hops=(hop,)) if hop.to == left:
+                return self._fields.field(left) if self._fields.top else None
+        return None
+
+    def _coded(self, left: Expression, right: Expression) -> Name | None:
+        """Return the field that is compared with one of its codes for missing values."""
+        number = isinstance(left, xpath.Call) and left.standard == "number" and len(left.arguments) == 1
+        name = self._fields.field(cast(xpath.Call, left).arguments[0] if number else left)
+        value = right.operand if isinstance(right, xpath.Negation) else right
+        if name is None or not isinstance(value, xpath.Literal):
+            return None
+        written = str(value.value) if isinstance(value.value, str) else right.text.replace(" ", "")
+        if written not in self._fields.codes_of(name.name):
+            return None
+        self.caveats[f"here, {name.name} is missing where it is empty or has any of its codes"] = None
+        return name
+
     def _unique(self, operator: Comparison, left: Expression, right: Expression) -> Node | None:
         if operator != "==" or not _is_count(left) or not isinstance(right, xpath.Literal) or right.value != 1:
             return None
-        (field, _, by), present = self._count(cast(xpath.Call, left).arguments[0])
-        return Call("is_unique", by) if by and field is None and present is None else None
+        (field, _, by), which = self._count(cast(xpath.Call, left).arguments[0])
+        return Call("is_unique", by) if by and field is None and not which else None
 
     def _as_texts(self, operator: Comparison, left: Expression, right: Expression) -> bool:
         bare = [isinstance(side, xpath.Step | xpath.Path) for side in (left, right)]
@@ -379,9 +423,8 @@ class PlainOfXPath:
             return Not(stated)
         return join("and", (*self._needed(stated, excused), stated))
 
-    @staticmethod
-    def _needed(stated: Node, excused: frozenset[Node]) -> Iterator[Node]:
-        return (_opposite(one) for one in _excuses(stated) if one not in excused)
+    def _needed(self, stated: Node, excused: frozenset[Node]) -> Iterator[Node]:
+        return (_opposite(one) for one in _excuses(stated) if one not in excused and not self._lenient)
 
     def _emptiness(self, sign: str, of: Expression, truth: bool) -> Node:
         if sign not in ("=", "!="):
@@ -418,9 +461,11 @@ class PlainOfXPath:
             match one:
                 case xpath.Call(arguments=(xpath.Comparison(sign="=", left=left, right=right),)) if left == right:
                     continue
+                case xpath.Comparison(sign=">", left=left) if _is_count(left):
+                    continue
             return None
         value = self._number(first.left, frozenset())
-        return _defined(value) if _is_ratio(value) else None
+        return _defined(value)
 
     @staticmethod
     def _length(of: Expression) -> bool:
@@ -469,7 +514,7 @@ class PlainOfXPath:
             case xpath.Call(arguments=(of,)):
                 of = self._meant(of)
                 match value.standard:
-                    case "number" if not isinstance(of, xpath.Literal):
+                    case "number" if not _is_text(of):
                         return self._number(of, excused)
                     case function if function in _SAME_NAMES:
                         return Call(function, (self._number(of, excused),))
@@ -528,22 +573,24 @@ class PlainOfXPath:
     # several records
 
     def _tally(self, function: str, path: Expression, excused: frozenset[Node]) -> Node:
-        (field, _, by), present = self._count(path)
+        (field, _, by), which = self._count(path)
+        if which in ("lacking", "text"):
+            raise UnspelledError(f"{path.text} has no spelling")
         if function == "count":
-            if field is not None and present is None and "/" in path.text:
+            if field is not None and not which and "/" in path.text:
                 self.caveats[f"the test counts {field.name} where it is empty"] = None
             return Call("count", () if field is None else (field,), by)
-        if field is None or present is False:
+        if field is None:
             raise UnspelledError(f"{path.text} has no spelling")
-        if present is None:
+        if not which:
             self.caveats[f"where {field.name} is empty, the test fails"] = None
         lacking = next((one for one in excused if _lacks(one, field, by)), None)
         return Call(function, (field,), by, remove_missing=lacking is None)
 
-    def _count(self, path: Expression) -> tuple[tuple[Name | None, Name | None, tuple[Name, ...]], bool | None]:
+    def _count(self, path: Expression) -> tuple[tuple[Name | None, Name | None, tuple[Name, ...]], str]:
         """Return the field of other records that a path leads to, these, and in what they are the same.
 
-        Also whether only records are meant that have the field, or that lack it; None where nothing is said of it.
+        Also which records are meant: those where the field is ``there``, ``lacking``, a ``number`` or a ``text``.
         """
         steps = [*steps_with_predicates(path)]
         bare = [one[0] for one in steps if one is not None]
@@ -551,7 +598,7 @@ class PlainOfXPath:
         if len(bare) < len(steps) or len(places) > 1:
             raise UnspelledError(f"{path.text} has no spelling")
         by: list[Name] = []
-        present: bool | None = None
+        which = ""
         said: Steps = ()
         ends = places[0] + 1 if places else None
         if ends is not None:
@@ -561,18 +608,18 @@ class PlainOfXPath:
                     if agreed is not None:
                         by.append(agreed)
                         continue
-                    about, there = self._presence(part)
+                    about, kind = self._presence(part)
                     if said not in ((), about):
                         raise UnspelledError(f"{path.text} has no spelling")
-                    said, present = about, there
+                    said, which = about, kind if kind != "there" else which or kind
         for end in (ends,) if ends is not None else dict.fromkeys((max(len(bare) - 1, 1), len(bare))):
             records = self._fields.tallied(tuple(bare[:end]), ())
             below = tuple(bare[end:]) or said
             found = self._fields.tallied(tuple(bare[:end]), below) if below else records
             if records is not None and found is not None and (not said or below == said):
-                if bool(by) if not records[0] else not (by or self._fields.whole):
+                if by and not records[0]:
                     break
-                return (found[1], records[1], tuple(by)), present
+                return (found[1], records[1], tuple(by)), which
         raise UnspelledError(f"{path.text} leads to no records that a plain rule knows")
 
     def _agreed(self, predicate: Expression) -> Name | None:
@@ -588,14 +635,25 @@ class PlainOfXPath:
                 return self._fields.field(one) if one == hops[0].to else None
         return None
 
-    def _presence(self, predicate: Expression) -> tuple[Steps, bool]:
-        """Return the field of another record that a predicate asks for, and whether it is to be there."""
+    def _presence(self, predicate: Expression) -> tuple[Steps, str]:
+        """Return the field of another record that a predicate asks for, and how it is to be."""
         match predicate:
+            case xpath.Connective(sign="and", operands=operands):
+                each = [self._presence(one) for one in operands]
+                if len({*each}) == 1 and each[0][1] == "there":
+                    return each[0]
+            case xpath.Call(arguments=(xpath.Comparison(sign="=", left=left, right=xpath.Literal(value=str(code))),)):
+                steps = steps_of(left)
+                found = None if steps is None else self._fields.tallied(self._fields.everywhere, steps)
+                if found is not None and found[1] is not None and code in self._fields.codes_of(found[1].name):
+                    return steps or (), "there"
             case xpath.Call(arguments=(of,)) if predicate.standard == "not":
-                about, there = self._presence(of)
-                return about, not there
+                about, kind = self._presence(of)
+                return about, {"there": "lacking", "number": "text"}.get(kind, "there")
             case xpath.Comparison(sign="!=", left=left, right=xpath.Literal(value="")):
-                return steps_of(left) or (), True
+                return steps_of(left) or (), "there"
+            case xpath.Comparison(sign="=", left=xpath.Call(arguments=(of,)) as left, right=right) if left == right:
+                return steps_of(of) or (), "number"
         raise UnspelledError(f"records with {predicate.text} have no spelling")
 
 
@@ -604,23 +662,38 @@ def _finished(node: Node) -> Node:
     match node:
         case Joined(operator, parts):
             return join(operator, map(_finished, parts))
-        case Not(Call("defined", (Arithmetic(operator, left, right),))):
+        case Compared(_, Call("texts")):
+            raise UnspelledError("texts among numbers have no spelling")
+        case Not(Call("defined", (Arithmetic("/" | "%%" as operator, left, right),))):
             return join(
                 "and", [*map(_opposite, _excuses(Compared("==", left, right))), *_undefined(operator, left, right)]
             )
-        case Call("defined", (Arithmetic(operator, left, right),)):
+        case Call("defined", (Arithmetic("/" | "%%" as operator, left, right),)):
             return Not(join("and", _undefined(operator, left, right)))
+        case Call("defined") | Not(Call("defined")):
+            raise UnspelledError("a result of ratios may be undefined")
         case Missing(of) | Not(Missing(of)) if not isinstance(of, Name):
             raise UnspelledError("no rule can ask whether a value of the record before is missing")
     return node
 
 
-def _defined(ratio: Node) -> Node:
-    """Say that a ratio is a number, where all its fields are; by a number other than 0 it always is."""
-    match ratio:
-        case Arithmetic(_, _, Number(text)) if any(digit in "123456789" for digit in text):
-            return Truth(True)
-    return Call("defined", (ratio,))
+def _defined(value: Node) -> Node:
+    """Say that a result is a number, where all its fields are; of most it always is."""
+    return Call("defined", (value,)) if may_be_undefined(value) else Truth(True)
+
+
+def _without_texts(parts: list[Node]) -> list[Node]:
+    """Leave out what plain sums say of texts anyhow: that there are none."""
+    return [one for one in parts if not any(_is_of_texts(one, other) for other in parts)]
+
+
+def _is_of_texts(node: Node, other: Node) -> bool:
+    """Tell whether a condition says of texts what another one does, which sums up what the texts stand among."""
+    match node:
+        case Compared(_, Call("texts", (field,), by)):
+            summed = (one for one in _all(other) if isinstance(one, Call) and one.function in _TALLIES)
+            return any(one.arguments == (field,) and one.by == by for one in summed)
+    return False
 
 
 def _undefined(operator: str, left: Node, right: Node) -> Iterator[Node]:
@@ -642,13 +715,13 @@ def _excuses(node: Node) -> Iterator[Node]:
             yield from map(Missing, by)
             if not node.remove_missing and function != "count":
                 yield Compared("!=", Call("count", (field,), by), Call("count", _records(field), by))
-            elif function not in ("sum", "count"):
+            if function not in ("sum", "count"):
                 yield Compared("==", Call("count", (field,), by), _ZERO)
         case Call("count", (), by):
             yield from map(Missing, by)
         case _:
-            if _is_ratio(node) and (defined := _defined(node)) != Truth(True):
-                yield Not(defined)
+            if may_be_undefined(node):
+                yield Not(Call("defined", (node,)))
             for part in children(node):
                 yield from _excuses(part)
 

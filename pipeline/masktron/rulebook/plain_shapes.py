@@ -13,8 +13,6 @@ from masktron.rulebook.plain.tree import (
     If,
     In,
     Joined,
-    Missing,
-    Name,
     Negative,
     Node,
     Not,
@@ -39,40 +37,25 @@ def join(operator: str, parts: Iterable[Node]) -> Node:
     return each[0] if len(each) == 1 else Joined(cast(Literal["and", "or"], operator), tuple(each))
 
 
-def folded(node: Node, codes_of: Callable[[str], tuple[str, ...]]) -> Node:
+def folded(node: Node) -> Node:
     """Return a condition that says the same in fewer words.
 
     Parameters
     ----------
     node : Node
         With ``not`` at comparisons alone.
-    codes_of : callable
-        Returns the codes by which a field says that its value is missing: where a condition asks whether it is
-        missing, it need not ask for them.
     """
     match node:
         case Joined(operator, parts):
-            each = dict.fromkeys(folded(part, codes_of) for part in parts)
-            fold = _all_of if operator == "and" else _any_of
-            return fold(_without_codes(each, codes_of, operator))
+            each = [*dict.fromkeys(folded(part) for part in parts)]
+            return (_all_of if operator == "and" else _any_of)(each)
         case Not(Compared("==", left, right)):
             return Compared("!=", left, right)
         case Compared(operator, Number() | Negative(Number()) as left, right) if not isinstance(right, Number):
             return Compared(FLIPPED[operator], right, left)
         case Not(Compared(operator, left, right)):
-            return Not(folded(node.of, codes_of))
+            return Not(folded(node.of))
     return node
-
-
-def _without_codes(parts: Iterable[Node], codes_of: Callable[[str], tuple[str, ...]], operator: str) -> list[Node]:
-    each = [*parts]
-    for one in (*each,):
-        match one, operator:
-            case (Missing(Name(name)), "or") | (Not(Missing(Name(name))), "and"):
-                sign: Literal["==", "!="] = "==" if operator == "or" else "!="
-                codes = {Compared(sign, Name(name), Text(code)) for code in codes_of(name)}
-                each = [other for other in each if other not in codes]
-    return each
 
 
 def _all_of(parts: list[Node]) -> Node:

@@ -206,7 +206,7 @@ class Conditions:
         """Return what makes a comparison decided: that all is there, and that arithmetic gives a number."""
         nodes = tuple(of)
         guards = dict.fromkeys(guard for node in nodes for guard in self._presence(node))
-        guards |= {self._defined(part): None for node in nodes for part in walk(node) if _may_be_undefined(part)}
+        guards |= {self._defined(part): None for node in nodes for part in walk(node) if may_be_undefined(part)}
         return guards
 
     def _presence(self, node: Node) -> Iterable[str]:
@@ -448,7 +448,7 @@ def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
     return first if otherwise is None else Joined("and", (first, Joined("or", (condition, otherwise))))
 
 
-def _may_be_undefined(node: Node) -> bool:
+def may_be_undefined(node: Node) -> bool:
     """Tell whether numbers may give none: 0/0, infinity without infinity, and infinity times 0."""
     match node:
         case Arithmetic("/" | "%%", left, right):
