@@ -143,11 +143,16 @@ def test_errors_stand_at_their_field(client: TestClient, project: Project, at: s
     assert latest_run(project, "mask") is None and project.settings.text == ""
 
 
-def test_without_rules_or_data_nothing_is_started(client: TestClient, office: Office, project: Project) -> None:
-    project.write({"rules.sch": None}, said="gone")
-    assert codes_of(posted(client, project, "mask", FORM)) == {"earlier-step-missing"}
+def test_without_data_nothing_is_started_and_without_rules_none_are_named(
+    client: TestClient, office: Office, project: Project
+) -> None:
     other = office.store.make("empty")
     assert codes_of(posted(client, other, "mask", FORM)) == {"earlier-step-missing"}
+    project.write({"rules.sch": None}, said="gone")
+    assert codes_of(posted(client, project, "mask", FORM)) == set()
+    run = latest_run(project, "mask")
+    assert run is not None
+    assert "--rules" not in run.command["arguments"]
 
 
 def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> None:

@@ -19,10 +19,10 @@ from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
     cancel_run,
     current_run,
+    given_rules,
     good_run,
     is_current,
     needed_data,
-    needed_rules,
     result_of,
     run_context,
 )
@@ -216,7 +216,7 @@ def chosen_candidate(project: Project) -> Mapping[str, Any] | None:
 
 
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    data, rules = needed_data(project), needed_rules(project)
+    data = needed_data(project)
     run = latest_run(project, run_kinds.CHOOSE.step)
     if run is not None and not run.is_over:
         raise UsageError.of("run-under-way", run=run.name, reason="tries ways to mask already")
@@ -235,7 +235,7 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
         {"tune": asked, "limits": limits_from(form, config) or None},
         said="What Choose tries, and limits",
     )
-    words = ["tune", data, "--rules", rules, "--out", KEPT, "--json", InRun(RESULT)]
+    words = ["tune", data, *given_rules(project), "--out", KEPT, "--json", InRun(RESULT)]
     visit.start(project, run_kinds.CHOOSE, [*words, "--map", InRun(PICTURE), "--html", InRun(PAGE)])
     return Redirect(visit.path(project, "choose"))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from masktron.report.key_lines import estimate_lines
-from masktron.web.pages.step_runs import is_current, needed_data, needed_rules, result_of
+from masktron.web.pages.step_runs import given_rules, is_current, needed_data, result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run
 from masktron.web.store.projects import Project
@@ -48,9 +48,9 @@ def keys_arguments(project: Project) -> list[Argument]:
     Raises
     ------
     UsageError
-        There are no data, or no rules.
+        There are no data.
     """
-    return ["keys", needed_data(project), "--rules", needed_rules(project), "--json", InRun(RESULT)]
+    return ["keys", needed_data(project), *given_rules(project), "--json", InRun(RESULT)]
 
 
 def measure_keys(visit: Visit, project: Project) -> CommandRun:

@@ -36,6 +36,7 @@ from masktron.web.pages.rules_step import rules_of, saved
 from masktron.web.pages.step_runs import (
     cancel_run,
     current_run,
+    given_rules,
     good_run,
     is_current,
     needed_data,
@@ -364,13 +365,13 @@ def _said(value: Any) -> str:
 
 
 def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    data, rules = needed_data(project), needed_rules(project)
+    data = needed_data(project)
     _saved(visit, project, form)
     again = [f"--again={reason}"] if (reason := form.text("again")) else []
     visit.start(
         project,
         run_kinds.MASK,
-        ["mask", data, "--rules", rules, "--out", InRun(masked_name(data)),
+        ["mask", data, *given_rules(project), "--out", InRun(masked_name(data)),
          "--json", InRun(RESULT), "--html", InRun(PAGE), "--html-public", InRun(ABOUT), *again],
     )  # fmt: skip
     return Redirect(visit.path(project, "mask"))

@@ -236,7 +236,6 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         **found,
         "read": described_fields(project) is not None,
         "data": project.data(),
-        "has_rules": project.has_rules,
         "nested": is_nested(project),
         "fields": fields,
         "ways": WAYS,

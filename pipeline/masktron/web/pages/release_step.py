@@ -242,7 +242,8 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     is_masked = made.name == mask.name
     # without a manifest nobody translates rules again
     rules = RULES if is_masked else _rules(mask) or RULES
-    words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, rules)]
+    words: list[Argument] = ["check", InRunOf(made, _masked(made))]
+    words += ["--rules", InRunOf(mask, rules)] if "--rules" in mask.command["arguments"] else []
     words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", original]
     if is_masked:  # a manifest describes the bytes that were masked, and no other format of them
         words += ["--manifest", InRunOf(mask, _manifest(mask))]

@@ -82,7 +82,6 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "kinds": _KINDS,
         "everywhere": ", ".join(sorted(config.missing.get(ALL_FIELDS, ()))),
         "known": [name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER],
-        "has_rules": project.has_rules,
         "nested": is_nested(project),
         **keys_context(project, None, "?again=1"),
         "settings_text": project.settings.text,

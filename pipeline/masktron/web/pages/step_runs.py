@@ -31,6 +31,11 @@ def needed_data(project: Project) -> str:
     return data
 
 
+def given_rules(project: Project) -> list[Argument]:
+    """Return the option that names the rulebook; nothing where there is none."""
+    return ["--rules", InRun(RULES)] if project.has_rules else []
+
+
 def needed_rules(project: Project) -> Argument:
     """Return the rulebook, as a word of a command.
 
