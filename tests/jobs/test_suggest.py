@@ -382,3 +382,32 @@ def test_the_household_sample_suggests_its_rules() -> None:
         "Rent in {-9, 0} or Tenure not in {FREE, MORT, OWN}",
         "SelfEmp = 0 or Status not in {EMP, RET, UNEMP}",
     } <= forms
+
+
+def test_accepted_rules_are_written_in_plain_text(tmp_path: Path) -> None:
+    data, out = tmp_path / "survey.csv", tmp_path / "edits.rules"
+    frame = survey()
+    frame.loc[[4, 17], "Income"] += 1
+    frame["Wages"] = frame["Wages"].astype("Int64")
+    frame.loc[7, "Wages"] = pd.NA
+    frame.to_csv(data, index=False)
+    result = masktron.suggest(data, out, accept="all")
+    proposals = by_id(result)
+    assert proposals["total-Income"].plain == "Wages + Other == Income"
+    written = out.read_text(encoding="utf-8").splitlines()
+    assert written[1].startswith(("total-", "unique-", "equal-", "multiple-"))
+    judged = {rule.id: rule.failed for rule in masktron.validate(data, out).rules}
+    assert {*judged} == {*result.accepted}
+    assert judged == {name: proposals[name].exceptions for name in judged}
+    assert sum(bool(one.plain) for one in result.proposals) >= 0.9 * len(result.proposals)
+
+
+def test_what_plain_rules_cannot_say_is_left_out_and_told(tmp_path: Path) -> None:
+    data, out = tmp_path / "survey.csv", tmp_path / "edits.rules"
+    pd.DataFrame({"Kind": ["a", "b", "c", "a"] * 75, "Two": ["x\u2028y", "z"] * 150, "No": range(300)}).to_csv(
+        data, index=False
+    )
+    result = masktron.suggest(data, out, accept="all")
+    left = [note for note in map(str, result.notes) if "plain rules cannot say" in note]
+    assert bool(left) == any(not one.plain for one in result.proposals if not one.follows_from)
+    assert {*result.accepted} == {one.id for one in result.proposals if one.plain and not one.follows_from}

@@ -122,7 +122,7 @@ def suggested(*proposals: Mapping[str, Any]) -> dict[str, Any]:
     usual = {
         "kind": "range", "form": "A >= 0", "class": "values", "fields": ["A"], "context": "Household",
         "test": "A >= 0", "message": "A {A}", "records": 10, "exceptions": 0, "first": [], "strength": "strong",
-        "evidence": "it holds", "follows_from": [], "accepted": False,
+        "evidence": "it holds", "follows_from": [], "accepted": False, "plain": "",
     }  # fmt: skip
     numbered = [{**usual, "number": number, "id": f"p{number}", **one} for number, one in enumerate(proposals, 1)]
     return {

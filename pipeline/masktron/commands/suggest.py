@@ -40,12 +40,12 @@ class Suggest(OnData):
     takes_others = True
 
     out: MaybeFilePath = setting(
-        "The rulebook of what is accepted.",
+        "The rules that are accepted: plain rules in edits.rules, or Schematron in RULES.sch.",
         OUTPUT,
         default=None,
         kw_only=False,
         short="-o",
-        metavar="RULES.sch",
+        metavar="edits.rules",
         writes=True,
     )
     accept: list[str] = setting(

@@ -20,7 +20,7 @@ from masktron.files import refuse_outputs
 from masktron.jobs.common import shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.job import Job
-from masktron.jobs.rulebooks import open_rulebook
+from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook
 from masktron.preflight.rulebook import what_follows
 from masktron.problems.problem import Known, Place, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
@@ -30,6 +30,10 @@ from masktron.proposals.suggesting import suggested_rules
 from masktron.proposals.written_rulebook import NamedRule, named_rules, schematron, told
 from masktron.results import Proposal, SuggestResult, shown
 from masktron.roles import refuse_unknown_fields
+from masktron.rulebook.plain.spelling import name_of_rule, spelled_rule
+from masktron.rulebook.plain.tree import PlainRule
+from masktron.rulebook.plain_of_schematron import plain_of_rulebook
+from masktron.rules_given import GivenRules
 from masktron.scratch import private_folder
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
@@ -78,7 +82,7 @@ def run_suggest(
         raise UsageError.of(
             "needs-setting",
             name=Setting("--accept"),
-            setting=Setting("--out", ("RULES.sch",)),
+            setting=Setting("--out", ("edits.rules",)),
             needed="another option",
         )
     if out is not None:
@@ -107,15 +111,28 @@ def run_suggest(
         draft = folder / "draft.sch"
         draft.write_bytes(schematron(rules, paths.namespaces, title))
         proposals, differing = _judged(draft, rules, source, progress)
+        plain = _in_plain_text(draft, source, config, {one.id: one.exceptions for one in proposals})
     if differing:
         told = (*told, f"left out, as engines count otherwise than was counted here: {', '.join(differing)}")
     wanted = accepted_ids(proposals, accept)
-    proposals = tuple(replace(one, accepted=one.id in wanted) for one in proposals)
+    in_plain = out is not None and is_plain(out)
+    unspelled = sorted(wanted - {*plain}) if in_plain else []
+    if unspelled:
+        told = (*told, f"left out, as plain rules cannot say them: {', '.join(unspelled)}; write a file .sch instead")
+        wanted -= {*unspelled}
+    proposals = tuple(
+        replace(one, accepted=one.id in wanted, plain=plain[one.id].written if one.id in plain else "")
+        for one in proposals
+    )
     written = [rule for rule in rules if rule.id in wanted]
     if out is not None and written:
         with atomic_path(out) as temporary, blamed(out):
-            temporary.write_bytes(schematron(written, paths.namespaces, title))
-            if len(open_rulebook(temporary).checks) != len(written):
+            if in_plain:
+                lines = (f"# {title}", *(spelled_rule(plain[rule.id]) for rule in written), "")
+                temporary.write_text("\n".join(lines), encoding="utf-8")
+            else:
+                temporary.write_bytes(schematron(written, paths.namespaces, title))
+            if not in_plain and len(open_rulebook(temporary).checks) != len(written):
                 raise ViolationError.of("cannot-hold", out, format="a rulebook", detail="all these rules")
     return SuggestResult(
         data=shown(data),
@@ -148,6 +165,23 @@ def _judged(
     return tuple(
         _proposal(number, rule, edits[rule.id], implied.get(rule.id, ())) for number, rule in enumerate(kept, 1)
     ), [rule.id for rule in differing]
+
+
+def _in_plain_text(
+    draft: Path, source: Source, config: Config, exceptions: Mapping[str, int]
+) -> dict[str, PlainRule]:
+    """Return the drafted rules in plain text, by id: those that the same number of records break."""
+    levels = levels_of(source, config.missing)
+    translated = plain_of_rulebook(open_rulebook(draft), levels, lenient=True)
+    found = [one.rule for one in translated if one.rule is not None]
+    if not found:
+        return {}
+    text = "\n".join(map(spelled_rule, found))
+    rulebook = open_rulebook(GivenRules(text, draft.name), levels=levels)
+    job = Job(source, rulebook, classify(rulebook, source.layout))
+    evaluation = job.evaluate(None, no_progress, limit=0)
+    failed = {check.id: int(evaluation.failed[check.index]) for check in job.rulebook.checks}
+    return {one.name: one for one in found if failed.get(name_of_rule(one.name)) == exceptions.get(one.name)}
 
 
 def _implied(rules: Sequence[NamedRule], edits: Mapping[str, Edit]) -> dict[str, tuple[str, ...]]:

@@ -26,6 +26,8 @@ class Proposal(Serialised):
         ``codes``, ``integer``, ``required`` or ``range``.
     form : str
         In plain mathematics, as `explain` shows it.
+    plain : str
+        As a plain rule, which is undecided where a value is missing; empty where that cannot say it.
     edit : str
         Its class, as `explain` shows it.
     fields : tuple of str
@@ -52,7 +54,7 @@ class Proposal(Serialised):
 
     KEYS: ClassVar = (
         "number id kind form class=edit fields context test message records exceptions first strength evidence "
-        "follows_from accepted"
+        "follows_from accepted plain"
     )
 
     number: int
@@ -71,6 +73,7 @@ class Proposal(Serialised):
     evidence: str
     follows_from: tuple[str, ...] = ()
     accepted: bool = False
+    plain: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -29,7 +29,7 @@ def tables(result: SuggestResult) -> list[RenderableType]:
         if result.output is not None
         else spelled(
             "nothing is written: accept proposals with [[--accept all]] or [[--accept 1,3,5-8]], "
-            "and [[--out RULES.sch]]"
+            "and [[--out edits.rules]]"
         ),
     ]
 
@@ -40,7 +40,7 @@ def _proposed(proposals: Sequence[Proposal]) -> Table:
         table.add_row(
             number(one.number),
             plain(one.id),
-            plain(one.form or one.test),
+            plain(one.plain or one.form or one.test),
             number(one.records),
             _exceptions(one),
             one.strength,
@@ -60,6 +60,9 @@ def _following(proposals: Sequence[Proposal]) -> Table:
     table = headed("", "rule", "what it says", "follows from")
     for one in proposals:
         table.add_row(
-            number(one.number), plain(one.id), plain(one.form or one.test), plain(", ".join(one.follows_from))
+            number(one.number),
+            plain(one.id),
+            plain(one.plain or one.form or one.test),
+            plain(", ".join(one.follows_from)),
         )
     return unbroken(table, [one.id for one in proposals])

@@ -221,15 +221,19 @@ class _Spelling:
         reserved = name.lower() in _RESERVED or (self._in_r and name in _RESERVED_IN_R)
         if _NAME.fullmatch(name) and not reserved:
             return name
-        if "`" in name or not name or "\n" in name:
+        if "`" in name or _lines(name) != 1:
             raise UnspelledError(f"no rule can name the field {name!r}")
         return f"`{name}`"
 
     def _quoted(self, value: str) -> str:
-        if "\n" in value or ('"' in value and "'" in value):
+        if _lines(value) > 1 or ('"' in value and "'" in value):
             raise UnspelledError("a text with both quotation marks, or of several lines, cannot be written")
         value = value.replace("\\", "\\\\") if self._in_r else value
         return f"'{value}'" if '"' in value else f'"{value}"'
+
+
+def _lines(text: str) -> int:
+    return len(f"{text}.".splitlines()) if text else 0
 
 
 def _expanded(node: In) -> Node:
