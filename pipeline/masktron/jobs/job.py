@@ -32,7 +32,6 @@ from masktron.sources.names import NO_CONTEXTS
 from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.source import Source
 
-
 NONE_UNDECIDED: Mapping[int, int] = MappingProxyType({})
 """Of rules that have two outcomes."""
 
