@@ -106,7 +106,7 @@ def test_suppression_that_cannot_be_done_leaves_the_recoding(run: Any) -> None:
 
 def test_a_recoding_that_cannot_be_used_is_an_error(run: Any) -> None:
     assert "a value below" not in run("--recode", "AGE=breaks:30,60", code=4)
-    assert "[bad-value]" in run("--recode", "AGE=fine:3", code=2)
+    assert "[unknown-name]" in run("--recode", "AGE=fine:3", code=2)
 
 
 def test_records_that_break_a_rule_are_left_out(run: Any, tmp_path: Path) -> None:

@@ -200,7 +200,10 @@ class _Words:
                 if spec == "alone" and isinstance(value, Problem):
                     pieces.append(worded(value).what)
                 elif spec == "each" and isinstance(value, tuple):
-                    pieces += [f"\n     {one.place}: {sentence(one)}" for one in value]
+                    each = (
+                        f"{one.place}: {sentence(one)}" if isinstance(one, Problem) else str(one) for one in value
+                    )
+                    pieces += [f"\n     {one}" for one in each]
                 else:
                     pieces.append(self._reference(value, spec or "", conversion or ""))
         return "".join(pieces)
