@@ -106,7 +106,7 @@ def levels_of(source: Source, missing: Mapping[str, frozenset[str]]) -> tuple[Re
         Records(
             record="/".join(map(names, (tree.layout.record_tag, *tree.tags(path)))),
             above=tuple(map(names, tree.layout.record_path[:-1])),
-            fields=dict(_fields(tree, path, names)),
+            fields=_fields(tree, path, names),
             codes=codes,
             within=dict(_within(level, "", names)),
             namespaces=names.prefixes,
@@ -134,8 +134,8 @@ class _Names:
         return f"@{self(one.tag)}" if one.attribute else self(one.tag)
 
 
-def _fields(tree: Tree, path: LevelPath, names: _Names) -> Iterator[tuple[str, str]]:
-    """Yield the names of all fields that a record sees, those of records around it last, with their paths."""
+def _fields(tree: Tree, path: LevelPath, names: _Names) -> dict[str, str]:
+    """Return the paths of all fields that a record sees by their names, those of records around it last."""
     found: dict[str, str] = {}
     for up in range(len(path) + 1):
         level = tree.level(path[: len(path) - up])
@@ -144,7 +144,7 @@ def _fields(tree: Tree, path: LevelPath, names: _Names) -> Iterator[tuple[str, s
                 found.setdefault(name, "../" * up + names.field(one))
                 if level.name:
                     found.setdefault(f"{level.name}.{name}", "../" * up + names.field(one))
-    yield from found.items()
+    return found
 
 
 def _within(level: Level, above: str, names: _Names) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -131,7 +131,7 @@ def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Ruleboo
 
 
 def shown(rules: Iterable[Compiled], records: Records) -> str:
-    """Return a rulebook as somebody would write it, with each rule in plain text above it."""
+    """Return a rulebook as somebody would write it in a file."""
     each = [*rules]
     binding = ' queryBinding="xslt2"' if any(one.later for one in each) else ""
     lines = [_TOP.format(binding=binding)]

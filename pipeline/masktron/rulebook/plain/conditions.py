@@ -14,6 +14,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from masktron.problems.problem import Problem
+from masktron.rulebook.expressions.spacing import quoted
 from masktron.rulebook.plain.functions import TALLIES
 from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of, linear
 from masktron.rulebook.plain.slips import PlainSyntaxError
@@ -553,10 +554,9 @@ def _signs(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _quoted(text: str) -> str:
-    if "'" not in text:
-        return f"'{text}'"
-    if '"' not in text:
-        return f'"{text}"'
+    """Write a string literal; one that holds both kinds of quotes as XPath 1.0 has it, too."""
+    if "'" not in text or '"' not in text:
+        return quoted(text)
     return "concat(" + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ")"
 
 

@@ -325,7 +325,7 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
         return tree.Missing(arguments[0], span)
     if name == "is_unique":  # of which groups are further fields
         arguments, by = [*arguments, *by], ()
-    if str(token) in ("grepl",):  # which R gives the pattern first, and for which a missing text has no match
+    if token.value == "grepl":  # which R gives the pattern first, and for which a missing text has no match
         arguments.reverse()
         remove_missing = True
     return tree.Call(name, tuple(arguments), by, remove_missing, span)

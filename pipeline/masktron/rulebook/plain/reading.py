@@ -58,7 +58,7 @@ class Statement:
     defines: bool
 
 
-def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line: int = 1) -> PlainRules:
+def read_plain(text: str, where: str, *, missing_fails: bool = False) -> PlainRules:
     """Read the rules of a text.
 
     Parameters
@@ -68,15 +68,13 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, first_line
         The file, for messages.
     missing_fails : bool
         As of `PlainRules`.
-    first_line : int
-        The number of its first line in the file.
 
     Raises
     ------
     RulebookError
         Rules cannot be read: all of them, each with its place and what was probably meant.
     """
-    return rules_of(statements(text, first_line), where, missing_fails=missing_fails)
+    return rules_of(statements(text), where, missing_fails=missing_fails)
 
 
 def statements(text: str, first_line: int = 1) -> Iterator[Statement]:
@@ -130,16 +128,18 @@ def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:
     pieces: list[tuple[int, str]] = []
     comments: list[str] = []
     depth = 0
-    lines = text.splitlines()
-    for number, line in enumerate(lines, start=first):
-        code, comment = _without_comment(line)
+    lines = [(_without_comment(line), bool(line.strip())) for line in text.splitlines()]
+    following_of = [""]
+    for (code, _), written in reversed(lines):
+        following_of.append(code if written else following_of[-1])
+    for number, ((code, comment), _) in enumerate(lines, start=first):
         if not code.strip():
             comments += [comment] if comment and pieces else []
         else:
             depth += sum(code.count(one) for one in _OPEN) - sum(code.count(one) for one in _CLOSE)
             pieces.append((number, code))
             comments += [comment] if comment else []
-        following = next((_without_comment(one)[0] for one in lines[number - first + 1 :] if one.strip()), "")
+        following = following_of[len(lines) - 1 - (number - first)]
         begins = _BEGIN.match(following)
         named = bool(DEFINED.match(following) or (begins and begins["name"]))
         alone = _is_condition_alone("\n".join(piece for _, piece in pieces))
