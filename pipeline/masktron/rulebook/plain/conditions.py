@@ -15,30 +15,11 @@ from types import MappingProxyType
 
 from masktron.problems.problem import Problem
 from masktron.rulebook.expressions.spacing import quoted
-from masktron.rulebook.plain.functions import TALLIES
+from masktron.rulebook.plain import tree
+from masktron.rulebook.plain.functions import TALLIES, misused
 from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of, linear
 from masktron.rulebook.plain.slips import PlainSyntaxError
-from masktron.rulebook.plain.tree import (
-    Arithmetic,
-    Call,
-    Compared,
-    Comparison,
-    If,
-    In,
-    Joined,
-    Kind,
-    Missing,
-    Name,
-    Negative,
-    Node,
-    Not,
-    Number,
-    Range,
-    Text,
-    Truth,
-    children,
-    walk,
-)
+from masktron.rulebook.plain.tree import Comparison, Kind, Node, children, walk
 from masktron.sources.tables.column_names import xml_name
 
 FLIPPED: Mapping[str, Comparison] = MappingProxyType(
@@ -47,7 +28,6 @@ FLIPPED: Mapping[str, Comparison] = MappingProxyType(
 _XPATH = MappingProxyType({"==": "=", "*": "*", "/": "div", "+": "+", "-": "-"})
 _PRECEDENCE = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%%": 2, "^": 3})
 _HIGHEST_POWER = 6
-_NONE = MappingProxyType({" = 0": " > 0", " > 0": " = 0"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +105,7 @@ class Conditions:
         self._records, self._kinds, self._tolerance = records, kinds, tolerance
         self.later = False
 
-    def written(self, node: Node, truth: bool, certain: bool) -> str:  # noqa: PLR0911 -- one branch per node
+    def written(self, node: Node, truth: bool, certain: bool) -> str:
         """Return an expression of XPath: that a condition holds, or fails, for certain, or that it may.
 
         Raises
@@ -133,36 +113,39 @@ class Conditions:
         PlainSyntaxError
             It is no condition, or is none that XPath has.
         """
+        return self._test(node, truth, certain).text
+
+    def _test(self, node: Node, truth: bool, certain: bool) -> _Test:  # noqa: PLR0911 -- one branch per node
         match node:
-            case Truth(None):
-                return "false()" if certain else "true()"
-            case Truth(value):
-                return "true()" if value is truth else "false()"
-            case Not(of):
-                return self.written(of, not truth, certain)
-            case Joined(operator, parts):
-                return _joined(
-                    operator if truth else _other(operator), (self.written(p, truth, certain) for p in parts)
-                )
-            case If(condition, then, otherwise):
-                return self.written(_without_if(condition, then, otherwise), truth, certain)
-            case Missing(of):
-                guard = self._there(of)
-                return _not(guard) if truth else guard
-            case In():
-                return self._membership(node, truth, certain)
-            case Compared():
+            case tree.Truth(value):
+                holds = not certain if value is None else value is truth
+                return _Test("true()" if holds else "false()")
+            case tree.Not(of):
+                return self._test(of, not truth, certain)
+            case tree.Joined(operator, parts):
+                word = operator if truth else _other(operator)
+                return _joined(word, (self._test(part, truth, certain) for part in parts))
+            case tree.If(condition, then, otherwise):
+                return self._test(_without_if(condition, then, otherwise), truth, certain)
+            case tree.Missing(of):
+                there = self._there(of)
+                return _not(there) if truth else there
+            case tree.In(value, options, decided):
+                inside = _joined("or", [self._option(value, option) for option in options])
+                return self._guarded(self._of_numbers(inside, (value,)), (value,), truth, certain, decided)
+            case tree.Compared():
                 return self._comparison(node, truth, certain)
-            case Call("matches", arguments, _, decided):
-                return self._matches(arguments, truth, certain and not decided, decided)
-            case Call("is_unique", arguments, _, decided):
-                return self._unique(arguments, truth, certain, decided)
+            case tree.Call("matches", (of, pattern), _, decided):
+                return self._guarded(self._matching(of, pattern), (of,), truth, certain, decided)
+            case tree.Call("is_unique", arguments, _, decided):
+                stated = _Test(f"count({self._others(self._names(node))}) = 1")
+                return self._guarded(stated, () if decided else arguments, truth, certain)
         what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
         raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.span.start)
 
     # comparisons
 
-    def _comparison(self, node: Compared, truth: bool, certain: bool) -> str:
+    def _comparison(self, node: tree.Compared, truth: bool, certain: bool) -> _Test:
         operator, left, right = node.operator, node.left, node.right
         kind = kind_compared(left, right, operator, self._kinds)
         if kind == "condition":
@@ -174,182 +157,159 @@ class Conditions:
             operator, truth = "==", not truth
         within = slack and linear(left) and linear(right)
         stated = self._within(operator, left, right, slack) if within else self._stated(operator, left, right, kind)
-        stated = _joined("and", (*self._summed((left, right)), stated))
-        return self._guarded(stated if truth else _not(stated), (left, right), certain)
+        return self._guarded(self._of_numbers(stated, (left, right)), (left, right), truth, certain)
 
-    def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> str:
+    def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> _Test:
         """Return a comparison of values that are there."""
         if kind == "number" and (spread := _spread(operator, left, right)):
             word, parts, bound = spread
             each = _joined(word, (self._stated(one, part, bound, kind) for one, part in parts))
-            if word == "and" or parts[1][1] == Negative(parts[0][1]):
+            if word == "and" or parts[1][1] == tree.Negative(parts[0][1]):
                 return each
             return _joined("and", (*(_not(text) for _, part in parts for text in self._texts(part)), each))
         if kind == "text":
-            return f"{self._text(left)} {_XPATH[operator]} {self._text(right)}"
-        return f"{self._number(left)} {_XPATH.get(operator, operator)} {self._number(right)}"
+            return _Test(f"{self._text(left)} {_XPATH[operator]} {self._text(right)}")
+        return _Test(f"{self._number(left)} {_XPATH.get(operator, operator)} {self._number(right)}")
 
-    def _within(self, operator: Comparison, left: Node, right: Node, slack: str) -> str:
+    def _within(self, operator: Comparison, left: Node, right: Node, slack: str) -> _Test:
         """Return a comparison of numbers whose sides may differ a little, as those of the package validate may."""
         above, below = (
-            f"{self._number(one, 1)} - {self._number(other, 2)} <= {slack}"
+            _Test(f"{self._number(one, 1)} - {self._number(other, 2)} <= {slack}")
             for one, other in ((left, right), (right, left))
         )
-        return f"({above} and {below})" if operator == "==" else above if operator == "<=" else below
+        return _joined("and", (above, below)) if operator == "==" else above if operator == "<=" else below
 
-    def _guarded(self, stated: str, of: Iterable[Node], certain: bool) -> str:
-        guards = [*self._guards(of)]
-        if not guards:
-            return stated
-        return _joined("and", (*guards, stated)) if certain else _joined("or", (*map(_not, guards), stated))
+    def _option(self, value: Node, option: Node) -> _Test:
+        if isinstance(option, tree.Range):
+            bounds: tuple[tuple[Comparison, Node], ...] = ((">=", option.low), ("<=", option.high))
+            return _joined("and", (self._stated(one, value, bound, "number") for one, bound in bounds))
+        if isinstance(option, tree.Truth):
+            problem = Problem("plain-slip", construct="NA in a set", instead="or missing(FIELD)")
+            raise PlainSyntaxError(problem, option.span.start)
+        return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
 
-    def _guards(self, of: Iterable[Node]) -> Iterable[str]:
-        """Return what makes a comparison decided: that all is there, and that arithmetic gives a number."""
+    def _matching(self, of: Node, pattern: Node) -> _Test:
+        if not isinstance(pattern, tree.Text):
+            raise misused("matches", pattern.span)
+        self.later = True
+        return _Test(f"matches({self._text(of)}, {_quoted(pattern.value)})")
+
+    def _same_conditions(self, node: tree.Compared, truth: bool, certain: bool) -> _Test:
+        if node.operator not in ("==", "!="):
+            raise PlainSyntaxError(Problem("plain-text-order", operator=node.operator), node.span.start)
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            if kind_of(one, self._kinds) != "condition":
+                missing = isinstance(other, tree.Truth) and other.value is None
+                instead = "missing(FIELD)" if missing else 'FIELD == "TRUE", or FIELD == 1'
+                construct = f"a value compared with {'NA' if missing else 'a condition'}"
+                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.span.start)
+            if isinstance(other, tree.Truth) and other.value is not None:
+                return self._test(one, truth is (other.value is (node.operator == "==")), certain)
+        left, right = node.left, node.right
+        both = (tree.Joined("or", (tree.Not(left), right)), tree.Joined("or", (tree.Not(right), left)))
+        return self._test(tree.Joined("and", both), truth is (node.operator == "=="), certain)
+
+    # what makes a comparison decided
+
+    def _guarded(self, stated: _Test, of: Iterable[Node], truth: bool, certain: bool, decided: bool = False) -> _Test:
+        """Return that something holds, or fails; if it is decided in any case, it fails where a value is missing."""
         nodes = tuple(of)
         guards = dict.fromkeys(guard for node in nodes for guard in self._presence(node))
         guards |= {self._defined(part): None for node in nodes for part in walk(node) if may_be_undefined(part)}
-        return guards
+        if decided:
+            inside = _joined("and", (*guards, stated))
+            return inside if truth else _not(inside)
+        stated = stated if truth else _not(stated)
+        return _joined("and", (*guards, stated)) if certain else _joined("or", (*map(_not, guards), stated))
 
-    def _presence(self, node: Node) -> Iterable[str]:
+    def _presence(self, node: Node) -> Iterable[_Test]:
         match node:
-            case Name():
+            case tree.Name():
                 yield self._there(node)
-            case Call(function, arguments, by, remove_missing) if function in TALLIES:
+            case tree.Call(function, arguments, by, remove_missing) if function in TALLIES:
                 yield from (self._there(one) for one in by)
                 for one in arguments if function != "count" else ():
                     others, path = self._tallied(one, by)
+                    there = self._there_at(path, one)
                     if not remove_missing:
-                        yield f"count({others}[{_not(self._there_at(path, one))}]) = 0"
+                        yield _none(f"{others}[{_not(there).text}]")
                     if function != "sum":
-                        yield f"count({others}[{self._there_at(path, one)}]) > 0"
-            case Call("lag", arguments):
+                        yield _some(f"{others}[{there.text}]")
+            case tree.Call("lag", arguments):
                 yield from (self._there_at(f"preceding-sibling::*[1]/{self._path(one)}", one) for one in arguments)
             case _:
                 for part in children(node):
                     yield from self._presence(part)
 
-    def _there(self, name: Node) -> str:
+    def _there(self, name: Node) -> _Test:
         return self._there_at(self._path(name), name)
 
-    def _there_at(self, path: str, name: Node) -> str:
-        codes = self._records.codes_of(name.name) if isinstance(name, Name) else ()
-        return _joined("and", (f"{path} != ''", *(f"not({path} = {_quoted(code)})" for code in codes)))
+    def _there_at(self, path: str, name: Node) -> _Test:
+        codes = self._records.codes_of(name.name) if isinstance(name, tree.Name) else ()
+        others = (_not(_Test(f"{path} = {_quoted(code)}")) for code in codes)
+        return _joined("and", (_Test(f"{path} != ''"), *others))
 
-    def _defined(self, node: Node) -> str:
+    def _defined(self, node: Node) -> _Test:
         """Return that a result is a number, or that one of its fields is none: then the comparison fails."""
         value = self._number(node, 1)
-        return _joined("or", (f"{value} = {value}", *self._texts(node)))
+        return _joined("or", (_Test(f"{value} = {value}"), *self._texts(node)))
 
-    def _texts(self, node: Node) -> Iterator[str]:
+    def _texts(self, node: Node) -> Iterator[_Test]:
         """Yield where a text stands for a number of which something is computed."""
         match node:
-            case Name() | Call("lag"):
+            case tree.Name() | tree.Call("lag"):
                 value = self._number(node)
-                yield _not(f"{value} = {value}")
-            case Call(function, (of,), by) if function in TALLIES and function != "count":
+                yield _not(_Test(f"{value} = {value}"))
+            case tree.Call(function, (of,), by) if function in TALLIES and function != "count":
                 others, path = self._tallied(of, by)
-                yield f"count({others}[{self._there_at(path, of)} and not(number({path}) = number({path}))]) > 0"
-            case Call("nchar" | "count"):
+                yield _some(f"{others}[{self._there_at(path, of).text} and not(number({path}) = number({path}))]")
+            case tree.Call("nchar" | "count"):
                 return
             case _:
                 for part in children(node):
                     yield from self._texts(part)
 
-    def _summed(self, of: Iterable[Node]) -> Iterator[str]:
-        """Yield that all that is summed are numbers: processors do not agree on the sum of texts."""
+    def _of_numbers(self, stated: _Test, of: Iterable[Node]) -> _Test:
+        """Return a comparison that fails where a text is summed: processors do not agree on the sum of texts."""
         parts = (part for node in of for part in walk(node))
-        for part in parts:
-            if isinstance(part, Call) and part.function in ("sum", "mean"):
-                yield from map(_not, self._texts(part))
-
-    def _same_conditions(self, node: Compared, truth: bool, certain: bool) -> str:
-        if node.operator not in ("==", "!="):
-            raise PlainSyntaxError(Problem("plain-text-order", operator=node.operator), node.span.start)
-        for one, other in ((node.left, node.right), (node.right, node.left)):
-            if kind_of(one, self._kinds) != "condition":
-                missing = isinstance(other, Truth) and other.value is None
-                instead = "missing(FIELD)" if missing else 'FIELD == "TRUE", or FIELD == 1'
-                construct = f"a value compared with {'NA' if missing else 'a condition'}"
-                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.span.start)
-            if isinstance(other, Truth) and other.value is not None:
-                return self.written(one, truth is (other.value is (node.operator == "==")), certain)
-        left, right = node.left, node.right
-        both = Joined("and", (Joined("or", (Not(left), right)), Joined("or", (Not(right), left))))
-        return self.written(both, truth is (node.operator == "=="), certain)
-
-    def _membership(self, node: In, truth: bool, certain: bool) -> str:
-        value = node.value
-        each = [self._option(value, option) for option in node.options]
-        if node.decided:
-            inside = _joined("and", (*self._guards((value,)), *self._summed((value,)), _joined("or", each)))
-            return inside if truth else _not(inside)
-        stated = _joined("and", (*self._summed((value,)), _joined("or", each)))
-        return self._guarded(stated if truth else _not(stated), (value,), certain)
-
-    def _option(self, value: Node, option: Node) -> str:
-        if isinstance(option, Range):
-            number = self._number(value)
-            return f"{number} >= {self._number(option.low)} and {number} <= {self._number(option.high)}"
-        if isinstance(option, Truth):
-            raise PlainSyntaxError(
-                Problem("plain-slip", construct="NA in a set", instead="or missing(FIELD)"), option.span.start
-            )
-        return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
-
-    def _matches(self, arguments: tuple[Node, ...], truth: bool, certain: bool, decided: bool) -> str:
-        self.later = True
-        field_, pattern = arguments
-        if not isinstance(pattern, Text):
-            raise PlainSyntaxError(
-                Problem("plain-arguments", name="matches", shape='matches(FIELD, "PATTERN")'), pattern.span.start
-            )
-        stated = f"matches({self._text(field_)}, {_quoted(pattern.value)})"
-        if decided:
-            inside = _joined("and", (*self._guards((field_,)), stated))
-            return inside if truth else _not(inside)
-        return self._guarded(stated if truth else _not(stated), (field_,), certain)
+        sums = [part for part in parts if isinstance(part, tree.Call) and part.function in ("sum", "mean")]
+        return _joined("and", (*(_not(text) for part in sums for text in self._texts(part)), stated))
 
     # several records
 
-    def _tallied(self, of: Node, by: Iterable[Name]) -> tuple[str, str]:
+    def _tallied(self, of: Node, by: Iterable[tree.Name]) -> tuple[str, str]:
         """Return the path to the records over which a field is tallied, and the path of the field from there."""
-        if isinstance(of, Name) and of.name in self._records.within:
+        if isinstance(of, tree.Name) and of.name in self._records.within:
             return self._records.within[of.name]
         return self._others(by), self._path(of)
 
-    def _others(self, by: Iterable[Name]) -> str:
+    def _others(self, by: Iterable[tree.Name]) -> str:
         """Return the path to the records that are the same in some fields, the one at hand among them."""
         agreed = [self._agrees(name) for name in by]
         return f"{self._records.all}[{' and '.join(agreed)}]" if agreed else self._records.all
 
-    def _agrees(self, name: Name) -> str:
+    def _agrees(self, name: tree.Name) -> str:
         path = self._path(name)
         if self._kinds.get(name.name) == "number":
             return f"number({path}) = number(current()/{path})"
         return f"{path} = current()/{path}"
 
-    def _unique(self, arguments: tuple[Node, ...], truth: bool, certain: bool, decided: bool) -> str:
-        names = [one for one in arguments if isinstance(one, Name)]
-        if len(names) < len(arguments):
-            raise PlainSyntaxError(
-                Problem("plain-arguments", name="is_unique", shape="is_unique(FIELD, ...)"), arguments[0].span.start
-            )
-        stated = f"count({self._others(names)}) = 1"
-        return self._guarded(stated if truth else _not(stated), () if decided else names, certain)
+    def _names(self, node: tree.Call) -> tuple[tree.Name, ...]:
+        names = tuple(one for one in node.arguments if isinstance(one, tree.Name))
+        if len(names) < len(node.arguments):
+            raise misused(node.function, node.arguments[0].span)
+        return names
 
-    def _tally(self, node: Call) -> str:
-        field_ = next(iter(node.arguments), None)
-        if field_ is not None and not isinstance(field_, Name):
-            raise PlainSyntaxError(
-                Problem("plain-arguments", name=node.function, shape=f"{node.function}(FIELD)"), field_.span.start
-            )
-        if field_ is None:
+    def _tally(self, node: tree.Call) -> str:
+        names = self._names(node)
+        if not names:
             return f"count({self._others(node.by)})"
-        others, path = self._tallied(field_, node.by)
+        others, path = self._tallied(names[0], node.by)
         if not path:
             return f"count({others})"
-        there = f"{others}[{self._there_at(path, field_)}]"
-        numbers = f"{others}[{self._there_at(path, field_)} and number({path}) = number({path})]/{path}"
+        given = self._there_at(path, names[0]).text
+        there = f"{others}[{given}]"
+        numbers = f"{others}[{given} and number({path}) = number({path})]/{path}"
         match node.function:
             case "sum":
                 return f"sum({numbers})"
@@ -363,62 +323,62 @@ class Conditions:
     # values
 
     def _path(self, node: Node) -> str:
-        if not isinstance(node, Name):
+        if not isinstance(node, tree.Name):
             raise PlainSyntaxError(Problem("plain-no-field"), node.span.start)
         return self._records.path(node.name)
 
     def _text(self, node: Node) -> str:
         match node:
-            case Text(value):
+            case tree.Text(value):
                 return _quoted(value)
-            case Name():
+            case tree.Name():
                 return self._path(node)
-            case Call("lag", (Name() as of,)):
+            case tree.Call("lag", (tree.Name() as of,)):
                 return f"preceding-sibling::*[1]/{self._path(of)}"
         raise PlainSyntaxError(Problem("plain-no-text"), node.span.start)
 
     def _number(self, node: Node, precedence: int = 0) -> str:  # noqa: PLR0911 -- one branch per node
         """Return a number; in brackets where operators around it bind as closely as `precedence` says."""
         match node:
-            case Number(text):
+            case tree.Number(text):
                 return _decimal(text)
-            case Name():
+            case tree.Name():
                 return f"number({self._path(node)})"
-            case Negative(of):
+            case tree.Negative(of):
                 return f"-{self._number(of, 3)}" if precedence < 2 else f"(-{self._number(of, 3)})"
-            case Arithmetic("^", left, right):
+            case tree.Arithmetic("^", left, right):
                 return self._power(left, right)
-            case Arithmetic("%%", left, right):
+            case tree.Arithmetic("%%", left, right):
                 one, other = self._number(left, 2), self._number(right, 3)
                 return f"({one} - {other} * floor({self._ratio(node)}))"
-            case Arithmetic(operator, left, right):
+            case tree.Arithmetic(operator, left, right):
                 own = _PRECEDENCE[operator]
                 text = f"{self._number(left, own)} {_XPATH[operator]} {self._number(right, own + 1)}"
                 text = self._ratio(node) if operator == "/" else text
                 return text if own >= precedence else f"({text})"
-            case Call("abs" | "round" | "floor" | "ceiling" as function, (of,)):
+            case tree.Call("abs" | "round" | "floor" | "ceiling" as function, (of,)):
                 self.later |= function == "abs"
                 return f"{function}({self._number(of)})"
-            case Call("nchar", (of,)):
+            case tree.Call("nchar", (of,)):
                 return f"string-length({self._text(of)})"
-            case Call("smallest" | "largest" as function, arguments):
+            case tree.Call("smallest" | "largest" as function, arguments):
                 self.later = True
                 return f"{'min' if function == 'smallest' else 'max'}(({', '.join(map(self._number, arguments))}))"
-            case Call("lag", (Name(),)):
+            case tree.Call("lag", (tree.Name(),)):
                 return f"number({self._text(node)})"
-            case Call(function) if function in TALLIES:
+            case tree.Call(function) if function in TALLIES:
                 text = self._tally(node)
                 return f"({text})" if function == "mean" and precedence > 1 else text
         raise self._no_number(node)
 
-    def _ratio(self, node: Arithmetic) -> str:
+    def _ratio(self, node: tree.Arithmetic) -> str:
         # XPath 2.0 divides no whole number by 0: a literal, a count, a length, the sum of nothing
         whole = not (_read_of_field(node.left) or _read_of_field(node.right))
         left = f"number({self._number(node.left)})" if whole else self._number(node.left, 2)
         return f"{left} div {self._number(node.right, 3)}"
 
     def _power(self, left: Node, right: Node) -> str:
-        times = int(right.text) if isinstance(right, Number) and right.text.isdecimal() else 0
+        times = int(right.text) if isinstance(right, tree.Number) and right.text.isdecimal() else 0
         if not 1 <= times <= _HIGHEST_POWER:
             raise PlainSyntaxError(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
         return f"({' * '.join([self._number(left, 3)] * times)})"
@@ -432,55 +392,57 @@ class Conditions:
 
 def whole_file(node: Node) -> bool:
     """Tell whether a condition speaks of the whole file alone: of tallies, and of no field of a single record."""
-    return any(isinstance(part, Call) and part.function in TALLIES for part in walk(node)) and not _of_record(node)
+    return any(isinstance(part, tree.Call) and part.function in TALLIES for part in walk(node)) and not _of_record(
+        node
+    )
 
 
 def _of_record(node: Node) -> bool:
     match node:
-        case Call(function, _, by) if function in TALLIES:
+        case tree.Call(function, _, by) if function in TALLIES:
             return bool(by)
-        case Name() | Call("is_unique" | "lag"):
+        case tree.Name() | tree.Call("is_unique" | "lag"):
             return True
     return any(map(_of_record, children(node)))
 
 
 def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
-    first = Joined("or", (Not(condition), then))
-    return first if otherwise is None else Joined("and", (first, Joined("or", (condition, otherwise))))
+    first = tree.Joined("or", (tree.Not(condition), then))
+    return first if otherwise is None else tree.Joined("and", (first, tree.Joined("or", (condition, otherwise))))
 
 
 def may_be_undefined(node: Node) -> bool:
     """Tell whether numbers may give none: 0/0, infinity without infinity, and infinity times 0."""
     match node:
-        case Arithmetic("/" | "%%", left, right):
+        case tree.Arithmetic("/" | "%%", left, right):
             return not _not_zero(right) or _may_be_infinite(left)
-        case Arithmetic("*", left, right):
+        case tree.Arithmetic("*", left, right):
             return _may_be_infinite(left) or _may_be_infinite(right)
-        case Arithmetic("+" | "-", left, right):
+        case tree.Arithmetic("+" | "-", left, right):
             return _may_be_infinite(left) and _may_be_infinite(right)
     return False
 
 
 def _may_be_infinite(node: Node) -> bool:
     match node:
-        case Arithmetic("%%"):
+        case tree.Arithmetic("%%"):
             return False
-        case Arithmetic("/", _, right) if not _not_zero(right):
+        case tree.Arithmetic("/", _, right) if not _not_zero(right):
             return True
     return any(map(_may_be_infinite, children(node)))
 
 
 def _read_of_field(node: Node) -> bool:
     match node:
-        case Name() | Call("lag"):
+        case tree.Name() | tree.Call("lag"):
             return True
-        case Call(function) if function == "nchar" or function in TALLIES:
+        case tree.Call(function) if function == "nchar" or function in TALLIES:
             return False
     return any(map(_read_of_field, children(node)))
 
 
 def _not_zero(node: Node) -> bool:
-    return isinstance(node, Number) and float(node.text) != 0
+    return isinstance(node, tree.Number) and float(node.text) != 0
 
 
 def _spread(
@@ -490,15 +452,15 @@ def _spread(
 
     ``abs(e) <= c`` is ``e <= c and -e <= c``; ``largest(a, b) <= c`` is ``a <= c and b <= c``.
     """
-    if isinstance(right, Call) and not isinstance(left, Call):
+    if isinstance(right, tree.Call) and not isinstance(left, tree.Call):
         operator, left, right = FLIPPED[operator], right, left
-    if not isinstance(left, Call) or operator not in ORDERS:
+    if not isinstance(left, tree.Call) or operator not in ORDERS:
         return None
     below = operator in ("<", "<=")
     match left.function:
         case "abs":
             of = left.arguments[0]
-            return "and" if below else "or", ((operator, of), (operator, Negative(of))), right
+            return "and" if below else "or", ((operator, of), (operator, tree.Negative(of))), right
         case "largest" | "smallest" as function:
             word = "and" if (function == "largest") is below else "or"
             return word, tuple((operator, one) for one in left.arguments), right
@@ -509,48 +471,41 @@ def _other(operator: str) -> str:
     return "or" if operator == "and" else "and"
 
 
-def _joined(operator: str, parts: Iterable[str]) -> str:
-    """Join conditions, with brackets around those that have a weaker word outside of brackets."""
-    each = list(dict.fromkeys(parts))
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A condition in XPath.
+
+    Attributes
+    ----------
+    text : str
+    word : str
+        ``and`` or ``or`` where such a word stands outside of its brackets.
+    opposite : _Test or None
+        What fails where it holds, if that has a shorter spelling than ``not()``.
+    """
+
+    text: str
+    word: str = ""
+    opposite: _Test | None = field(default=None, compare=False)
+
+
+def _joined(word: str, parts: Iterable[_Test]) -> _Test:
+    each = tuple(dict.fromkeys(parts))
     if len(each) == 1:
         return each[0]
-    return f" {operator} ".join(
-        f"({one})" if _outside(one, "or" if operator == "and" else "and") else one for one in each
-    )
+    return _Test(f" {word} ".join(f"({one.text})" if one.word == _other(word) else one.text for one in each), word)
 
 
-def _outside(text: str, word: str) -> bool:
-    """Tell whether a word stands outside of all brackets and quotation marks."""
-    return any(depth == 0 and text.startswith(f" {word} ", at) for at, _, depth in _signs(text))
+def _not(test: _Test) -> _Test:
+    return test.opposite or _Test(f"not({test.text})", opposite=test)
 
 
-def _not(text: str) -> str:
-    """Negate a condition; one that is negated already, and nothing else, loses that, and none becomes some."""
-    if text.startswith("not(") and _closed_at(text, 3) == len(text) - 1:
-        return text[4:-1]
-    if text.startswith("count("):
-        counted = _closed_at(text, 5) + 1
-        if text[counted:] in _NONE:
-            return text[:counted] + _NONE[text[counted:]]
-    return f"not({text})"
+def _none(path: str) -> _Test:
+    return _Test(f"count({path}) = 0", opposite=_Test(f"count({path}) > 0"))
 
 
-def _closed_at(text: str, start: int) -> int:
-    """Return where the bracket at a place is closed."""
-    return next(at for at, sign, depth in _signs(text) if at > start and sign == ")" and depth == 0)
-
-
-def _signs(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield each sign outside of quotation marks, with the number of brackets around it."""
-    depth, quote = 0, ""
-    for at, sign in enumerate(text):
-        if quote:
-            quote = "" if sign == quote else quote
-            continue
-        quote = sign if sign in "\"'" else ""
-        depth -= sign in ")]"
-        yield at, sign, depth
-        depth += sign in "(["
+def _some(path: str) -> _Test:
+    return _Test(f"count({path}) > 0", opposite=_Test(f"count({path}) = 0"))
 
 
 def _quoted(text: str) -> str:

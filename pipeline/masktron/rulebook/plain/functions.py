@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from masktron.rulebook.plain.tree import Kind
+from masktron.problems.problem import Problem
+from masktron.rulebook.plain.slips import PlainSyntaxError
+from masktron.rulebook.plain.tree import Kind, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +66,10 @@ SPELLINGS: Mapping[str, str] = MappingProxyType(
 
 TALLIES = ("sum", "mean", "min", "max", "count")
 """Functions that make one number of several records."""
+
+
+def misused(function: str, span: Span, name: str = "") -> PlainSyntaxError:
+    """Return the error for a function that has other arguments; the name is that which it was called by."""
+    return PlainSyntaxError(
+        Problem("plain-arguments", name=name or function, shape=FUNCTIONS[function].shape), span.start
+    )

@@ -6,7 +6,7 @@ Rules of R's package validate are read by the same grammar: what R alone writes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, reduce
 from typing import Any, cast
 
@@ -16,15 +16,15 @@ from lark.lark import PostLex
 
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS, TALLIES
+from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS, TALLIES, misused
 from masktron.rulebook.plain.r_functions import R_FUNCTIONS, meaning
 from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
 from masktron.rulebook.plain.tree import Node, Span
 
 GRAMMAR = r"""
 ?start: expression
-?expression: IF expression THEN expression [ELSE expression]           -> conditional
-           | IF_OF_R "(" expression ")" expression [ELSE expression]   -> conditional_of_r
+?expression: _IF expression _THEN expression [_ELSE expression]        -> conditional
+           | _IF_OF_R "(" expression ")" expression [_ELSE expression] -> conditional
            | disjunction
 ?disjunction: conjunction (_OR conjunction)*                           -> disjunction
 ?conjunction: negation (_AND negation)*                                -> conjunction
@@ -66,9 +66,9 @@ option: bound RANGE bound
       | TEXT                                                           -> text
       | TRUTH                                                          -> truth
 
-IF.3: /(?:if|IF)(?![\w.])/
-THEN.3: /(?:then|THEN)(?![\w.])/
-ELSE.3: /(?:else|ELSE)(?![\w.])/
+_IF.3: /(?:if|IF)(?![\w.])/
+_THEN.3: /(?:then|THEN)(?![\w.])/
+_ELSE.3: /(?:else|ELSE)(?![\w.])/
 BY.3: /(?:by|BY)(?![\w.])/
 IN.3: /(?:in|IN)(?![\w.])/
 _AND.3: /(?:and|AND)(?![\w.])|&&?/
@@ -87,12 +87,12 @@ SIGN: /[+-](?![>])/
 TIMES: /\*(?!\*)|\/(?!\/)/
 REMAINDER: "%%"
 POWER: "^"
-%declare IF_OF_R
+%declare _IF_OF_R
 %ignore /[ \t\r\n]+/
 """
 
 _KEYWORDS = ("na.rm", "by", "fixed", "perl", "ignore.case")
-_COMPARISONS = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
+_COMPARISONS: Mapping[str, Any] = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
 
 
 class _Conditionals(PostLex):
@@ -106,9 +106,9 @@ class _Conditionals(PostLex):
         open_: list[list[int]] = [[]]
         without = set[int]()
         for at, token in enumerate(tokens):
-            if token.type == "IF":
+            if token.type == "_IF":
                 open_[-1].append(at)
-            elif token.type == "THEN" and open_[-1]:
+            elif token.type == "_THEN" and open_[-1]:
                 open_[-1].pop()
             elif token.type == "LPAR":
                 open_.append([])
@@ -117,7 +117,7 @@ class _Conditionals(PostLex):
         without |= {at for pending in open_ for at in pending}
         for at, token in enumerate(tokens):
             of_r = at in without and at + 1 < len(tokens) and tokens[at + 1].type == "LPAR"
-            yield Token.new_borrow_pos("IF_OF_R", token.value, token) if of_r else token
+            yield Token.new_borrow_pos("_IF_OF_R", token.value, token) if of_r else token
 
 
 @cache
@@ -172,11 +172,7 @@ class _Trees(Transformer[Token, Node]):
     """What each part of the grammar becomes."""
 
     def conditional(self, meta: Any, parts: list[Any]) -> Node:
-        _, condition, _, then, _, otherwise = parts
-        return tree.If(condition, then, otherwise, _span(meta))
-
-    def conditional_of_r(self, meta: Any, parts: list[Any]) -> Node:
-        _, condition, then, _, otherwise = parts
+        condition, then, otherwise = parts
         return tree.If(condition, then, otherwise, _span(meta))
 
     def disjunction(self, meta: Any, parts: list[Node]) -> Node:
@@ -190,7 +186,7 @@ class _Trees(Transformer[Token, Node]):
 
     def chain(self, meta: Any, parts: list[Any]) -> Node:
         pairs = [
-            tree.Compared(_comparison(parts[at + 1]), parts[at], parts[at + 2], _span(meta))
+            tree.Compared(_COMPARISONS.get(parts[at + 1], str(parts[at + 1])), parts[at], parts[at + 2], _span(meta))
             for at in range(0, len(parts) - 2, 2)
         ]
         return pairs[0] if len(pairs) == 1 else tree.Joined("and", tuple(pairs), _span(meta))
@@ -204,17 +200,16 @@ class _Trees(Transformer[Token, Node]):
         value, operator, options = parts
         return tree.In(value, options, operator == "%in%", _span(meta))
 
-    def sum(self, meta: Any, parts: list[Any]) -> Node:
-        return _joined(parts)
+    def operators(self, meta: Any, parts: list[Any]) -> Node:
+        """Join operands from the left; what stands between them are operators."""
 
-    def product(self, meta: Any, parts: list[Any]) -> Node:
-        return _joined(parts)
+        def join(left: Node, at: int) -> Node:
+            right = parts[at + 1]
+            return tree.Arithmetic(str(parts[at]), left, right, Span(left.span.start, right.span.end))
 
-    def remainder(self, meta: Any, parts: list[Any]) -> Node:
-        return _joined(parts)
+        return cast(Node, reduce(join, range(1, len(parts), 2), parts[0]))
 
-    def power(self, meta: Any, parts: list[Any]) -> Node:
-        return _joined(parts)
+    sum = product = remainder = power = operators
 
     def signed(self, meta: Any, parts: list[Any]) -> Node:
         sign, of = parts
@@ -273,20 +268,6 @@ class _Trees(Transformer[Token, Node]):
         return _called(parts[0], [one for one in parts[1:] if one is not None], _span(meta))
 
 
-def _comparison(token: str) -> Any:
-    return _COMPARISONS.get(token, str(token))
-
-
-def _joined(parts: list[Any]) -> Node:
-    """Join operands from the left; what stands between them are operators."""
-
-    def join(left: Node, at: int) -> Node:
-        right = parts[at + 1]
-        return tree.Arithmetic(str(parts[at]), left, right, Span(left.span.start, right.span.end))
-
-    return cast(Node, reduce(join, range(1, len(parts), 2), parts[0]))
-
-
 def _hundredth(digits: str) -> str:
     whole, _, part = digits.partition(".")
     whole = whole.rjust(3, "0")
@@ -318,10 +299,10 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
                 arguments.append(one)
     least, most = FUNCTIONS[name].arguments
     if not least <= len(arguments) <= (most or len(arguments)) or any(isinstance(one, tuple) for one in arguments):
-        raise PlainSyntaxError(Problem("plain-arguments", name=str(token), shape=FUNCTIONS[name].shape), span.start)
+        raise misused(name, span, str(token))
     if name == "missing":
         if not isinstance(arguments[0], tree.Name):
-            raise PlainSyntaxError(Problem("plain-arguments", name=str(token), shape="missing(FIELD)"), span.start)
+            raise misused(name, span, str(token))
         return tree.Missing(arguments[0], span)
     if name == "is_unique":  # of which groups are further fields
         arguments, by = [*arguments, *by], ()

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS
-from masktron.rulebook.plain.tree import (
-    Arithmetic,
-    Call,
-    Compared,
-    If,
-    In,
-    Joined,
-    Kind,
-    Missing,
-    Name,
-    Negative,
-    Node,
-    Not,
-    Number,
-    Range,
-    Text,
-    Truth,
-    walk,
-)
+from masktron.rulebook.plain.tree import Kind, Node, walk
 
 ORDERS = ("<", "<=", ">", ">=")
 
@@ -38,17 +21,17 @@ def kind_of(node: Node, names: Mapping[str, Kind]) -> Kind:
         Of the fields, as far as it is known.
     """
     match node:
-        case Number() | Arithmetic() | Negative() | Range():
+        case tree.Number() | tree.Arithmetic() | tree.Negative() | tree.Range():
             return "number"
-        case Text():
+        case tree.Text():
             return "text"
-        case Name(name):
+        case tree.Name(name):
             return names.get(name, "unknown")
-        case Call("lag", arguments):
+        case tree.Call("lag", arguments):
             return kind_of(arguments[0], names)
-        case Call(function):
+        case tree.Call(function):
             return FUNCTIONS[function].gives
-        case Truth() | Compared() | In() | Missing() | Not() | Joined() | If():
+        case tree.Truth() | tree.Compared() | tree.In() | tree.Missing() | tree.Not() | tree.Joined() | tree.If():
             return "condition"
 
 
@@ -57,7 +40,7 @@ def kind_compared(left: Node, right: Node, operator: str, names: Mapping[str, Ki
     kinds = {kind_of(left, names), kind_of(right, names)}
     if "condition" in kinds:
         return "condition"
-    if "text" in kinds and not isinstance(left, Number) and not isinstance(right, Number):
+    if "text" in kinds and not isinstance(left, tree.Number) and not isinstance(right, tree.Number):
         return "text"
     return "number" if "number" in kinds or operator in ORDERS else "text"
 
@@ -72,28 +55,28 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
     same: list[tuple[str, str]] = []
 
     def field(node: Node) -> Node:
-        return node.arguments[0] if isinstance(node, Call) and node.function == "lag" else node
+        return node.arguments[0] if isinstance(node, tree.Call) and node.function == "lag" else node
 
     def is_(node: Node, kind: Kind) -> None:
-        if isinstance(node := field(node), Name) and kind != "unknown":
+        if isinstance(node := field(node), tree.Name) and kind != "unknown":
             found.setdefault(node.name, set()).add(kind)
 
     for part in (part for node in nodes for part in walk(node)):
         match part:
-            case Arithmetic(_, left, right):
+            case tree.Arithmetic(_, left, right):
                 is_(left, "number")
                 is_(right, "number")
-            case Negative(of):
+            case tree.Negative(of):
                 is_(of, "number")
-            case Compared(operator, left, right):
+            case tree.Compared(operator, left, right):
                 is_(left, "number" if operator in ORDERS else kind_of(right, {}))
                 is_(right, "number" if operator in ORDERS else kind_of(left, {}))
-                if isinstance(one := field(left), Name) and isinstance(other := field(right), Name):
+                if isinstance(one := field(left), tree.Name) and isinstance(other := field(right), tree.Name):
                     same.append((one.name, other.name))
-            case In(value, options):
+            case tree.In(value, options):
                 for option in options:
                     is_(value, kind_of(option, {}))
-            case Call(function, arguments) if FUNCTIONS[function].takes == "number":
+            case tree.Call(function, arguments) if FUNCTIONS[function].takes == "number":
                 for argument in arguments:
                     is_(argument, "number")
     for _ in same:
@@ -106,12 +89,14 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
 def linear(node: Node) -> bool:
     """Tell whether a side of a comparison is what the package validate takes for linear."""
     match node:
-        case Number() | Name():
+        case tree.Number() | tree.Name():
             return True
-        case Negative(of):
+        case tree.Negative(of):
             return linear(of)
-        case Arithmetic("+" | "-", left, right):
+        case tree.Arithmetic("+" | "-", left, right):
             return linear(left) and linear(right)
-        case Arithmetic("*", left, right):
-            return (isinstance(left, Number) or isinstance(right, Number)) and linear(left) and linear(right)
+        case tree.Arithmetic("*", left, right):
+            return (
+                (isinstance(left, tree.Number) or isinstance(right, tree.Number)) and linear(left) and linear(right)
+            )
     return False

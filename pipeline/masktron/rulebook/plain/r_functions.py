@@ -8,27 +8,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from masktron.problems.problem import Problem
+from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.slips import PlainSyntaxError
-from masktron.rulebook.plain.tree import (
-    Arithmetic,
-    Call,
-    Compared,
-    In,
-    Joined,
-    Missing,
-    Name,
-    Node,
-    Not,
-    Number,
-    Range,
-    Span,
-    Text,
-    Truth,
-    mapped,
-    walk,
-)
+from masktron.rulebook.plain.tree import Node, Span, mapped, walk
 
-_NO, _GLOB = Truth(False), Text("glob")
+_NO, _GLOB = tree.Truth(False), tree.Text("glob")
 
 
 def meaning(function: str, arguments: Sequence[Node], span: Span) -> Node:
@@ -44,7 +28,7 @@ def meaning(function: str, arguments: Sequence[Node], span: Span) -> Node:
     others = []
     for one in arguments:
         match one:
-            case Compared("==", Name(name), value) if function != "xor":
+            case tree.Compared("==", tree.Name(name), value) if function != "xor":
                 named[f"{name.replace('.', '_')}_"] = value
             case _:
                 others.append(one)
@@ -54,41 +38,41 @@ def meaning(function: str, arguments: Sequence[Node], span: Span) -> Node:
         raise PlainSyntaxError(Problem("plain-arguments", name=function, shape=shape), span.start) from None
 
 
-def _in_range(value: Node, min_: Node, max_: Node, strict_: Truth = _NO) -> Node:
+def _in_range(value: Node, min_: Node, max_: Node, strict_: tree.Truth = _NO) -> Node:
     if strict_.value:
-        return Joined("and", (Compared(">", value, min_), Compared("<", value, max_)))
-    if any(isinstance(one, Name) for bound in (min_, max_) for one in walk(bound)):
-        return Joined("and", (Compared(">=", value, min_), Compared("<=", value, max_)))
-    return In(value, (Range(min_, max_),))
+        return tree.Joined("and", (tree.Compared(">", value, min_), tree.Compared("<", value, max_)))
+    if any(isinstance(one, tree.Name) for bound in (min_, max_) for one in walk(bound)):
+        return tree.Joined("and", (tree.Compared(">=", value, min_), tree.Compared("<=", value, max_)))
+    return tree.In(value, (tree.Range(min_, max_),))
 
 
 def _field_length(field: Node, n_: Node | None = None, min_: Node | None = None, max_: Node | None = None) -> Node:
-    least, most = (n_, n_) if n_ else (min_ or Number("0"), max_)
+    least, most = (n_, n_) if n_ else (min_ or tree.Number("0"), max_)
     if not (n_ or min_ or max_):
         raise TypeError
-    length = Call("nchar", (field,))
-    return In(length, (Range(least, most),)) if most else Compared(">=", length, least)
+    length = tree.Call("nchar", (field,))
+    return tree.In(length, (tree.Range(least, most),)) if most else tree.Compared(">=", length, least)
 
 
-def _field_format(field: Node, pattern: Text, type_: Text = _GLOB) -> Node:
+def _field_format(field: Node, pattern: tree.Text, type_: tree.Text = _GLOB) -> Node:
     glob = f"^{_escaped(pattern.value, {'*': '.*', '?': '.'})}$"
     return _matches(field, pattern.value if type_.value == "regex" else glob)
 
 
-def _number_format(field: Node, format_: Text) -> Node:
+def _number_format(field: Node, format_: tree.Text) -> Node:
     return _matches(field, f"^{_escaped(format_.value, {'d': '[0-9]', '*': '[0-9]*'})}$")
 
 
-def _starts_with(field: Node, prefix: Text) -> Node:
+def _starts_with(field: Node, prefix: tree.Text) -> Node:
     return _matches(field, f"^{_escaped(prefix.value)}", decided=False)
 
 
-def _ends_with(field: Node, suffix: Text) -> Node:
+def _ends_with(field: Node, suffix: tree.Text) -> Node:
     return _matches(field, f"{_escaped(suffix.value)}$", decided=False)
 
 
 def _matches(field: Node, pattern: str, *, decided: bool = True) -> Node:
-    return Call("matches", (field, Text(pattern)), remove_missing=decided)
+    return tree.Call("matches", (field, tree.Text(pattern)), remove_missing=decided)
 
 
 def _escaped(text: str, signs: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -96,36 +80,36 @@ def _escaped(text: str, signs: Mapping[str, str] = MappingProxyType({})) -> str:
     return "".join(signs.get(one) or re.sub(r"[\\|.?*+(){}\[\]^$-]", r"\\\g<0>", one) for one in text)
 
 
-def _is_complete(*fields: Name) -> Node:
-    return Joined("and", tuple(Not(Missing(one)) for one in fields))
+def _is_complete(*fields: tree.Name) -> Node:
+    return tree.Joined("and", tuple(tree.Not(tree.Missing(one)) for one in fields))
 
 
-def _all_complete(*fields: Name) -> Node:
-    return Joined("and", tuple(_all(Not(Missing(one))) for one in fields))
+def _all_complete(*fields: tree.Name) -> Node:
+    return tree.Joined("and", tuple(_all(tree.Not(tree.Missing(one))) for one in fields))
 
 
 def _all(condition: Node) -> Node:
     match condition:
-        case Missing(of):
-            return Compared("==", Call("count", (of,)), Number("0"))
-        case Not(Missing(of)):
-            return Compared("==", Call("count", (of,)), Call("count", ()))
+        case tree.Missing(of):
+            return tree.Compared("==", tree.Call("count", (of,)), tree.Number("0"))
+        case tree.Not(tree.Missing(of)):
+            return tree.Compared("==", tree.Call("count", (of,)), tree.Call("count", ()))
     raise TypeError
 
 
 def _any(condition: Node) -> Node:
-    return Not(_all(condition.of if isinstance(condition, Not) else Not(condition)))
+    return tree.Not(_all(condition.of if isinstance(condition, tree.Not) else tree.Not(condition)))
 
 
-def _nrow(data: Name) -> Node:
-    if data != Name("."):
+def _nrow(data: tree.Name) -> Node:
+    if data != tree.Name("."):
         raise TypeError
-    return Call("count", ())
+    return tree.Call("count", ())
 
 
 def _tally(function: str) -> tuple[str, Callable[..., Node]]:
-    def build(field: Node, by_: Name, na_rm_: Truth = _NO) -> Node:
-        return Call(function, (field,), (by_,), bool(na_rm_.value))
+    def build(field: Node, by_: tree.Name, na_rm_: tree.Truth = _NO) -> Node:
+        return tree.Call(function, (field,), (by_,), bool(na_rm_.value))
 
     return f"{function}_by(FIELD, by=GROUP)", build
 
@@ -143,9 +127,9 @@ R_FUNCTIONS: Mapping[str, tuple[str, Callable[..., Node]]] = MappingProxyType(
         "all": ("all(is.na(FIELD)) or all(!is.na(FIELD))", _all),
         "any": ("any(is.na(FIELD)) or any(!is.na(FIELD))", _any),
         "nrow": ("nrow(.)", _nrow),
-        "xor": ("xor(CONDITION, CONDITION)", lambda one, other: Compared("!=", one, other)),
+        "xor": ("xor(CONDITION, CONDITION)", lambda one, other: tree.Compared("!=", one, other)),
         "as.character": ("as.character(FIELD)", lambda field: field),
-        "as.numeric": ("as.numeric(FIELD)", lambda field: Arithmetic("+", field, Number("0"))),
+        "as.numeric": ("as.numeric(FIELD)", lambda field: tree.Arithmetic("+", field, tree.Number("0"))),
         **{f"{function}_by": _tally(function) for function in ("sum", "mean", "min", "max")},
     }
 )

@@ -8,21 +8,11 @@ from dataclasses import dataclass, replace
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
+from masktron.rulebook.plain import tree
+from masktron.rulebook.plain.functions import misused
 from masktron.rulebook.plain.grammar import parse
 from masktron.rulebook.plain.slips import PlainSyntaxError, several
-from masktron.rulebook.plain.tree import (
-    Call,
-    Missing,
-    Name,
-    Node,
-    PlainRule,
-    PlainRules,
-    Severity,
-    Truth,
-    children,
-    mapped,
-    walk,
-)
+from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, Severity, children, mapped, walk
 
 SEVERITIES: Mapping[str, Severity] = {
     "warn": "warning",
@@ -86,7 +76,7 @@ def statements(text: str, first_line: int = 1) -> Iterator[Statement]:
         said = code[begin.end() :]
         rule = PlainRule(
             name=begin["name"] or "",
-            node=Truth(None),
+            node=tree.Truth(None),
             line=places[0][0],
             written=" ".join(said.split()),
             label=comment,
@@ -188,14 +178,16 @@ def _put(node: Node, defined: Mapping[str, Node]) -> Node:
     """Return a rule with what its names stand for."""
 
     def meant(one: Node) -> Node:
-        return replace(defined[one.name], span=one.span) if isinstance(one, Name) and one.name in defined else one
+        return (
+            replace(defined[one.name], span=one.span) if isinstance(one, tree.Name) and one.name in defined else one
+        )
 
     return mapped(node, meant) if defined else node
 
 
 def _each(node: Node) -> Iterator[Node]:
     """Yield a rule once for each field of a group that it names, and of each pair of two groups."""
-    group = next((one for one in walk(node) if isinstance(one, Call) and one.function == "var_group"), None)
+    group = next((one for one in walk(node) if isinstance(one, tree.Call) and one.function == "var_group"), None)
     for field in group.arguments if group else ():
 
         def meant(one: Node, field: Node = field) -> Node:
@@ -209,9 +201,8 @@ def _each(node: Node) -> Iterator[Node]:
 def _with_names(node: Node) -> Node:
     """Return a rule in which names, and nothing that was put for them, stand where only names may stand."""
     for part in walk(node):
-        if isinstance(part, Missing) and not all(isinstance(one, Name) for one in children(part)):
-            problem = Problem("plain-arguments", name="missing", shape="missing(FIELD)")
-            raise PlainSyntaxError(problem, part.span.start)
-        if isinstance(part, Call) and not all(isinstance(one, Name) for one in part.by):
+        if isinstance(part, tree.Missing) and not all(isinstance(one, tree.Name) for one in children(part)):
+            raise misused("missing", part.span)
+        if isinstance(part, tree.Call) and not all(isinstance(one, tree.Name) for one in part.by):
             raise PlainSyntaxError(Problem("plain-by"), part.span.start)
     return node

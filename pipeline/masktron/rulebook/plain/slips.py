@@ -108,9 +108,9 @@ _NAMES: dict[str, str] = {
     "RANGE": "..",
     "IN": "in",
     "IN_OF_R": "in",
-    "IF": "if",
-    "THEN": "then",
-    "ELSE": "else",
+    "_IF": "if",
+    "_THEN": "then",
+    "_ELSE": "else",
     "BY": "by",
     "NOT": "not",
     "_AND": "and",
@@ -149,7 +149,7 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
     """
     before = [one for one in tokens if (one.end_pos or 0) <= at]
     here = next((one for one in tokens if one.start_pos == at), None)
-    if text[at : at + 1] == ":" and any(one.type == "IF" for one in before):
+    if text[at : at + 1] == ":" and any(one.type == "_IF" for one in before):
         return _slip("a colon behind a condition", "then"), at
     for begin in range(max(at - 5, 0), at + 1):
         for pattern, construct, instead in _SIGNS:
@@ -195,7 +195,7 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
     if kind == "COMMA" and [one.type for one in before[-2:-1]] == ["BY"]:
         return _slip("several groups without brackets", "by (A, B)"), at
     types = [one.type for one in before]
-    if types.count("IF") > types.count("THEN") and last is not None and last.type in _VALUES and kind in _STARTS:
+    if types.count("_IF") > types.count("_THEN") and last is not None and last.type in _VALUES and kind in _STARTS:
         return _slip("an if without then", "if A then B"), at
     if last is not None and here is not None and last.type in _VALUES and kind in _STARTS:
         return _beside(last, here), at
@@ -207,13 +207,13 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
             written = f"{last.value}{following[0]}"
             number = f"{last.value.replace('.', '')}.{following[1]}"
             return _slip(f"the decimal comma of {written}", number), last.start_pos or 0
-    if kind == "THEN" and not any(one.type == "IF" for one in before):
+    if kind == "_THEN" and not any(one.type == "_IF" for one in before):
         return _slip("then without if", "if A then B"), at
-    if kind == "COMMA" and any(one.type == "IF" for one in before):
+    if kind == "COMMA" and any(one.type == "_IF" for one in before):
         return _slip("a comma between condition and consequence", "if A then B"), at
     found = _NAMES.get(kind, kind) if here is None or kind in ("$END",) else f"{here.value!r}"
     wanted = sorted({_NAMES[one] for one in expected if one in _NAMES})
-    if "THEN" in expected and kind == "$END":
+    if "_THEN" in expected and kind == "$END":
         wanted = ["then"]
     elif {"NUMBER", "NAME"} <= expected:
         wanted = ["a field", "a number", "a text", "("]

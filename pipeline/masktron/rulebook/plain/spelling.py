@@ -6,27 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.kinds import kind_compared, linear
-from masktron.rulebook.plain.tree import (
-    Arithmetic,
-    Call,
-    Compared,
-    If,
-    In,
-    Joined,
-    Kind,
-    Missing,
-    Name,
-    Negative,
-    Node,
-    Not,
-    Number,
-    PlainRule,
-    Range,
-    Severity,
-    Text,
-    Truth,
-)
+from masktron.rulebook.plain.tree import Kind, Node, PlainRule, Severity
 
 _NAME = re.compile(r"(?:[^\W\d]|\.(?!\d|\.))[\w.]*")
 _NAME_OF_RULE = re.compile(r"[^\W\d][\w.-]*")
@@ -89,21 +71,21 @@ def without_tolerance(node: Node, tolerance: tuple[str, str], kinds: Mapping[str
 
     def changed(node: Node) -> Node:  # noqa: PLR0911 -- one branch per node
         match node:
-            case Compared("==", left, right) if equal and numbers(node):
-                return Compared("<=", Call("abs", (Arithmetic("-", left, right),)), Number(equal))
-            case Compared("<=", left, right) if order and numbers(node):
-                return Compared("<=", Arithmetic("-", left, right), Number(order))
-            case Compared(">=", left, right) if order and numbers(node):
-                return Compared("<=", Arithmetic("-", right, left), Number(order))
-            case Not(of):
-                return Not(changed(of))
-            case Joined(operator, parts):
-                return Joined(operator, tuple(map(changed, parts)))
-            case If(condition, then, otherwise):
-                return If(changed(condition), changed(then), None if otherwise is None else changed(otherwise))
+            case tree.Compared("==", left, right) if equal and numbers(node):
+                return tree.Compared("<=", tree.Call("abs", (tree.Arithmetic("-", left, right),)), tree.Number(equal))
+            case tree.Compared("<=", left, right) if order and numbers(node):
+                return tree.Compared("<=", tree.Arithmetic("-", left, right), tree.Number(order))
+            case tree.Compared(">=", left, right) if order and numbers(node):
+                return tree.Compared("<=", tree.Arithmetic("-", right, left), tree.Number(order))
+            case tree.Not(of):
+                return tree.Not(changed(of))
+            case tree.Joined(operator, parts):
+                return tree.Joined(operator, tuple(map(changed, parts)))
+            case tree.If(condition, then, otherwise):
+                return tree.If(changed(condition), changed(then), None if otherwise is None else changed(otherwise))
         return node
 
-    def numbers(node: Compared) -> bool:
+    def numbers(node: tree.Compared) -> bool:
         of_numbers = kind_compared(node.left, node.right, node.operator, kinds) == "number"
         return of_numbers and linear(node.left) and linear(node.right)
 
@@ -121,44 +103,44 @@ class _Spelling:
 
     def _written(self, node: Node) -> tuple[str, int]:  # noqa: PLR0911, PLR0912 -- one branch per node
         match node:
-            case Number(text):
+            case tree.Number(text):
                 return text, _ATOM
-            case Text(value):
+            case tree.Text(value):
                 return self._quoted(value), _ATOM
-            case Truth(value):
+            case tree.Truth(value):
                 return "NA" if value is None else str(value).upper(), _ATOM
-            case Name(name):
+            case tree.Name(name):
                 return self._name(name), _ATOM
-            case Negative(of):
+            case tree.Negative(of):
                 return f"-{self.text(of, _SIGNED)}", _SIGNED
-            case Arithmetic("^", left, right):
+            case tree.Arithmetic("^", left, right):
                 return f"{self.text(left, _ATOM)}^{self.text(right, _SIGNED)}", _POWER
-            case Arithmetic(operator, left, right):
+            case tree.Arithmetic(operator, left, right):
                 own = _OPERATORS[operator]
                 return f"{self.text(left, own)} {operator} {self.text(right, own + 1)}", own
-            case Compared(operator, left, right):
+            case tree.Compared(operator, left, right):
                 return f"{self.text(left, _SUM)} {operator} {self.text(right, _SUM)}", _COMPARED
-            case In():
+            case tree.In():
                 return self._membership(node, without=False)
-            case Missing(of):
+            case tree.Missing(of):
                 return f"{'is.na' if self._in_r else 'missing'}({self._name(of.name)})", _ATOM
-            case Not(In() as of) if not of.decided and not self._in_r:
+            case tree.Not(tree.In() as of) if not of.decided and not self._in_r:
                 return self._membership(of, without=True)
-            case Not(of):
-                sign = "!" if self._in_r or isinstance(of, Missing | Call | Name) else "not "
+            case tree.Not(of):
+                sign = "!" if self._in_r or isinstance(of, tree.Missing | tree.Call | tree.Name) else "not "
                 return f"{sign}{self.text(of, _NOT)}", _NOT
-            case Joined(operator, parts):
+            case tree.Joined(operator, parts):
                 own = _OR if operator == "or" else _AND
                 sign = {"or": "|", "and": "&"}[operator] if self._in_r else operator
                 return f" {sign} ".join(self.text(part, _NOT) for part in parts), own
-            case If():
+            case tree.If():
                 return self._conditional(node), _CONDITION
-            case Call():
+            case tree.Call():
                 return self._call(node)
-            case Range(low, high):
+            case tree.Range(low, high):
                 return self._range(low, high), _ATOM
 
-    def _conditional(self, node: If) -> str:
+    def _conditional(self, node: tree.If) -> str:
         condition, then = self.text(node.condition), self.text(node.then, _OR)
         last = "" if node.otherwise is None else f" else {self.text(node.otherwise)}"
         if self._in_r:
@@ -167,8 +149,8 @@ class _Spelling:
         condition = f"({condition})" if condition.startswith("(") else condition
         return f"if {condition} then {then}{last}"
 
-    def _membership(self, node: In, *, without: bool) -> tuple[str, int]:
-        if self._in_r and not any(isinstance(one, Range) for one in node.options):
+    def _membership(self, node: tree.In, *, without: bool) -> tuple[str, int]:
+        if self._in_r and not any(isinstance(one, tree.Range) for one in node.options):
             sign = "%in%" if node.decided else "%vin%"
             return f"{self.text(node.value, _ATOM)} {sign} c({', '.join(map(self.text, node.options))})", _COMPARED
         if self._in_r:
@@ -176,7 +158,7 @@ class _Spelling:
                 raise UnspelledError("R has no range that a missing value is outside of")
             return self._written(_expanded(node))
         sign = "%in%" if node.decided else "not in" if without else "in"
-        if len(node.options) == 1 and isinstance(node.options[0], Range):
+        if len(node.options) == 1 and isinstance(node.options[0], tree.Range):
             return f"{self.text(node.value, _SUM)} {sign} {self.text(node.options[0])}", _COMPARED
         return f"{self.text(node.value, _SUM)} {sign} {{{', '.join(map(self.text, node.options))}}}", _COMPARED
 
@@ -184,7 +166,7 @@ class _Spelling:
         one, other = self.text(low), self.text(high)
         return f"{one} .. {other}" if one.endswith(".") or other.startswith(".") else f"{one}..{other}"
 
-    def _call(self, node: Call) -> tuple[str, int]:
+    def _call(self, node: tree.Call) -> tuple[str, int]:
         arguments = [*map(self.text, node.arguments)]
         name = node.function
         if name == "matches" and node.remove_missing:
@@ -197,7 +179,7 @@ class _Spelling:
         grouped = "" if not by else f" by {by[0]}" if len(by) == 1 else f" by ({', '.join(by)})"
         return f"{name}({', '.join(arguments)}){grouped}", _POWER if by else _ATOM
 
-    def _call_in_r(self, node: Call, arguments: Sequence[str]) -> tuple[str, int]:
+    def _call_in_r(self, node: tree.Call, arguments: Sequence[str]) -> tuple[str, int]:
         match node.function:
             case "matches":
                 raise UnspelledError("R says that a missing text does not match, and this rule is undecided then")
@@ -236,14 +218,14 @@ def _lines(text: str) -> int:
     return len(f"{text}.".splitlines()) if text else 0
 
 
-def _expanded(node: In) -> Node:
+def _expanded(node: tree.In) -> Node:
     """Return a membership as comparisons."""
     each = tuple(
-        Joined("and", (Compared(">=", node.value, one.low), Compared("<=", node.value, one.high)))
-        if isinstance(one, Range)
-        else Compared("==", node.value, one)
+        tree.Joined("and", (tree.Compared(">=", node.value, one.low), tree.Compared("<=", node.value, one.high)))
+        if isinstance(one, tree.Range)
+        else tree.Compared("==", node.value, one)
         for one in node.options
     )
     if not each:
-        return Truth(False)
-    return each[0] if len(each) == 1 else Joined("or", each)
+        return tree.Truth(False)
+    return each[0] if len(each) == 1 else tree.Joined("or", each)

@@ -19,8 +19,9 @@ import yaml
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Place, Problem
+from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.reading import DEFINED, SEVERITIES, Statement, rules_of, statements
-from masktron.rulebook.plain.tree import Call, Node, PlainRule, PlainRules, Text, Truth, mapped
+from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, mapped
 
 _DASHES = re.compile(r"---\s*")
 _COMMENTS = r"(?:\s*(?:#.*)?\n)*"
@@ -69,9 +70,9 @@ def _named(found: Sequence[Statement]) -> Iterator[Statement]:
 def _as_in_r(node: Node) -> Node:
     """Return a node with what R means by it: backslashes are doubled, and a missing value is unique by itself."""
     match node:
-        case Text(value):
+        case tree.Text(value):
             return replace(node, value=value.replace("\\\\", "\\"))
-        case Call("is_unique"):
+        case tree.Call("is_unique"):
             return replace(node, remove_missing=True)
     return node
 
@@ -152,7 +153,7 @@ def _statement(read: _Yaml, node: Any) -> Statement:
     name = re.sub(r"^(?=[\d.-])", "X", re.sub(r"[^\w.-]", ".", said.get("name", "")))
     rule = PlainRule(
         name=defined["name"] if defined else name,
-        node=Truth(None),
+        node=tree.Truth(None),
         line=expr.start_mark.line + 1,
         written=" ".join(text[begin:].split()),
         label=" ".join(said.get("label", "").split()),
