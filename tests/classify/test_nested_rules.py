@@ -179,7 +179,7 @@ def compared(seed: int, version: str, folder: Path) -> Counter[str]:
 def test_forms_say_what_the_engine_says(version: str, seeds: range, tmp_path: Path) -> None:
     found: Counter[str] = sum((compared(seed, version, tmp_path) for seed in seeds), Counter())
     assert found["no form"] < 0.6 * found.total(), found
-    assert found["GoverningEdit"] > len(seeds), found
+    assert found["GoverningEdit"] >= len(seeds), found
     assert found["ValueEdit"] > len(seeds), found
 
 
@@ -188,6 +188,14 @@ SAID = {
     "a sum over members": ("Household", "sum(Person/Income) = Total", "linear", "Total = Σ Person/Income"),
     "a sum over some": (
         "Household", "sum(Person[Age > 15]/Income) = Total", "linear", "Total = Σ Person/Income (Age > 15)",
+    ),
+    "a sum that is asked where nothing is missing": (
+        "Household",
+        "count(Person[not(Income != '')]) > 0 or (count(Person[Income != '' and not(number(Income) = number(Income))"
+        "]) = 0 and sum(Person[Income != '']/Income) = Total)",
+        "linear",
+        "(∃ Person: (Income = '' or Income absent)) or (Total = Σ Person/Income ((Income != '' and Income present)) "
+        "and (no Person: (Income is not a number and Income != '')))",
     ),
     "one of a kind": ("Household", "count(Person[Role = 'head']) = 1", "governing",
                       "exactly one Person: Role = 'head'"),

@@ -77,7 +77,12 @@ def _local(step: str) -> str:
 
 
 def cross_record_edit(
-    expression: Expression, variables: tuple[str, ...], *, wanted: bool = True, bounds: tuple[TallyBound, ...] = ()
+    expression: Expression,
+    variables: tuple[str, ...],
+    *,
+    wanted: bool = True,
+    bounds: tuple[TallyBound, ...] = (),
+    written: str = "",
 ) -> CrossRecordEdit:
     """Say what kind of condition on several records an expression is.
 
@@ -87,11 +92,13 @@ def cross_record_edit(
         Whether the expression has to be true; false for a report.
     bounds : tuple of TallyBound
         What the tallies in it have to satisfy, as far as that is understood.
+    written : str
+        As it was written, where that was not in XPath.
     """
     asked = expression if wanted else Not(expression)
     key = next((found for node in walk(asked) if (found := _unique_key(_plain(node)))), ())
     kind = "unique" if key else _kind(expression)
-    return CrossRecordEdit(kind, variables, f"{_REASONS[kind]}: {source_of(asked)}", key, bounds)
+    return CrossRecordEdit(kind, variables, f"{_REASONS[kind]}: {written or source_of(asked)}", key, bounds)
 
 
 def _kind(expression: Expression) -> CrossRecordKind:

@@ -169,10 +169,13 @@ class Reading:
         own = situation.places(self.position)
         test = self._test(own[0])
         if len(own) > 1 or (own[0].kind != "outside" and not reads_other_records(test)):
-            return CrossRecordEdit("other", variables, f"it depends on other records: {source_of(expression)}")
+            return CrossRecordEdit(
+                "other", variables, f"it depends on other records: {self.check.written or source_of(expression)}"
+            )
         wanted = self.check.kind == "assert"
         tallies = TallyReader(self.version, situation.scope.record_names, situation.fields)
-        return cross_record_edit(test, variables, wanted=wanted, bounds=tallies.bounds(test, wanted=wanted))
+        bounds = tallies.bounds(test, wanted=wanted)
+        return cross_record_edit(test, variables, wanted=wanted, bounds=bounds, written=self.check.written)
 
     def _places_and_before(self) -> Iterator[tuple[Place, Before]]:
         for place in self.situation.places(self.position):

@@ -62,7 +62,7 @@ def plain_rules(path: Path) -> PlainRules:
         The file cannot be read, or its rules cannot.
     """
     from masktron.rulebook.plain.reading import read_plain  # noqa: PLC0415 -- loads lark
-    from masktron.rulebook.plain.validate_files import read_validate  # noqa: PLC0415 -- loads PyYAML
+    from masktron.rulebook.validate_files import read_validate  # noqa: PLC0415 -- loads PyYAML
 
     if isinstance(path, GivenRules):
         return read_plain(path.text, str(path), missing_fails=path.missing_fails)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+from xml.sax.saxutils import escape, quoteattr
 
 from masktron.config import Config
 from masktron.errors import UsageError
@@ -14,8 +15,7 @@ from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook, plain_ru
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import RulesResult, WrittenRule, shown
-from masktron.rulebook.plain.compiled import compiled
-from masktron.rulebook.plain.compiled import shown as as_schematron
+from masktron.rulebook.plain.compiled import Compiled, compiled
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.kinds import kinds_by_use
 from masktron.rulebook.plain.spelling import UnspelledError, name_of_rule, spelled, spelled_rule, without_tolerance
@@ -71,7 +71,7 @@ def run_rules_written(
             raise UsageError.of("setting-not-usable", name=to, reason="the rules are in Schematron already")
         rules = plain_rules(rulebook)
         records = levels or (Records(),)
-        text, notes = as_schematron(compiled(rules, records, str(rulebook)), records[0]), [_PASSES]
+        text, notes = _as_schematron(compiled(rules, records, str(rulebook)), records[0]), [_PASSES]
     else:
         if is_plain(rulebook):
             rules, notes = _with_tolerances(plain_rules(rulebook)), []
@@ -133,6 +133,27 @@ def _from_schematron(found: Sequence[Translated]) -> tuple[PlainRules, list[str]
     caveats = [f"{one.check.id}: {caveat}" for one in found for caveat in one.caveats]
     missing = any("missing(" in one.written for one in rules)
     return PlainRules(tuple(rules)), losses, [*([_FAILS] if missing else []), *caveats]
+
+
+def _as_schematron(rules: Iterable[Compiled], records: Records) -> str:
+    each = [*rules]
+    binding = ' queryBinding="xslt2"' if any(one.later for one in each) else ""
+    lines = [f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{binding}>']
+    lines += [f"  <ns prefix={quoteattr(p)} uri={quoteattr(uri)}/>" for p, uri in records.namespaces.items()]
+    for one in each:
+        lines += ["  <pattern>", f"    <rule context={quoteattr(one.context)}>"]
+        lines += [f"      {_assert(one)}", "    </rule>", "  </pattern>"]
+    return "\n".join([*lines, "</schema>", ""])
+
+
+def _assert(one: Compiled) -> str:
+    role = "" if one.rule.severity == "error" else f' role="{one.rule.severity}"'
+    said = escape((one.rule.label or one.rule.written).replace("\n", " "))
+    return f"<assert id={quoteattr(one.rule.name)}{role} test={_attribute(one.test)}>{said}</assert>"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(text).replace("&gt;", ">")
 
 
 def _as_plain(rules: PlainRules, losses: list[str], notes: list[str], name: str) -> str:

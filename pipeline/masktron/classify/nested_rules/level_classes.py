@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
-from masktron.classify.forms import ALWAYS, variables_of
+from masktron.classify.forms import ALWAYS, complete, variables_of
 from masktron.classify.nested_rules.member_figures import (
     MARK,
     LevelRule,
@@ -108,10 +109,11 @@ def across_levels(
     for where in _conditions_of(rule.figures, variables_of(form)):
         if where in unknown:
             raise NotUnrolled(words.text(unknown[where]))
-    constraint = constraint_of(form, [], variables)
-    if isinstance(constraint, ValueEdit) and any(_has_condition(rule, name) for name in variables_of(form)):
-        constraint = GoverningEdit(form)
-    named = with_names(form, words.name)
+    core = _of_complete(rule, form) or form
+    constraint = constraint_of(core, [], variables)
+    if isinstance(constraint, ValueEdit) and any(_has_condition(rule, name) for name in variables_of(core)):
+        constraint = GoverningEdit(core)
+    named = with_names(core, words.name)
     around = () if not before else tuple(words.name(one) for one in variables_of(form) if not _is_of(rule, one, at))
     said = f"{before}{words.said(form)}" if form != ALWAYS else "always"
     return LevelReading(constraint_with(constraint, named), said, before, around, form, tuple(over))
@@ -135,7 +137,26 @@ def _none_of(rule: LevelRule, form: Form) -> MemberFigure | None:
     if atom is None or not is_none(atom):
         return None
     figure = rule.figures.get(atom.variable) if isinstance(atom, Range) else None
-    return figure if isinstance(figure, MemberFigure) and figure.function == "count" and figure.where else None
+    return figure if _is_count(figure) and figure.where else None
+
+
+def _of_complete(rule: LevelRule, form: Form) -> Form:
+    """Return what a form asks of records in which nothing is missing: no member is counted for what it lacks."""
+    lacking = {
+        name
+        for name, figure in rule.figures.items()
+        if _is_count(figure) and figure.where and not complete(rule.conditions.get(figure.where, ALWAYS))
+    }
+    kept = []
+    for conjunction in form:
+        counts = [atom for atom in conjunction if isinstance(atom, Range) and atom.variable in lacking]
+        if all(atom.low is None or atom.low < 0 or (atom.low == 0 and not atom.low_open) for atom in counts):
+            kept.append(tuple(atom for atom in conjunction if atom not in counts))
+    return form if () in kept else tuple(kept)
+
+
+def _is_count(figure: RuleFigure | None) -> TypeGuard[MemberFigure]:
+    return isinstance(figure, MemberFigure) and figure.function == "count"
 
 
 def _has_condition(rule: LevelRule, name: str) -> bool:
@@ -191,7 +212,7 @@ def _unique(rule: LevelRule, form: Form) -> tuple[SingleField, ...] | None:
     if not isinstance(atom, Range):
         return None
     figure = rule.figures.get(atom.variable)
-    if not isinstance(figure, MemberFigure) or figure.function != "count":
+    if not _is_count(figure):
         return None
     other = figure.bound[-1]
     none = is_none(atom) and other.order is not None and all(node.order is None for node in figure.bound[:-1])

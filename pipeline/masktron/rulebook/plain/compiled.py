@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Field, Known, Place, Problem, Rule, fields
@@ -15,8 +14,6 @@ from masktron.rulebook.plain.slips import PlainSyntaxError, several
 from masktron.rulebook.plain.tree import Name, PlainRule, PlainRules, walk
 from masktron.rulebook.schema import Check, Origin, Pattern, Rulebook
 from masktron.rulebook.schema import Rule as SchematronRule
-
-_TOP = '<schema xmlns="http://purl.oclc.org/dsdl/schematron"{binding}>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,25 +125,3 @@ def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Ruleboo
         patterns=tuple(patterns),
         missing=dict(records.codes),
     )
-
-
-def shown(rules: Iterable[Compiled], records: Records) -> str:
-    """Return a rulebook as somebody would write it in a file."""
-    each = [*rules]
-    binding = ' queryBinding="xslt2"' if any(one.later for one in each) else ""
-    lines = [_TOP.format(binding=binding)]
-    lines += [f"  <ns prefix={quoteattr(p)} uri={quoteattr(uri)}/>" for p, uri in records.namespaces.items()]
-    for one in each:
-        lines += ["  <pattern>", f"    <rule context={quoteattr(one.context)}>"]
-        lines += [f"      {_assert(one)}", "    </rule>", "  </pattern>"]
-    return "\n".join([*lines, "</schema>", ""])
-
-
-def _assert(one: Compiled) -> str:
-    role = "" if one.rule.severity == "error" else f' role="{one.rule.severity}"'
-    said = escape((one.rule.label or one.rule.written).replace("\n", " "))
-    return f"<assert id={quoteattr(one.rule.name)}{role} test={_attribute(one.test)}>{said}</assert>"
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(text).replace("&gt;", ">")

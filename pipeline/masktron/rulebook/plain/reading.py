@@ -22,7 +22,9 @@ SEVERITIES: Mapping[str, Severity] = {
 }
 _BEGIN = re.compile(rf"\s*(?:(?P<severity>{'|'.join(SEVERITIES)})\s+)?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
 DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
-_OPEN, _CLOSE = "([{", ")]}"
+_QUOTED = re.compile("""'[^']*'|"[^"]*"|`[^`]*`""")
+_CODE = re.compile(rf"""(?:[^"'`#]|{_QUOTED.pattern}|["'`].*)*""")
+_IF = re.compile(r"(?<![\w.])if\s*$", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:[+\-*/^=<>&|,!]|%%|%v?in%|(?<![\w.])(?:and|or|not|if|then|else|in|by))\s*$", re.IGNORECASE)
 _CONTINUES = re.compile(r"\s*(?:(?:and|or|then|else)(?![\w.])|[&|=<>*/])", re.IGNORECASE)
 
@@ -117,56 +119,39 @@ def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:
     """Yield rules, their comments, and the places of their signs; what is not complete goes on in the next line."""
     pieces: list[tuple[int, str]] = []
     comments: list[str] = []
-    depth = 0
-    lines = [(_without_comment(line), bool(line.strip())) for line in text.splitlines()]
-    following_of = [""]
-    for (code, _), written in reversed(lines):
-        following_of.append(code if written else following_of[-1])
-    for number, ((code, comment), _) in enumerate(lines, start=first):
+    for number, line in enumerate(text.splitlines(), start=first):
+        code = _CODE.match(line)[0]  # type: ignore[index]  # it matches everything
         if not code.strip():
-            comments += [comment] if comment and pieces else []
-        else:
-            depth += sum(code.count(one) for one in _OPEN) - sum(code.count(one) for one in _CLOSE)
-            pieces.append((number, code))
-            comments += [comment] if comment else []
-        following = following_of[len(lines) - 1 - (number - first)]
-        begins = _BEGIN.match(following)
-        named = bool(DEFINED.match(following) or (begins and begins["name"]))
-        alone = _is_condition_alone("\n".join(piece for _, piece in pieces))
-        unfinished = depth > 0 or alone or _GOES_ON.search(code) or _CONTINUES.match(following)
-        if pieces and not (following and unfinished and not named):
-            yield _line(pieces, " ".join(comments))
-            pieces, comments, depth = [], [], 0
+            continue
+        if pieces and not _goes_on("\n".join(piece for _, piece in pieces), code):
+            yield _line(pieces, comments)
+            pieces, comments = [], []
+        pieces.append((number, code))
+        comments += filter(None, [line[len(code) + 1 :].strip()])
+    if pieces:
+        yield _line(pieces, comments)
 
 
-def _line(pieces: Sequence[tuple[int, str]], comment: str) -> tuple[str, str, _Places]:
+def _line(pieces: Sequence[tuple[int, str]], comments: Sequence[str]) -> tuple[str, str, _Places]:
     text = "\n".join(code for _, code in pieces)
     places = [(number, at) for number, code in pieces for at in range(1, len(code) + 2)]
-    return text, comment, tuple(places[: len(text)])
+    return text, " ".join(comments), tuple(places[: len(text)])
 
 
-def _is_condition_alone(text: str) -> bool:
-    """Tell whether a rule ends with the condition of R's if (A), whose B is on the next line."""
-    begin = re.match(r"(?:[^\"'(]*[\s:])?if\s*\(", text)
-    depth = 1
-    for at, sign in enumerate(text) if begin else ():
-        depth += (sign in _OPEN) - (sign in _CLOSE) if begin and at >= begin.end() else 0
-        if depth == 0:
-            return not text[at + 1 :].strip()
-    return False
-
-
-def _without_comment(line: str) -> tuple[str, str]:
-    """Return a line without its comment, and the comment; a # within quotation marks begins none."""
-    quote = ""
-    for at, sign in enumerate(line):
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "\"'`":
-            quote = sign
-        elif sign == "#":
-            return line[:at], line[at + 1 :].strip()
-    return line, ""
+def _goes_on(text: str, line: str) -> bool:
+    """Tell whether a rule goes on in a line: a bracket is open, a side is missing, or it is the if (A) of R alone."""
+    begins = _BEGIN.match(line)
+    if DEFINED.match(line) or (begins and begins["name"]):
+        return False
+    bare = _QUOTED.sub("_", text).rstrip()
+    open_, last = [], 0
+    for at, sign in enumerate(bare):
+        if sign in "([{":
+            open_.append(at)
+        elif sign in ")]}" and open_:
+            last = open_.pop()
+    alone = bare.endswith(")") and _IF.search(bare[:last])
+    return bool(open_ or alone or _GOES_ON.search(bare) or _CONTINUES.match(line))
 
 
 def _require_free(name: str, taken: Mapping[str, int]) -> None:

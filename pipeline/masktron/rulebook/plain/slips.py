@@ -61,37 +61,37 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
 )
 """What stands at the place, what it is called, and what to write; as regular expressions on the text from there."""
 
-_WORDS: tuple[tuple[str, str, str], ...] = (
-    ("div", "div", "/"),
-    ("mod", "mod", "%%"),
-    ("implies", "implies", "if A then B"),
-    ("xor", "xor", "A != B for two conditions, or (A or B) and not (A and B)"),
-    ("between", "between", "in 1..5"),
-    ("is", "is", "== for a value, or missing(FIELD)"),
-    ("like", "like", 'matches(FIELD, "PATTERN")'),
-    ("eq", "eq", "=="),
-    ("ne", "ne", "!="),
-    ("lt", "lt", "<"),
-    ("le", "le", "<="),
-    ("gt", "gt", ">"),
-    ("ge", "ge", ">="),
-    ("elseif", "elseif", "else if"),
-    ("elif", "elif", "else if"),
-    ("when", "when", "if A then B"),
-    ("otherwise", "otherwise", "else"),
-    ("endif", "endif", "nothing: a rule ends with its line"),
-    ("end", "end", "nothing: a rule ends with its line"),
-    ("not", "not here", 'not (A), not missing(FIELD), or FIELD not in {"a", "b"}'),
-    ("to", "to", "a range as 1..5"),
-    ("if", "If", "if"),
-    ("then", "Then", "then"),
-    ("else", "Else", "else"),
-    ("and", "And", "and"),
-    ("or", "Or", "or"),
-    ("in", "In", "in"),
-    ("than", "than", "then"),
-    ("equals", "equals", "=="),
-)
+_WORDS: dict[str, str] = {
+    "div": "/",
+    "mod": "%%",
+    "implies": "if A then B",
+    "xor": "A != B for two conditions, or (A or B) and not (A and B)",
+    "between": "in 1..5",
+    "is": "== for a value, or missing(FIELD)",
+    "like": 'matches(FIELD, "PATTERN")',
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "elseif": "else if",
+    "elif": "else if",
+    "when": "if A then B",
+    "otherwise": "else",
+    "endif": "nothing: a rule ends with its line",
+    "end": "nothing: a rule ends with its line",
+    "not": 'not (A), not missing(FIELD), or FIELD not in {"a", "b"}',
+    "to": "a range as 1..5",
+    "if": "if",
+    "then": "then",
+    "else": "else",
+    "and": "and",
+    "or": "or",
+    "in": "in",
+    "than": "then",
+    "equals": "==",
+}
 
 _NAMES: dict[str, str] = {
     "NAME": "a name",
@@ -173,13 +173,9 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
 ) -> tuple[Problem, int]:
     last = before[-1] if before else None
     for token in (here, last):
-        for word, construct, instead in _WORDS if token is not None and token.type in ("NAME", "NOT") else ():
-            if (
-                token is not None
-                and token.value.lower() == word
-                and (token is here or len(before) > 1 or word == "if")
-            ):
-                return _slip(construct, instead), token.start_pos or 0
+        word = token.value.lower() if token is not None and token.type in ("NAME", "NOT") else ""
+        if token is not None and word in _WORDS and (token is here or len(before) > 1 or word == "if"):
+            return _slip(token.value, _WORDS[word]), token.start_pos or 0
     open_one = _unclosed(before)
     if here is None and open_one is not None:
         return Problem("plain-open", sign=open_one.value), open_one.start_pos or 0
@@ -225,14 +221,11 @@ def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
 def _beside(last: _Token, here: _Token) -> Problem:  # noqa: PLR0911 -- one branch per slip
     """Say what may be missing between two values."""
     left, right = last.value, here.value
-    if here.value.lower() in ("the", "thne", "tehn", "hten") or (
-        here.type == "NAME" and here.value.lower().startswith("then")
-    ):
-        return _slip(here.value, "then")
-    if here.type == "NAME" and (
-        close := difflib.get_close_matches(here.value.lower(), [word for word, *_ in _WORDS if len(word) > 3], 1, 0.8)
-    ):
-        return _slip(here.value, next(instead for word, _, instead in _WORDS if word == close[0]))
+    if right.lower() in ("the", "thne", "tehn", "hten") or right.lower().startswith("then"):
+        return _slip(right, "then")
+    long = [word for word in _WORDS if len(word) > 3]
+    if here.type == "NAME" and (close := difflib.get_close_matches(right.lower(), long, 1, 0.8)):
+        return _slip(right, _WORDS[close[0]])
     if last.type == here.type == "NUMBER":
         return _slip(f"the number {left} {right}", f"{left}{right}, without blanks")
     if last.type == "NUMBER" and here.type == "NAME":

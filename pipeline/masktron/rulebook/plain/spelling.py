@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.kinds import kind_compared, linear
-from masktron.rulebook.plain.tree import Kind, Node, PlainRule, Severity
+from masktron.rulebook.plain.tree import Kind, Node, PlainRule, Severity, mapped
 
 _NAME = re.compile(r"(?:[^\W\d]|\.(?!\d|\.))[\w.]*")
 _NAME_OF_RULE = re.compile(r"[^\W\d][\w.-]*")
@@ -69,7 +69,11 @@ def without_tolerance(node: Node, tolerance: tuple[str, str], kinds: Mapping[str
     """Return a condition that says itself by how much two sides of its comparisons may differ."""
     equal, order = tolerance
 
-    def changed(node: Node) -> Node:  # noqa: PLR0911 -- one branch per node
+    def numbers(node: tree.Compared) -> bool:
+        of_numbers = kind_compared(node.left, node.right, node.operator, kinds) == "number"
+        return of_numbers and linear(node.left) and linear(node.right)
+
+    def changed(node: Node) -> Node:
         match node:
             case tree.Compared("==", left, right) if equal and numbers(node):
                 return tree.Compared("<=", tree.Call("abs", (tree.Arithmetic("-", left, right),)), tree.Number(equal))
@@ -77,19 +81,9 @@ def without_tolerance(node: Node, tolerance: tuple[str, str], kinds: Mapping[str
                 return tree.Compared("<=", tree.Arithmetic("-", left, right), tree.Number(order))
             case tree.Compared(">=", left, right) if order and numbers(node):
                 return tree.Compared("<=", tree.Arithmetic("-", right, left), tree.Number(order))
-            case tree.Not(of):
-                return tree.Not(changed(of))
-            case tree.Joined(operator, parts):
-                return tree.Joined(operator, tuple(map(changed, parts)))
-            case tree.If(condition, then, otherwise):
-                return tree.If(changed(condition), changed(then), None if otherwise is None else changed(otherwise))
         return node
 
-    def numbers(node: tree.Compared) -> bool:
-        of_numbers = kind_compared(node.left, node.right, node.operator, kinds) == "number"
-        return of_numbers and linear(node.left) and linear(node.right)
-
-    return changed(node)
+    return mapped(node, changed)
 
 
 class _Spelling:

@@ -229,22 +229,11 @@ class PlainRules:
     missing_fails: bool = False
 
 
-def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 -- one branch per node
-    """Return the nodes within a node, in their order."""
-    match node:
-        case Arithmetic(_, left, right) | Compared(_, left, right) | Range(left, right):
-            return left, right
-        case Negative(of) | Missing(of) | Not(of):
-            return (of,)
-        case In(value, options):
-            return value, *options
-        case Joined(_, parts):
-            return parts
-        case If(condition, then, otherwise):
-            return (condition, then) if otherwise is None else (condition, then, otherwise)
-        case Call(_, arguments, by):
-            return *arguments, *by
-    return ()
+def children(node: Node) -> Iterator[Node]:
+    """Yield the nodes within a node, in their order."""
+    for one in fields(node):
+        value = getattr(node, one.name)
+        yield from value if isinstance(value, tuple) else (value,) if isinstance(value, NODES) else ()
 
 
 def walk(node: Node) -> Iterator[Node]:
