@@ -152,3 +152,13 @@ def test_plain_rules_are_listed_and_changed_in_an_editor(rules: Path) -> None:
 def test_schematron_is_not_written_as_schematron() -> None:
     with refused(UsageError, "setting-not-usable"):
         run_rules_written(ROOT / "rules" / "eia.sch", "schematron")
+
+
+def test_explain_shows_plain_rules_as_they_are_written(tmp_path: Path, run: Runner) -> None:
+    (tmp_path / "d.csv").write_text("form,region,wage,total\nLTD,a,1,3\nSOLE,a,2,3\n", encoding="utf-8")
+    (tmp_path / "edits.rules").write_text(
+        'forms: form in {"LTD", "SOLE"}\nsums: sum(wage) by region == total\n', encoding="utf-8"
+    )
+    said = " ".join(run("explain", tmp_path / "edits.rules", "--data", tmp_path / "d.csv").out.split())
+    assert "form one of LTD, SOLE or nothing" in said
+    assert "sums: it sums or averages over the file: sum(wage) by region == total" in said

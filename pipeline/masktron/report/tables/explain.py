@@ -204,7 +204,9 @@ def _limits(found: AllowedValues) -> str:
     if found.fixed is not None:
         return f"only {found.fixed}"
     if found.values is not None:
-        return f"one of {', '.join(found.values)}" if found.values else "no text"
+        listed = ", ".join(filter(None, found.values))
+        empty = " or nothing" if "" in found.values else ""
+        return f"one of {listed}{empty}" if listed else "nothing" if empty else "no text"
     low = "" if found.low is None else f"{found.low} {'<' if found.low_open else '<='} "
     high = "" if found.high is None else f" {'<' if found.high_open else '<='} {found.high}"
     return f"{low}{found.field}{high}"
