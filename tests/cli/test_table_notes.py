@@ -38,6 +38,37 @@ def test_every_command_says_it_once(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert [NOTE in note for note in json.loads(told.read_text())["notes"]].count(True) == 1
 
 
+def test_no_command_says_it_of_texts_that_are_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, data, masked = Runner(capsys), table(tmp_path / "d.csv"), tmp_path / "m.csv"
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    roles = ("--role", "B=untouched", "--role", "A=confidential", "--missing", "B=NA")
+    manifest = tmp_path / "m.manifest.json"
+    for arguments in (
+        ("describe", data, "--missing", "NA"),
+        ("suggest", data, "--missing", "B=NA"),
+        ("validate", data, "-r", rules, "--missing", "NA"),
+        ("explain", rules, "--data", data, "--missing", "B=NA"),
+        ("mask", data, "-r", rules, "--out", masked, "--numeric", "A", *roles),
+        ("check", masked, "-r", rules, "--original", data, "--manifest", manifest),
+        ("assess", masked, "--original", data, "--manifest", manifest),
+        ("assess", masked, "--original", data, "--same-order", "--missing", "NA"),
+    ):
+        done = run(*arguments)
+        assert done.code == 0, (arguments, done.out, done.err)
+        assert "beside numbers" not in done.out, arguments
+    refused = run("mask", data, "-r", write_rules(tmp_path / "s.sch", "A < 101"), "--out", masked, *roles)
+    assert (refused.code, "beside numbers" in refused.out + refused.err) == (1, False)
+
+
+def test_what_is_not_declared_is_still_said(tmp_path: Path, run: Runner) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("a b,C\n1,NA\nNA,2\n.,3\n")
+    shown = " ".join(run("describe", data, "--missing", "a_x0020_b=NA").out.split())
+    assert "column 'a b' has '.' beside numbers" in shown
+    assert "null=." in shown
+    assert "column 'C' has 'NA' beside numbers" in shown
+
+
 def test_a_report_for_release_does_not_quote_the_file(tmp_path: Path, run: Runner) -> None:
     rules, told = write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "told.json"
     data = table(tmp_path / "d.csv")

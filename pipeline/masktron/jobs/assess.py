@@ -166,7 +166,7 @@ def run_assess(
         key_k=None if described is None else described.key_k,
         concerns=() if described is None else described.telling_apart,
         notes=(
-            *file_notes(released, beside),
+            *file_notes(released, beside, missing=config.missing if described is None else described.missing),
             *notes,
             *told,
             *_sampled(names, len(files)),

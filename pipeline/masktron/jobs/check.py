@@ -117,7 +117,7 @@ def run_check(
         given=given,
         whole=True,
         memory=settled.memory,
-        missing={**settled.missing, **({} if described is None else described.missing)},
+        missing=_missing(settled, described),
     )
     beside = job.beside(
         original,
@@ -176,7 +176,7 @@ def run_check(
                 not_checked=tuple(audit.not_checked),
                 other_rulebook=audit.other_rulebook,
                 notes=(
-                    *file_notes(job.source, beside),
+                    *file_notes(job.source, beside, missing=_missing(settled, described)),
                     *sized,
                     *audit.notes,
                     *(() if executor is None else executor.notes),
@@ -207,6 +207,11 @@ def _readings(
     if described is None:
         return reading, original_reading
     return reading.or_as(described.reading), original_reading.or_as(described.reading)
+
+
+def _missing(settings: Config, described: DescribedRelease | None) -> dict[str, frozenset[str]]:
+    """Return what means 'missing': as the manifest says, and settings beside it."""
+    return {**settings.missing, **({} if described is None else described.missing)}
 
 
 def require_inputs(limits: Collection[str], original: object | None, manifest: object | None) -> None:

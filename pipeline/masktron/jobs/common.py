@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.codes import code_at_fault
@@ -19,6 +19,7 @@ from masktron.results import RuleResult
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Filter, Step, Variable, walk
 from masktron.rulebook.schema import Check, Rule, Rulebook
+from masktron.sources.missing_codes import without_declared
 from masktron.sources.records import Column, Layout
 from masktron.sources.source import Source
 
@@ -139,9 +140,17 @@ def notes_of(
     return (*job.rulebook.notes, *lints)
 
 
-def file_notes(*sources: Source | None) -> tuple[Sentence, ...]:
-    """Return what a user should know of how files read; what is said of several of them, once."""
-    return tuple(dict.fromkeys(note for source in sources if source is not None for note in source.notes))
+def file_notes(*sources: Source | None, missing: Mapping[str, frozenset[str]]) -> tuple[Sentence, ...]:
+    """Return what a user should know of how files read; what is said of several of them, once.
+
+    Parameters
+    ----------
+    *sources : Source or None
+    missing : mapping of str to frozenset of str
+        What settings say that means 'missing', by field: no note asks that.
+    """
+    notes = dict.fromkeys(note for source in sources if source is not None for note in source.notes)
+    return tuple(left for note in notes if (left := without_declared(note, missing)) is not None)
 
 
 def _fields_of(told: Sentence) -> frozenset[str]:

@@ -288,7 +288,7 @@ def run_describe(
         )
         return DescribeResult(
             shown(data), format_of(data, config.reading), shown_path(layout), source.count or 0, (), (),
-            (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe,
+            (problem,), (*_notes(source, stated, declared, release_safe=release_safe),), release_safe,
         )  # fmt: skip
     said = source.variables if tree is None else variables_by_level(source, tree)
     summaries = _summaries(names, said, config)
@@ -318,7 +318,7 @@ def run_describe(
         rows=tuple(read.rows),
         problems=tuple(problems),
         notes=(
-            *_notes(source, declared, release_safe=release_safe),
+            *_notes(source, stated, declared, release_safe=release_safe),
             *((NO_ROWS,) if tree is not None and wanted.count and wanted != RowRange() else ()),
             *(one.note for one in _likely_roles(described, read, config)),
             *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
@@ -338,8 +338,10 @@ def _likely_roles(described: Sequence[FieldDescription], read: _Read, config: Co
                 yield found
 
 
-def _notes(source: Source, declared: Sequence[str], *, release_safe: bool) -> Iterator[Sentence]:
-    found = file_notes(source)
+def _notes(
+    source: Source, missing: Mapping[str, frozenset[str]], declared: Sequence[str], *, release_safe: bool
+) -> Iterator[Sentence]:
+    found = file_notes(source, missing=missing)
     if release_safe and found:
         yield f"left out, as they may quote the file: {len(found)} notes on how it reads"
     else:

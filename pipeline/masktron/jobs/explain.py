@@ -117,7 +117,7 @@ def run_explain(
     rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=beside)
     facts, plan, told, problem = _planned(job, records, config, allowed | soft, method, rules_found)
     notes = [
-        *file_notes(job.source),
+        *file_notes(job.source, missing=stated),
         *notes_of(job, evaluation, rules_found),
         *fired_notes(job, evaluation, rules_found),
         *size_notes(job, evaluation),

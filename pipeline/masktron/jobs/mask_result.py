@@ -161,7 +161,7 @@ def mask_result(
         allowed=tuple(check.id for check in released),
         let_go=tuple(check.id for check in released if not check.soft),
         notes=(
-            *file_notes(source),
+            *file_notes(source, missing=run.config.missing),
             *notes_of(judged.job),
             *run.sized,
             *run.originals.notes,

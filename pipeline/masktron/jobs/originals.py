@@ -99,7 +99,7 @@ def judge_originals(job: Job, config: Config, progress: Progress, executor: Exec
     notes += departure_notes(job, evaluation)
     outside = _outside_records(job, evaluation, hard)
     if outside or (bad.any() and config.invalid == "stop"):
-        _refuse(job, evaluation, int(bad.sum()), outside, idle)
+        _refuse(job, config, evaluation, int(bad.sum()), outside, idle)
     return Originals(
         ~bad,
         tuple(sorted(allowed | given_up)),
@@ -123,7 +123,9 @@ def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[
     ]
 
 
-def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], idle: Mapping[int, Untested]) -> None:
+def _refuse(
+    job: Job, config: Config, evaluation: Evaluation, records: int, outside: list[str], idle: Mapping[int, Untested]
+) -> None:
     results = written_untested(job.rule_results(evaluation), job, idle, evaluation.fired.tolist())
     hard, soft = violations(results)
     codes = code_notes(job, evaluation)
@@ -133,7 +135,7 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
         violations=hard,
         warnings=soft,
         rules=results,
-        notes=(*file_notes(job.source), *notes_of(job), *departure_notes(job, evaluation)),
+        notes=(*file_notes(job.source, missing=config.missing), *notes_of(job), *departure_notes(job, evaluation)),
         engine=evaluation.engine,
         evaluation=evaluation,
         rulebook=job.rulebook,

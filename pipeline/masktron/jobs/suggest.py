@@ -17,7 +17,7 @@ from masktron.config import Config
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.files import refuse_outputs
-from masktron.jobs.common import shown_path
+from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook
@@ -102,7 +102,7 @@ def run_suggest(
     found, notes = suggested_rules(records, config, variables, progress)
     paths = FieldPaths(source.layout)
     rules = named_rules(found, paths)
-    told: tuple[Sentence, ...] = (*source.notes, *declared, *aside, *notes)
+    told: tuple[Sentence, ...] = (*file_notes(source, missing=config.missing), *declared, *aside, *notes)
     if not rules:
         accepted_ids((), accept)
         return SuggestResult(shown(data), len(records), None, (), (*told, "nothing was found"))

@@ -252,7 +252,7 @@ def run_validate(
                 *notes,
                 *_unread(job, original),
                 *_same(job, original),
-                *_of_file(job, release_safe=release_safe),
+                *_of_file(job, missing or {}, release_safe=release_safe),
                 *notes_of(job, evaluation, results),
                 *code_notes(job, evaluation),
                 *fired_notes(job, evaluation, results),
@@ -289,9 +289,9 @@ def _meanings(job: Job) -> Iterator[FieldMeaning]:
             yield FieldMeaning(variable.name, variable.label, variable.labels, missing)
 
 
-def _of_file(job: Job, *, release_safe: bool) -> tuple[Sentence, ...]:
+def _of_file(job: Job, missing: Mapping[str, frozenset[str]], *, release_safe: bool) -> tuple[Sentence, ...]:
     """Return the notes of the file; how many there are, where they must not quote it."""
-    found = file_notes(job.source)
+    found = file_notes(job.source, missing=missing)
     if not found or not release_safe:
         return found
     several = "note" if len(found) == 1 else "notes"

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.problems.problem import Note, Sentence
 from masktron.sources.lexical import XML_SPACE, parse_number
+from masktron.sources.names import column_name
+
+_BESIDE_NUMBERS = (
+    "column {column!r} has {found:and} beside numbers: a text like any other; if it means that "
+    "there is no value, give [[--format-option null={listed}]]"
+)
+
+
+def texts_beside_numbers(column: str, found: Sequence[str]) -> Note:
+    """Say that a column has texts that often mean 'missing'."""
+    return Note(_BESIDE_NUMBERS, column=column, found=[*map(repr, found)], listed=",".join(found))
+
+
+def without_declared(note: Sentence, missing: Mapping[str, frozenset[str]]) -> Sentence | None:
+    """Return a note; one of `texts_beside_numbers` without what settings declare, or None where that leaves no text.
+
+    Parameters
+    ----------
+    note : Problem or str
+    missing : mapping of str to frozenset of str
+        Codes by field, as `masktron.config.Config` has them.
+    """
+    if not isinstance(note, Note) or note.code != _BESIDE_NUMBERS:
+        return note
+    column = note.references["column"]
+    codes = frozenset[str]().union(*(own for name, own in missing.items() if column_name(name) in ("*", column)))
+    left = [text for text in note.references["listed"].split(",") if text not in codes]
+    return texts_beside_numbers(column, left) if left else None
 
 
 class MissingCodes:

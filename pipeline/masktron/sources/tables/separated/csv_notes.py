@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.problems.problem import Note, Sentence, format_option
+from masktron.sources.missing_codes import texts_beside_numbers
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
 _TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
@@ -28,13 +29,7 @@ def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> It
         there = pc.is_in(table[name], value_set=tokens)
         if pc.any(there).as_py() and _any(table[name].slice(0, _LOOKED_AT), _NUMBER):
             found = pc.unique(table[name].filter(there)).to_pylist()
-            yield Note(
-                "column {column!r} has {found:and} beside numbers: a text like any other; if it means that "
-                "there is no value, give [[--format-option null={listed}]]",
-                column=column,
-                found=[*map(repr, found)],
-                listed=",".join(found),
-            )
+            yield texts_beside_numbers(column, found)
         looked_at = table[name].slice(0, _LOOKED_AT)
         if commas and _any(looked_at, _COMMA):
             yield Note(
