@@ -328,6 +328,17 @@ def test_missing_codes_and_labels(tmp_path: Path) -> None:
     assert failed == {one.id: one.exceptions for one in result.proposals if one.accepted}
 
 
+def test_a_text_that_means_missing_in_numbers(tmp_path: Path) -> None:
+    """The code is said to be none of the values, as the text that it is."""
+    rows = [f"{at},{'NA' if at % 5 == 0 else 3 * at}" for at in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(["A,B", *rows, ""]))
+    for codes in (["NA"], {"B": ["NA", "-9"]}):
+        found = masktron.suggest(tmp_path / "d.csv", missing=codes)
+        (required,) = [one for one in found.proposals if one.id == "required-A"]
+        assert not required.exceptions
+        assert not any(one.id == "required-B" for one in found.proposals)
+
+
 def test_records_in_a_namespace_and_attributes(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     rows = "".join(

@@ -102,7 +102,7 @@ def is_missing(path: str, field: FieldProfile) -> str:
 
 def is_one_of(path: str, field: FieldProfile, values: Sequence[str]) -> str | None:
     """Write that a field has one of some values, as numbers where that is safe; None where XPath cannot write one."""
-    if field.by_number:
+    if field.by_number and all(parse_number(value) == parse_number(value) for value in values):
         return " or ".join(f"number({path}) = {decimal(Fraction(v.strip()))}" for v in _once(values))
     written = [literal(value) for value in values]
     if None in written:
