@@ -18,7 +18,7 @@ from masktron.sources.known_formats import XML, format_names, table_format
 from masktron.trust import PARTS_OF_FILES, file_beside, trust_of, without_named_only
 
 NO_SETTINGS = {
-    Config: {"found", "recoded_unnamed", "spare_documents"},
+    Config: {"found", "given_rules", "recoded_unnamed", "spare_documents"},
     LevelSetting: {"name", "numbered"},
     TuneSettings: {"least", "wider"},
 }

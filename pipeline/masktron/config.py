@@ -8,7 +8,7 @@ from dataclasses import field as part
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from masktron import perturbation_settings as perturbing
 from masktron import recoding_settings as recoding
@@ -53,6 +53,9 @@ from masktron.setting_values import (
 )
 from masktron.trust import FORMAT_OPTIONS, files_read, one_file
 
+if TYPE_CHECKING:
+    from masktron.rules_given import GivenRules
+
 
 class Role(StrEnum):
     """What a field is to the disclosure-control methodologist, and so what masking does to it."""
@@ -88,6 +91,8 @@ type Order = Literal["auto", "random", "keep"]
 type OnRefusal = Literal["stop", "suggest"]
 type ExecutorName = Literal["local", "dask"]
 
+APART = ("rules", "tune")
+"""Tables of a file of settings that are no settings of a run."""
 EXECUTORS: tuple[ExecutorName, ...] = ("local", "dask")
 """Who works on slices of a file."""
 LEAST_UNIT = 20
@@ -341,6 +346,8 @@ class Config(Settings):
     found : Problem or str
         What the first lines of a result say of a file of settings that the user did not name. `found_config` sets
         it; it is no setting.
+    given_rules : GivenRules or None
+        Rules of a file of settings, which hold where nobody names others. `load_config` sets it; it is no setting.
     recoded_unnamed : frozenset of str
         Recoded fields of which nobody gave the role, so that they are quasi-identifiers; it is no setting.
     """
@@ -619,6 +626,7 @@ class Config(Settings):
         spared_by_tune=True,
     )
     found: Sentence = field(default="", repr=False, compare=False)
+    given_rules: GivenRules | None = field(default=None, repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     recoded_unnamed: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     # fmt: on
@@ -837,7 +845,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     known = declared_in(Config)
     for name in table:
         if name not in known:
-            raise UsageError.of("unknown-name", where, name=name, known=Known(name, tuple(known)), kind="setting")
+            raise UsageError.of("unknown-name", where, name=name, known=Known(name, (*known, *APART)), kind="setting")
     base, settings = base or Config(), dict(table)
     if "documents" in settings:
         settings["spare_documents"] = frozenset()

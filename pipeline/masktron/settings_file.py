@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from masktron.addresses import AddressPath, is_inside, shortened
-from masktron.config import Config, config_from
+from masktron.config import APART, Config, config_from
 from masktron.declared import declared_in, names
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.problems.problem import Note, Place, Problem, Setting, SettingName
+from masktron.rules_given import GivenRules, rules_in
 from masktron.toml_text import TomlText
 from masktron.trust import (
     ReadFile,
@@ -210,8 +211,23 @@ def _config_in(table: Mapping[str, Any], path: Path) -> Config:
             setting=Setting("--swap", ("COUNTY,MUNICIPALITY",)),
         )
     # what tune is asked to try changes nothing for other commands
-    config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
-    return located(replace(config, spare_documents=frozenset(config.documents)), path)
+    config = config_from({name: value for name, value in table.items() if name not in APART}, where=str(path))
+    rules = rules_in(table["rules"], read_text(path, "configuration"), str(path)) if "rules" in table else None
+    return located(replace(config, given_rules=rules, spare_documents=frozenset(config.documents)), path)
+
+
+def rules_of_settings(path: Path) -> GivenRules:
+    """Return the rules in a file of settings.
+
+    Raises
+    ------
+    UsageError
+        It is missing or malformed, or it has none.
+    """
+    rules = rules_in(read_toml(path).get("rules", {}), read_text(path, "configuration"), str(path))
+    if rules is None:
+        raise UsageError.of("rules-not-there", path)
+    return rules
 
 
 def located[T](settings: T, path: Path) -> T:

@@ -126,14 +126,19 @@ class TomlText:
         """Tell whether there is a statement that gives what a path names its value, and no table for it."""
         return any(one.path == path and not one.header for one in self._parts)
 
+    def statements(self) -> Iterator[tuple[int, int, TomlStatement]]:
+        """Yield where each statement begins, as a sign of the text from 0 and as a line from 1, and the statement."""
+        at, line = 0, 1
+        for one in self._parts:
+            yield at, line, one
+            at, line = at + len(one.text), line + one.text.count("\n")
+
     def line_of(self, path: TomlPath) -> int:
         """Return the line, from 1, that sets what a path names, or the nearest table around it."""
         for length in range(len(path), 0, -1):
-            line = 1
-            for one in self._parts:
+            for _, line, one in self.statements():
                 if one.path[:length] == path[:length]:
                     return line
-                line += one.text.count("\n")
         return 1
 
     def put(self, path: TomlPath, value: str) -> None:

@@ -119,6 +119,7 @@ def test_comments_of_settings_stay(project: Project) -> None:
         ({"k": 1}, "bad-value"), ({"kay": 1}, "unknown-name"), ({"roles": {"A": "kye"}}, "bad-value"),
         *(({name: value}, "not-in-projects") for name, value in (("secret", "0" * 64), ("seed", 1))),
         ({"executor": "dask", "scheduler": "tcp://attacker:8786"}, "not-in-projects"),
+        ({"rules": {"a": "x > 1"}}, "not-in-projects"),
         *(({"documents": {"x": path}}, "file-outside-project") for path in ("/etc/passwd", "files/../../../x")),
         *(({"metadata": path}, "file-outside-project") for path in ("../other/files/m.xml", "..\\x")),
         *(({"register": one}, "file-outside-project") for one in ("/srv/register", {"path": "r", "salt": "../s"})),

@@ -21,6 +21,7 @@ from masktron.problems.problem import SettingName
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
 from masktron.resources import NO_RULES
+from masktron.rules_given import GivenRules
 from masktron.setting_values import File, path, place, typed_place
 
 if TYPE_CHECKING:
@@ -52,9 +53,19 @@ def source(given: Microdata) -> Path:
     return standing_for(given)
 
 
+def rulebook_at(given: File) -> Path:
+    """Take a rulebook; of a file of settings, the rules in it."""
+    found = path(given)
+    if found.suffix.lower() != ".toml" or isinstance(found, GivenRules):
+        return found
+    from masktron.settings_file import rules_of_settings
+
+    return rules_of_settings(found)
+
+
 def rulebook_or_none(given: File | None) -> Path:
     """Take a rulebook; where nobody gives one, the one that has no rules."""
-    return NO_RULES if given is None else path(given)
+    return NO_RULES if given is None else rulebook_at(given)
 
 
 def table_places(given: Mapping[str, File]) -> dict[str, Path]:
@@ -149,14 +160,15 @@ _ORIGINAL = Declared(
     IN, metavar="FILE", read=typed_place, reads="the original", converter=source,
 )  # fmt: skip
 _RULES = Declared(
-    "Schematron rulebook.",
-    IN, short="-r", metavar="RULES.sch", page="writing-rules", reads="the rulebook", converter=path,
+    "Rulebook: plain rules, Schematron, or a file of settings with [rules].",
+    IN, short="-r", metavar="RULES.sch", page="writing-rules", reads="the rulebook", converter=rulebook_at,
 )  # fmt: skip
 _TABLES = Declared(
     panel=IN, metavar="LEVEL=FILE", example="Person=persons.csv", read=typed_path, stripped=True,
     page="nested-files", converter=table_places,
 )  # fmt: skip
 _PAGE = Declared(panel=OUTPUT, page="reports", writes=True, converter=path)
+OF_SETTINGS = "[rules] of the settings, else no rules"
 PAGE = "Write a page with pictures, for inside the agency."
 PUBLIC_PAGE = "Write a page for whoever gets the masked file: what was done and what to know; no value of a record."
 
@@ -285,6 +297,11 @@ class Command(Config, Plain):
     file: tuple[Path | None, bool] = field(default=(None, False), init=False)
     """The file of settings, and whether the user named it."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.given_rules is not None and getattr(self, "rules", None) == NO_RULES:
+            self._set("rules", self.given_rules)
+
     @property
     def settled(self) -> Config:
         """The settings alone."""
@@ -341,4 +358,4 @@ class Judges(Command):
 class UnderRules(OnData):
     """A command that reads microdata and a rulebook."""
 
-    rules: RulebookOrNone = setting(default=None, kw_only=False, shown="no rules")
+    rules: RulebookOrNone = setting(default=None, kw_only=False, shown=OF_SETTINGS)

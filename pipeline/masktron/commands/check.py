@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masktron.commands.base import (
+    OF_SETTINGS,
     Command,
     Judges,
     MaybeOriginal,
@@ -71,7 +72,7 @@ class Check(OnRelease, Judges, Verbose, Paged):
     name = "check"
     judging = True
 
-    rules: RulebookOrNone = setting(default=None, kw_only=False, shown="no rules")
+    rules: RulebookOrNone = setting(default=None, kw_only=False, shown=OF_SETTINGS)
     original: MaybeOriginal = setting(default=None)
 
     def run(self, progress: Progress = no_progress) -> CheckResult:

@@ -6,15 +6,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
-from masktron.commands.base import Command, MaybeOriginal, MaybeSource, Paged, renamed_columns
+from masktron.commands.base import (
+    Command,
+    MaybeOriginal,
+    MaybeRulebook,
+    MaybeSource,
+    Paged,
+    renamed_columns,
+    rulebook_at,
+)
 from masktron.declared import IN, setting
 from masktron.errors import UsageError
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import Place
+from masktron.setting_values import MaybePlace
 
 if TYPE_CHECKING:
     from masktron.results import ExplainResult
+
+
+_SCHEMATRON = b"http://purl.oclc.org/dsdl/schematron"
+_HEAD = 1 << 16
+"""Bytes within which the root element of a rulebook begins."""
 
 
 class Explain(Command, Paged):
@@ -32,24 +45,18 @@ class Explain(Command, Paged):
     name = "explain"
     takes_all = True
 
-    rules: Place = setting(
-        "Schematron rulebook; with --rules, the data.", kw_only=False, metavar="RULES.sch", reads="the rulebook"
-    )
+    rules: MaybePlace = setting(
+        "Rulebook; with --rules, or with [rules] in the settings, the data.",
+        default=None, kw_only=False, metavar="[RULES.sch]", reads="the rulebook",
+    )  # fmt: skip
     data: MaybeSource = setting(
         "Also count, and plan the masking.", IN, default=None, kw_only=False, metavar="DATA.xml", reads="the data"
     )
     original: MaybeOriginal = setting(default=None)
-    book: Path | None = setting(
-        "Schematron rulebook, as other commands take it.",
-        IN,
-        default=None,
-        init=False,
-        short="-r",
-        option="--rules",
-        metavar="RULES.sch",
-        page="writing-rules",
-        reads="the rulebook of --rules",
-    )
+    book: MaybeRulebook = setting(
+        "Rulebook, as other commands take it.", default=None, init=False, option="--rules",
+        reads="the rulebook of --rules", shown="[rules] of the settings",
+    )  # fmt: skip
 
     @override
     def carry_out(self, progress: Progress) -> Any:
@@ -68,6 +75,35 @@ class Explain(Command, Paged):
         """Explain the rules."""
         from masktron.jobs.explain import run_explain
 
-        self.require_no_format(self.data, self.original)
-        result = run_explain(self.rules, self.data, config=self.settled, original=self.original, progress=progress)
-        return replace(result, notes=(*result.notes, *renamed_columns(self.data)))
+        rules, data = self._asked()
+        self.require_no_format(data, self.original)
+        result = run_explain(rules, data, config=self.settled, original=self.original, progress=progress)
+        return replace(result, notes=(*result.notes, *renamed_columns(data)))
+
+    def _asked(self) -> tuple[Path, Path | None]:
+        """Return the rulebook and the data: where microdata stand in the place of rules, rules are those of settings.
+
+        Raises
+        ------
+        UsageError
+            There are no rules.
+        """
+        if self.rules is not None and (self.data is not None or self.book is not None or not _is_data(self.rules)):
+            return rulebook_at(self.rules), self.data
+        data = self.data or self.rules
+        if self.given_rules is None:
+            raise UsageError.of("no-rules", data or "")
+        return self.given_rules, data
+
+
+def _is_data(path: Path) -> bool:
+    """Tell whether a file is microdata, by its name; one in XML, by how it begins."""
+    from masktron.sources.known_formats import format_of_name
+
+    if path.suffix.lower() != ".xml":
+        return format_of_name(path) is not None
+    try:
+        with path.open("rb") as stream:
+            return _SCHEMATRON not in stream.read(_HEAD)
+    except OSError:  # whoever reads it says so
+        return False

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, override
 import click
 
 from masktron.commands import running
-from masktron.commands.base import Plain
+from masktron.commands.base import Command, rulebook_at
 from masktron.declared import HOW, IN, OUTPUT, setting, with_commas
 from masktron.errors import UsageError
 from masktron.problems.problem import Place
 from masktron.progress import Progress, no_progress
-from masktron.setting_values import FilePath, MaybeFilePath
+from masktron.setting_values import MaybeFilePath
 
 if TYPE_CHECKING:
     from masktron.jobs.rules import TextChange
@@ -25,7 +25,7 @@ type Language = Literal["schematron", "plain", "validate-yaml"]
 _NAMED = "by its id, or # and its number"
 
 
-class Rules(Plain):
+class Rules(Command):
     """List the rules of a file, change one where it stands, or write them in another language.
 
     Whether a rule means something says masktron explain.
@@ -34,9 +34,10 @@ class Rules(Plain):
     name = "rules"
     shows_progress = False
 
-    rulebook: FilePath = setting(
-        "Rulebook: Schematron, plain rules, or a file of R's package validate.",
-        metavar="RULES.sch", reads="the rulebook",
+    rulebook: MaybeFilePath = setting(
+        "Rulebook: Schematron, plain rules, a file of R's package validate, or settings with [rules].",
+        converter=rulebook_at, default=None, kw_only=False, metavar="[RULES.sch]", shown="[rules] of the settings",
+        reads="the rulebook",
     )  # fmt: skip
     change: str | None = setting(
         f"Change this rule, {_NAMED}; with what it is to have.", HOW, default=None, metavar="ID"
@@ -119,15 +120,18 @@ class Rules(Plain):
         if self.out is not None and not given:
             changes = " or ".join(("--change", "--add", "--suggested", "--remove", "--up", "--down", "--to"))
             raise UsageError.of("needs-setting", name="--out", setting=changes, needed="another option")
+        rulebook = self.rulebook or self.given_rules
+        if rulebook is None:
+            raise UsageError.of("no-rules")
         if self.to is not None:
             from masktron.jobs.rules_written import run_rules_written
 
-            return run_rules_written(self.rulebook, self.to, self.data, self.out, progress=progress)
+            return run_rules_written(rulebook, self.to, self.data, self.out, config=self.settled, progress=progress)
         from masktron.jobs.rules import run_rules
         from masktron.rulebook_text.rule_changes import empty_rulebook
 
-        new = empty_rulebook(self.rulebook.stem) if self.add or self.suggested is not None else None
-        return run_rules(self.rulebook, _change(given, asked, wanted, self.accept), self.out, begin=new)
+        new = empty_rulebook(rulebook.stem) if self.add or self.suggested is not None else None
+        return run_rules(rulebook, _change(given, asked, wanted, self.accept), self.out, begin=new)
 
 
 def _require_change(option: str, given: list[str], takes: tuple[str, ...]) -> None:

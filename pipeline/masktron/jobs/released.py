@@ -32,7 +32,7 @@ from masktron.measures.figures import Measured
 from masktron.problems.problem import Problem, Setting, fields, rules
 from masktron.results import BlockResult, MaskResult, shown
 from masktron.roles import FieldFacts
-from masktron.rules_given import rules_hash
+from masktron.rules_given import rules_kept
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.output_names import described_output
 from masktron.sources.records import Column
@@ -181,7 +181,7 @@ def manifest_of(
         "notice": NOTICE,
         "versions": versions(),
         "original": {"path": shown(source.path), "sha256": source.digest, **digests_of_tables(source)},
-        "rules": {"path": shown(rulebook.path), "sha256": rules_hash(rulebook.path)},
+        "rules": {"path": shown(rulebook.path), **rules_kept(rulebook.path)},
         "documents": digests(rulebook, source.digest),
         "output": {
             "path": result.output,

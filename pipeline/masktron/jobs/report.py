@@ -33,6 +33,7 @@ from masktron.report.verdict import read_verdict
 from masktron.resources import NO_RULES
 from masktron.results import PageResult, ReportResult, shown
 from masktron.results.side_by_side import SideBySide
+from masktron.rules_given import rules_again, rules_hash
 from masktron.sources.opening import open_source
 from masktron.trust import file_beside
 from masktron.write.manifest import read_manifest
@@ -148,10 +149,11 @@ def _of_manifest(
     """Make the pages of a manifest and its files."""
     read_manifest(source)
     part = rules_part(manifest)
-    if part == "translated" and rules is not None and file_hash(rules) == manifest.part("rules").text("sha256"):
+    if part == "translated" and rules is not None and rules_hash(rules) == manifest.part("rules").text("sha256"):
         rules = None  # the released file obeys what was translated of it
     if manifest.part(part).text("sha256") == file_hash(NO_RULES):
         rules = rules or NO_RULES
+    rules = rules or rules_again(manifest.part(part).content, source)
     released, before, rulebook = (
         given or _named(manifest.part(key).text("path"), source, own=own)
         for given, key in ((masked, "output"), (original, "original"), (rules, part))
@@ -182,7 +184,7 @@ def _of_manifest(
             given = Setting("--rules", ("RULES.sch",))
             needed = "the rulebook, which is not beside the manifest"
             raise UsageError.of("needs-setting", source, name="the page for others", needed=needed, setting=given)
-        if file_hash(rulebook) != manifest.part(part).text("sha256"):
+        if rules_hash(rulebook) != manifest.part(part).text("sha256"):
             reason = "the rulebook has another SHA-256"
             raise UsageError.of("not-of-one-run", rulebook, reason=reason)
         phase = None if part == "translated" else manifest.part("config").text("phase") or None

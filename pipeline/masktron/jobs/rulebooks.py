@@ -65,7 +65,7 @@ def plain_rules(path: Path) -> PlainRules:
     from masktron.rulebook.validate_files import read_validate  # noqa: PLC0415 -- loads PyYAML
 
     if isinstance(path, GivenRules):
-        return read_plain(path.text, str(path), missing_fails=path.missing_fails)
+        return read_plain(path.text, str(path), missing_fails=path.missing_fails, places=path.places)
     of_validate = path.suffix.lower() in OF_VALIDATE
     found = read_validate(path, _text_of) if of_validate else read_plain(_text_of(path), str(path))
     if not found.rules and path != NO_RULES:

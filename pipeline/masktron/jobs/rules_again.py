@@ -123,7 +123,7 @@ def rules_of_release(
             *lost,
         )
     with private_folder() as folder:
-        path = folder / Path(name).name
+        path = folder / f"{Path(name).stem}.sch"  # whatever language it was translated from
         path.write_bytes(content)
         rulebook = bound(open_rulebook(path), given)
         again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))

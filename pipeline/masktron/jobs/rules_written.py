@@ -26,6 +26,9 @@ from masktron.write.atomic import atomic_path, blamed
 
 type Language = Literal["schematron", "plain", "validate-yaml"]
 _PASSES = "a rule in Schematron passes where a missing value leaves the plain rule undecided"
+_UNSAID = (
+    "a comparison with a missing value fails in the original, and is not decided here: a file of rules cannot say so"
+)
 _FAILS = "a rule that fails where a value is missing says so: !missing(FIELD)"
 
 
@@ -35,6 +38,7 @@ def run_rules_written(
     data: Path | None = None,
     out: Path | None = None,
     *,
+    config: Config | None = None,
     progress: Progress = no_progress,
 ) -> RulesResult:
     """Write the rules of a file in another language.
@@ -49,6 +53,8 @@ def run_rules_written(
         column.
     out : Path, optional
         The new file; else the result alone has its text.
+    config : Config, optional
+        How the data are read, and what means 'missing' in them.
 
     Raises
     ------
@@ -61,20 +67,23 @@ def run_rules_written(
     """
     if out is not None:
         refuse_outputs({"the rules": out}, {"the rulebook": rulebook, "the data": data})
+    config = config or Config()
     levels: tuple[Records, ...] = ()
     losses: list[str] = []
     if data is not None:
-        levels = levels_of(open_source(data, reading=Config().reading, progress=progress), {})
+        levels = levels_of(open_source(data, reading=config.reading, progress=progress), config.missing)
     if language == "schematron":
         if not is_plain(rulebook):
             to = Setting("--to", ("schematron",))
             raise UsageError.of("setting-not-usable", name=to, reason="the rules are in Schematron already")
         rules = plain_rules(rulebook)
-        records = levels or (Records(),)
-        text, notes = _as_schematron(compiled(rules, records, str(rulebook)), records[0]), [_PASSES]
+        records = levels or (Records(codes=config.missing),)
+        text = _as_schematron(compiled(rules, records, str(rulebook)), records[0])
+        notes = [] if rules.missing_fails else [_PASSES]
     else:
         if is_plain(rulebook):
-            rules, notes = _with_tolerances(plain_rules(rulebook)), []
+            rules = _with_tolerances(plain_rules(rulebook))
+            notes = [_UNSAID] if rules.missing_fails and language == "plain" else []
         else:
             rules, losses, notes = _from_schematron(plain_of_rulebook(open_rulebook(rulebook), levels))
         write = _as_plain if language == "plain" else _as_yaml
@@ -175,7 +184,8 @@ def _as_yaml(rules: PlainRules, losses: list[str], notes: list[str], name: str) 
             entries.append(_entry(one))
         except UnspelledError as error:
             losses.append(f"{one.name} (line {one.line}): {error}")
-    content = {"options": {"lin.eq.eps": 0, "lin.ineq.eps": 0}, "rules": entries}
+    missing = {"na.value": False} if rules.missing_fails else {}
+    content = {"options": {"lin.eq.eps": 0, "lin.ineq.eps": 0, **missing}, "rules": entries}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10_000)
     return "\n".join([*_comments(losses, notes, name), text])
 

@@ -20,7 +20,7 @@ import yaml
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Place, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.reading import DEFINED, SEVERITIES, Statement, rules_of, statements
+from masktron.rulebook.plain.reading import DEFINED, SEVERITIES, Statement, places_of, rules_of, statements
 from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, mapped
 
 _DASHES = re.compile(r"---\s*")
@@ -222,12 +222,7 @@ class _Yaml:
         return {self.require(name, known or (name,), kind, key): value for key, name, value in keys}
 
     def places(self, node: Any) -> tuple[tuple[int, int], ...]:
-        """Return the line and column of each sign of a text: its signs stand in this order between its marks."""
-        seen, line, found = node.start_mark.index, node.start_mark.line + 1, []
-        at = self._text.index("\n", seen) if node.style in ("|", ">") else seen
-        for sign in node.value:
-            to = at if sign.isspace() else max(self._text.find(sign, at, node.end_mark.index), at)
-            line += self._text.count("\n", seen, to)
-            found.append((line, to - self._text.rfind("\n", 0, to)))
-            seen, at = to, to + 1
-        return tuple(found)
+        """Return the line and column of each sign of a text."""
+        begin = node.start_mark.index
+        begin = self._text.index("\n", begin) if node.style in ("|", ">") else begin
+        return places_of(node.value, self._text, begin, node.end_mark.index, node.start_mark.line + 1)

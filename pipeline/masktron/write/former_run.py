@@ -12,6 +12,7 @@ from masktron.config import Config, config_from
 from masktron.errors import UsageError
 from masktron.files import file_hash
 from masktron.resources import NO_RULES
+from masktron.rules_given import rules_again
 from masktron.setting_values import Register
 from masktron.trust import ReadFile, file_beside, relocated, without_named_only
 from masktron.write.manifest import DescribedRelease, described_release, manifest_content
@@ -76,7 +77,7 @@ class FormerRun:
     secret : bytes or None
         None where nothing was random.
     rules : Path or None
-        The rulebook; None where it is not in the folder of the manifest.
+        The rulebook, or the rules in the manifest; None where it is not in the folder of the manifest.
     digests : mapping of str to str
         Of each rule, by its id.
     format, record : str
@@ -152,7 +153,8 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
         config=config,
         elsewhere=elsewhere,
         secret=None if content.get("secret") is None else bytes.fromhex(content["secret"]),
-        rules=NO_RULES if rules["sha256"] == file_hash(NO_RULES) else file_beside(Path(rules["path"]), path),
+        rules=rules_again(rules, path)
+        or (NO_RULES if rules["sha256"] == file_hash(NO_RULES) else file_beside(Path(rules["path"]), path)),
         digests=dict(repeat["rules"]),
         format=repeat["format"],
         record=repeat["record"],

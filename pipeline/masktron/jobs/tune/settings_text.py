@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from masktron.addresses import AddressPath
-from masktron.config import Config, Role, config_from
+from masktron.config import APART, Config, Role, config_from
 from masktron.declared import about, declared_in, names
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.level_settings import LevelSetting
 from masktron.perturbation_settings import pram_relative_to
 from masktron.recoding_settings import relative_to, resolved
+from masktron.rules_given import table_of
 from masktron.setting_values import Register
 from masktron.settings_file import located
 from masktron.toml_text import TomlText, toml_text, toml_value
@@ -75,6 +76,8 @@ def settings_text(config: Config, path: Path) -> str:
         for name in declared_in(Config)
         if name not in _KEPT_OUT and (name in ("k", "method") or getattr(config, name) != getattr(usual, name))
     }
+    if config.given_rules is not None:
+        own["rules"] = table_of(config.given_rules)
     made = toml_text(own)
     if apart := _apart(_read(made, path), config, path):
         raise UsageError.of("cannot-write-settings", path, reason="TOML would say something else of ", settings=apart)
@@ -165,7 +168,7 @@ def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Pa
 
 def _read(text: str, path: Path) -> Config:
     """Read settings as `mask` does."""
-    table = {name: value for name, value in tomllib.loads(text).items() if name != "tune"}
+    table = {name: value for name, value in tomllib.loads(text).items() if name not in APART}
     return located(config_from(table, where=str(path)), path)
 
 

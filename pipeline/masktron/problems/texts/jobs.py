@@ -9,8 +9,8 @@ TEXTS = {
     ),
     "no-rules": (
         "no rules were given",
-        "write some into a file such as edits.rules, and give it with [[--rules edits.rules]]; "
-        "`masktron suggest DATA` proposes some",
+        "write some into a file such as edits.rules, and give it with [[--rules edits.rules]], or into [rules] of "
+        "the settings; `masktron suggest DATA` proposes some",
     ),
     "no-records": (
         "the file has no records; they are looked for as {path}",

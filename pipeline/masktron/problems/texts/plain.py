@@ -27,6 +27,19 @@ TEXTS = {
         "tally what stands within a record: sum(LEVEL.FIELD), count(LEVEL)",
     ),
     "plain-encoding": ("the text is not in UTF-8", "save the file as UTF-8"),
+    "plain-name": (
+        "{name!r} is no name of a rule",
+        "begin it with a letter, and go on with letters, digits, _ . or -; warn or info before it makes it soft",
+    ),
+    "rules-no-table": (
+        "rules must be a table",
+        'write [rules], and in the lines below it rules such as age_range = "age in 16..110"; a file of rules is '
+        "named by [[--rules FILE]]",
+    ),
+    "rules-not-there": (
+        "the settings have no rules",
+        'write [rules], and in the lines below it rules such as age_range = "age in 16..110"',
+    ),
     "plain-empty": ("the file has no rule", "write one on a line of its own, such as age >= 16"),
     "plain-yaml": (
         "this is no rule file of R's package validate: {reason}",

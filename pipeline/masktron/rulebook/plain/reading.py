@@ -29,7 +29,8 @@ _GOES_ON = re.compile(r"(?:[+\-*/^=<>&|,!]|%%|%v?in%|(?<![\w.])(?:and|or|not|if|
 _CONTINUES = re.compile(r"\s*(?:(?:and|or|then|else)(?![\w.])|[&|=<>*/])", re.IGNORECASE)
 
 
-type _Places = tuple[tuple[int, int], ...]
+type Places = tuple[tuple[int, int], ...]
+"""Line and column of each sign of a text, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Statement:
     defines: bool
 
 
-def read_plain(text: str, where: str, *, missing_fails: bool = False) -> PlainRules:
+def read_plain(text: str, where: str, *, missing_fails: bool = False, places: Sequence[Places] = ()) -> PlainRules:
     """Read the rules of a text.
 
     Parameters
@@ -60,13 +61,34 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False) -> PlainRu
         The file, for messages.
     missing_fails : bool
         As of `PlainRules`.
+    places : sequence of Places
+        Where the signs of each line of the text stand in a file that has them otherwise.
 
     Raises
     ------
     RulebookError
         Rules cannot be read: all of them, each with its place and what was probably meant.
     """
-    return rules_of(statements(text), where, missing_fails=missing_fails)
+    found = statements(text)
+    return rules_of((_placed(one, places) for one in found) if places else found, where, missing_fails=missing_fails)
+
+
+def _placed(one: Statement, places: Sequence[Places]) -> Statement:
+    there = [places[line - 1] for line, _ in one.rule.places]
+    moved = (signs[min(at, len(signs)) - 1] for signs, (_, at) in zip(there, one.rule.places, strict=True))
+    return replace(one, rule=replace(one.rule, line=places[one.rule.line - 1][0][0], places=tuple(moved)))
+
+
+def places_of(value: str, text: str, begin: int, end: int, line: int) -> Places:
+    """Return the places of the signs of a value: in this order, they stand in a part of a text, from a line on."""
+    at = seen = begin
+    found = []
+    for sign in value:
+        to = at if sign.isspace() else max(text.find(sign, at, end), at)
+        line += text.count("\n", seen, to)
+        found.append((line, to - text.rfind("\n", 0, to)))
+        seen, at = to, to + 1
+    return tuple(found)
 
 
 def statements(text: str, first_line: int = 1) -> Iterator[Statement]:
@@ -86,6 +108,12 @@ def statements(text: str, first_line: int = 1) -> Iterator[Statement]:
             places=places[begin.end() :],
         )
         yield Statement(rule, said, ":=" in begin[0])
+
+
+def named(text: str) -> bool:
+    """Tell whether a text is what may stand before a rule or a definition: its name, with a severity or without."""
+    begin = _BEGIN.fullmatch(text)
+    return bool(begin and begin["name"]) or DEFINED.fullmatch(f"{text}:=") is not None
 
 
 def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = False) -> PlainRules:
@@ -115,27 +143,33 @@ def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = Fa
     return PlainRules(tuple(rules), missing_fails)
 
 
-def _lines(text: str, first: int) -> Iterator[tuple[str, str, _Places]]:
+def _lines(text: str, first: int) -> Iterator[tuple[str, str, Places]]:
     """Yield rules, their comments, and the places of their signs; what is not complete goes on in the next line."""
     pieces: list[tuple[int, str]] = []
     comments: list[str] = []
     for number, line in enumerate(text.splitlines(), start=first):
-        code = _CODE.match(line)[0]  # type: ignore[index]  # it matches everything
+        code, comment = without_comment(line)
         if not code.strip():
             continue
         if pieces and not _goes_on("\n".join(piece for _, piece in pieces), code):
             yield _line(pieces, comments)
             pieces, comments = [], []
         pieces.append((number, code))
-        comments += filter(None, [line[len(code) + 1 :].strip()])
+        comments += [comment] if comment else []
     if pieces:
         yield _line(pieces, comments)
 
 
-def _line(pieces: Sequence[tuple[int, str]], comments: Sequence[str]) -> tuple[str, str, _Places]:
+def _line(pieces: Sequence[tuple[int, str]], comments: Sequence[str]) -> tuple[str, str, Places]:
     text = "\n".join(code for _, code in pieces)
     places = [(number, at) for number, code in pieces for at in range(1, len(code) + 2)]
     return text, " ".join(comments), tuple(places[: len(text)])
+
+
+def without_comment(line: str) -> tuple[str, str]:
+    """Return a line without its comment, and the comment; a # within quotation marks begins none."""
+    code = _CODE.match(line)[0]  # type: ignore[index]  # it matches everything
+    return code, line[len(code) + 1 :].strip()
 
 
 def _goes_on(text: str, line: str) -> bool:

@@ -16,7 +16,7 @@ _RESERVED = frozenset({"if", "then", "else", "by", "in", "and", "or", "not", "tr
 _RESERVED_IN_R = frozenset(
     {"repeat", "while", "function", "for", "next", "break", "TRUE", "FALSE", "NULL", "Inf", "NaN"}
 )
-_WORDS: Mapping[Severity, str] = MappingProxyType({"error": "", "warning": "warn ", "information": "info "})
+WORDS: Mapping[Severity, str] = MappingProxyType({"error": "", "warning": "warn ", "information": "info "})
 _IN_R: Mapping[str, str] = MappingProxyType({"smallest": "pmin", "largest": "pmax", "matches": "grepl"})
 _CONDITION, _OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _REMAINDER, _SIGNED, _POWER, _ATOM = range(11)
 """How closely what is written binds, the loosest first."""
@@ -40,7 +40,7 @@ def spelled_rule(rule: PlainRule) -> str:
     text = spelled(rule.node)
     said = " ".join((rule.label or rule.description).split())
     comment = f"  # {said}" if said and said != rule.written else ""
-    return f"{_WORDS[rule.severity]}{name_of_rule(rule.name)}: {text}{comment}"
+    return f"{WORDS[rule.severity]}{name_of_rule(rule.name)}: {text}{comment}"
 
 
 def name_of_rule(name: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from masktron.addresses import is_inside
-from masktron.config import Config, config_from
+from masktron.config import APART, Config, config_from
 from masktron.errors import UsageError
 from masktron.perturbation_settings import pram_settings
 from masktron.problems.problem import Place, SettingName
@@ -24,8 +24,6 @@ from masktron.web.store.disk import bytes_of
 from masktron.web.store.project_files import HIERARCHIES
 
 NAME = "masktron.toml"
-_APART = frozenset({"tune"})
-"""Tables of the file that are no settings of a run."""
 _KEPT = 50_000
 """Characters of settings whose meaning is kept: it depends on their text alone."""
 
@@ -236,7 +234,10 @@ def _checked(table: Mapping[str, Any]) -> Config:
         if setting != ("register",):  # whose files lie in the project
             why = "each run has its own secret, works on this machine and writes into the project"
             raise _not_here(SettingName(setting[0], setting[1:]), why)
-    config = config_from({name: value for name, value in table.items() if name not in _APART}, where=NAME)
+    if "rules" in table:
+        shell = "masktron rules masktron.toml --to schematron --data DATA --out rules.sch"
+        raise _not_here(SettingName("rules"), f"its rules are a rulebook, which `{shell}` writes in a shell")
+    config = config_from({name: value for name, value in table.items() if name not in APART}, where=NAME)
     _require_one_table(config)
     for name, paths in _paths(table).items():
         for path in paths.values():
