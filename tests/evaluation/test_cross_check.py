@@ -321,7 +321,7 @@ def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) ->
     assert_same(found, expected)
     # what an executor has found out, if anything, is right
     request = EvaluationRequest(path, book, layout, executor=ByHand())
-    for lane, (own, _) in by_processes(request, question, small=0, size=300, by_executor=0).counts.items():
+    for lane, own in by_processes(request, question, small=0, size=300, by_executor=0).counts.items():
         assert (own.records, own.fired.tolist()) == (records, expected[lane].fired.tolist())
 
 
@@ -517,7 +517,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         question = Question(("auto",), frozenset(), 60)
         asked = EvaluationRequest(path, rules, layout)
         found = by_processes(asked, question, processes=1, small=0, size=300)
-        print(found.counts[0][0].records)
+        print(found.counts[0].records)
         """)
     )
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)

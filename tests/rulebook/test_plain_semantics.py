@@ -23,7 +23,8 @@ def require_none(found: Comparison) -> None:
 def test_judges_agree_with_the_interpreter(tmp_path: Path) -> None:
     found = compare(range(5, 7), tmp_path, rules=20, records=30)
     require_none(found)
-    assert {*found.rules} == {"columns", "engine", "saxon", "columns, XPath 2", "engine, XPath 2"}
+    judges = {"columns", "engine", "saxon"}
+    assert {*found.rules} == judges | {f"{judge}, XPath 2" for judge in judges}
 
 
 @pytest.mark.full

@@ -48,9 +48,10 @@ def test_an_analysis_is_made_once_for_each_of_its_arguments(case: tuple[Path, Ru
 
 def test_what_fails_is_tried_again(case: tuple[Path, Rulebook, Layout]) -> None:
     _, book, layout = case
+    later = tuple(replace(pattern, version="2.0") for pattern in book.patterns)
     for _ in range(2):
         with refused(UsageError, "not-supported", construct="XPath 2.0 in libxml2"):
-            engines_of(replace(book, version="2.0"), layout, "libxml2")
+            engines_of(replace(book, patterns=later), layout, "libxml2")
 
 
 def test_a_changed_rulebook_is_analysed_anew(case: tuple[Path, Rulebook, Layout]) -> None:

@@ -28,8 +28,8 @@ def book(tests: Sequence[str], context: str = "Record") -> Rulebook:
     """One rule with a check for each test."""
     empty = rulebook([], version="3.1")
     checks = tuple(Check(f"rule-{k}", k, "assert", test, (), HERE) for k, test in enumerate(tests))
-    pattern = Pattern("pattern", lets({}), (Rule(context, lets({}), checks, HERE),), HERE)
-    return Rulebook(empty.path, empty.binding, empty.version, empty.namespaces, (), (pattern,))
+    pattern = Pattern("pattern", lets({}), (Rule(context, lets({}), checks, HERE),), HERE, "3.1")
+    return Rulebook(empty.path, empty.binding, empty.namespaces, (), (pattern,))
 
 
 def document(of: Layout, rows: Sequence[Row]) -> etree._Element:

@@ -37,10 +37,10 @@ def rulebook(
         )
         for index, (context, test) in enumerate(rules)
     )
-    pattern = Pattern("pattern-1", lets(pattern_lets or {}), made, HERE)
+    pattern = Pattern("pattern-1", lets(pattern_lets or {}), made, HERE, version)
     spaces = {"xs": "http://www.w3.org/2001/XMLSchema", **(namespaces or {})}
     binding = {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}[version]
-    return Rulebook(Path("test.sch"), binding, version, tuple(spaces.items()), lets(schema_lets or {}), (pattern,))
+    return Rulebook(Path("test.sch"), binding, tuple(spaces.items()), lets(schema_lets or {}), (pattern,))
 
 
 def layout(*names: str, record: str = "Record", namespace: str = "") -> Layout:

@@ -90,7 +90,7 @@ class Reading:
     @property
     def version(self) -> XPathVersion:
         """The version of XPath."""
-        return self.situation.rulebook.version
+        return self.situation.pattern.version
 
     def named(self) -> frozenset[str]:
         """Names of the fields that the rule reads; none where it cannot be parsed."""

@@ -181,7 +181,7 @@ class Situation:
         named = known.named.union(*map(fields_of, place.conditions))
         if known.problem is not None:
             return Before(variables, named, known.reasons, None, problem=known.problem)
-        conditions = Conditions(self.rulebook.version)
+        conditions = Conditions(self.pattern.version)
         try:
             formulas = place_formulas(place, conditions, bare=True)
         except (CrossRecordError, RecursionError) as problem:

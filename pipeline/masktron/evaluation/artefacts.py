@@ -101,7 +101,7 @@ class Artefacts:
                 isinstance(n, Arithmetic) or (isinstance(n, Call) and n.name in _ROUNDING) for n in walk(test)
             ):
                 return None
-            return _Asked(Conditions(self._rulebook.version).truth(test), check.kind == "assert")
+            return _Asked(Conditions(pattern.version).truth(test), check.kind == "assert")
         except (RulebookError, CrossRecordError, TooManyDisjunctsError, RecursionError):
             return None  # what has no formula is no artefact
 

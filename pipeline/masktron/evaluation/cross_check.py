@@ -31,7 +31,6 @@ from masktron.evaluation.parallel import (
     SliceJudge,
     Sum,
     count,
-    engine_name,
     runs_on,
     slice_judge,
 )
@@ -39,7 +38,7 @@ from masktron.evaluation.programs import EngineError, NotFramedError
 from masktron.evaluation.recount import recount as recounting
 from masktron.evaluation.recount.tasks import Asked, Hand, ReadTask, RecountTask, asked_of
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import EngineChoice, Run, described
+from masktron.evaluation.runner import EngineChoice, Run, beyond, engine_name
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.worker_pool import RefusedError, Task, Work, WorkerPool, WorkerPoolError
 from masktron.executor.contract import Executor
@@ -185,7 +184,7 @@ class Question:
     Attributes
     ----------
     engines : tuple of {"auto", "unaided", "libxml2", "saxon"}
-        Those that judge every record.
+        Those that judge every record, each the checks that are not `beyond` it.
     aside : frozenset of int
         Checks that are not put to engines as they are written, but recounted; see `masktron.evaluation.recount`.
     records : int
@@ -196,6 +195,10 @@ class Question:
     aside: frozenset[int]
     records: int
 
+    def left(self, engine: EngineChoice, rulebook: Rulebook) -> dict[int, str]:
+        """Return the checks that are not put to an engine as they are written, with a reason where it gets none."""
+        return {**dict.fromkeys(self.aside, ""), **beyond(engine, rulebook)}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolResults:
@@ -203,13 +206,13 @@ class PoolResults:
 
     Attributes
     ----------
-    counts : mapping of int to (EngineCounts, tuple of Run)
-        By the place of an engine in the question, with what it ran.
+    counts : mapping of int to EngineCounts
+        By the place of an engine in the question.
     recounted : tuple of masktron.evaluation.recount.recount.EngineRecount, or None
         What each engine says of the checks that are recounted.
     """
 
-    counts: Mapping[int, tuple[EngineCounts, tuple[Run, ...]]]
+    counts: Mapping[int, EngineCounts]
     recounted: tuple[recounting.EngineRecount, ...] | None = None
 
 
@@ -255,20 +258,20 @@ def ask(
             # it has a process of its own, beside which libxml2 works here
             begun = stack.enter_context(saxon_in_background(request, tell, question.aside))
         for lane, choice in enumerate(question.engines):
+            left = question.left(choice, rulebook)
             if lane in found.counts:
-                summed, runs = found.counts[lane]
-                engine = described((run.engine for run in runs), rulebook)
-                counts.append(replace(summed, engine=engine, left=dict.fromkeys(question.aside, "")))
-            elif len(question.aside) == len(rulebook.checks):
-                nothing = Sum(len(rulebook.checks)).counts(question.records, engine_name(rulebook, layout, choice))
-                counts.append(replace(nothing, left=dict.fromkeys(question.aside, "")))
+                name = engine_name(rulebook, layout, choice, left)
+                counts.append(replace(found.counts[lane], engine=name, left=left))
+            elif len(left) == len(rulebook.checks):
+                name = engine_name(rulebook, layout, choice, beyond(choice, rulebook))
+                counts.append(replace(Sum(len(left)).counts(question.records, name), left=left))
             elif choice == "saxon" and begun is not None:
                 counts.append(begun.result())
             else:
                 counts.append(_counted(request, choice, question.aside, tell))
         if question.aside:
             recounted = found.recounted or _recounted(request, question, tell)
-            counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
+            counts = [more.joined(one) for one, more in zip(counts, recounted, strict=True)]
         return tuple(counts)
 
 
@@ -344,15 +347,8 @@ def _recount_of(asked: Asked, question: Question, size: int, tell: PartProgress)
         part: Any = f"{question.engines[place]} across"
         tell(part, done)
 
-    engines = [_asked_as(choice, asked.rulebook) for choice in question.engines]
+    engines: list[EngineName] = ["saxon" if choice == "saxon" else "libxml2" for choice in question.engines]
     return recounting.Recount(asked, engines, size, told)
-
-
-def _asked_as(choice: EngineChoice, rulebook: Rulebook) -> EngineName:
-    """Return the engine that recounts; in XPath 1.0 libxml2 as it is."""
-    if choice == "saxon" or rulebook.version != "1.0":
-        return "saxon"
-    return "libxml2"
 
 
 def _nobody(_part: EnginePart, _records: int) -> None:
@@ -465,7 +461,7 @@ def _slicing(
     pieces: Sequence[tuple[int, int]],
 ) -> Iterator[Slice]:
     """Yield the tasks of the engines that need no whole document, Saxon's first: they take longest."""
-    runs = [runs_on(frame, rulebook, layout, choice, question.aside) for choice in question.engines]
+    runs = [runs_on(frame, rulebook, layout, choice, question.left(choice, rulebook)) for choice in question.engines]
     able = [lane for lane, own in enumerate(runs) if own and not any(run.whole for run in own)]
     able.sort(key=lambda lane: all(run.engine != "saxon" for run in runs[lane]))
     for lane in able:
@@ -502,8 +498,7 @@ class _Gathered:
     def found(self) -> PoolResults:
         """Return the counts of the engines that had nothing to refuse."""
         summed = {lane: self._summed(runs) for lane, runs in self._parts.items() if lane not in self._refused}
-        counts = {lane: (own, tuple(self._parts[lane])) for lane, own in summed.items() if own is not None}
-        return PoolResults(counts)
+        return PoolResults({lane: own for lane, own in summed.items() if own is not None})
 
     def _summed(self, runs: dict[Run, dict[int, EngineCounts]]) -> EngineCounts | None:
         """Add up the runs of an engine; None where they saw different numbers of records."""

@@ -28,7 +28,7 @@ from masktron.evaluation.report_reader import (
     records_of,
 )
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, described, engines_of, runs_of
+from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, engine_name, engines_of, runs_of
 from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tally import VerdictTally
 from masktron.rulebook.locality import locality, locality_within
@@ -40,7 +40,7 @@ from masktron.sources.xml.parser import parse_tree
 __all__ = ["BatchEvaluator", "EngineChoice", "evaluate"]
 
 
-def evaluate(request: EvaluationRequest, *, chunk: int = 5000) -> Evaluation:
+def evaluate(request: EvaluationRequest, *, chunk: int = 5000, leave_out: Collection[int] = ()) -> Evaluation:
     """Evaluate every check of a rulebook on a file.
 
     Parameters
@@ -48,6 +48,8 @@ def evaluate(request: EvaluationRequest, *, chunk: int = 5000) -> Evaluation:
     request : EvaluationRequest
     chunk : int
         Number of records that are in memory at a time, for checks that look only inside a record.
+    leave_out : collection of int
+        Checks that are not evaluated.
 
     Returns
     -------
@@ -60,13 +62,14 @@ def evaluate(request: EvaluationRequest, *, chunk: int = 5000) -> Evaluation:
     DocumentError
         The file or the original cannot be read.
     UsageError
-        The chosen engine does not know the rulebook's XPath version, or a rule reads the original and there is none.
+        The chosen engine does not know the XPath version of a rule, or one reads the original and there is none.
     """
     request = request.on_document()
     path, rulebook, layout = request.path, request.rulebook, request.layout
     reasons = locality_within(rulebook, layout, lambda: outside_names(path, layout))
     documents = request.documents()
-    runs = runs_of(request.engines, reasons, range(len(rulebook.checks)))
+    wanted = [index for index in range(len(rulebook.checks)) if index not in leave_out]
+    runs = runs_of(request.engines, reasons, wanted)
     runners = [Runner(run, rulebook, layout, documents) for run in runs]
     tally = request.tally()
     spans = record_spans(path, layout)
@@ -80,7 +83,7 @@ def evaluate(request: EvaluationRequest, *, chunk: int = 5000) -> Evaluation:
         evaluate_whole(path, whole, tally, request.shown, spans)
         request.tell(tally.records)
     tally.judged_all(len(spans))  # which no check need have counted
-    used = described((run.engine for run in runs), rulebook)
+    used = engine_name(rulebook, layout, request.engine, leave_out)
     return tally.evaluation(f"{used}{CORRECTED}" if tally.departed else used)
 
 

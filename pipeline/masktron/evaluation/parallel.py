@@ -25,7 +25,7 @@ from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.programs import Documents, EngineError, Guard, NotFramedError, Program, compile_program
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import EngineChoice, Run, described, engines_of, runs_of, time_for
+from masktron.evaluation.runner import EngineChoice, Run, beyond, engine_name, engines_of, runs_of, time_for
 from masktron.evaluation.stylesheet import CheckSelection, stylesheet
 from masktron.kernels.cores import usable_cores
 from masktron.rulebook.locality import locality_within
@@ -60,7 +60,7 @@ class EngineCounts:
     engine : str
         Name and version.
     left : mapping of int to str
-        Checks that were not counted, with the reason where there is one to tell.
+        Checks that were not counted, with the reason; empty of those that are left to the recount.
     objections : mapping of int to str
         Checks of which something else than the counts is wrong.
     """
@@ -111,7 +111,8 @@ def count(
     size : int
         Bytes of a slice.
     leave_out : collection of int
-        Checks that need not be counted, some of all; they are where the file cannot be cut, and else are `left`.
+        Checks that need not be counted, some of all; they are where the file cannot be cut, and else are `left`, as
+        are always those that are `beyond` the engine.
 
     Returns
     -------
@@ -123,21 +124,17 @@ def count(
         As `evaluate`, which has the last word on a rule or a file that an engine does not take.
     """
     request = request.on_document()
+    never = beyond(request.engine, request.rulebook)
     cut = leave_out or request.path.stat().st_size > small
     frame = framed(request.path, request.layout) if cut else None
     if frame is not None:
         whole = _Whole(request, frame, request.documents())
         try:
-            counts = whole.count(threads or min(usable_cores(), _MOST_THREADS), size, frozenset(leave_out))
-            return replace(counts, left=dict.fromkeys(leave_out, ""))
+            left = {**dict.fromkeys(leave_out, ""), **never}
+            return replace(whole.count(threads or min(usable_cores(), _MOST_THREADS), size, left), left=left)
         except (EngineError, NotFramedError, NotSlicedError):
             pass  # evaluate finds the rule or the record that is to blame, or decides in its own way
-    return EngineCounts.of(evaluate(replace(request, limit=1)))
-
-
-def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> str:
-    """Return what an evaluation or a count says of its engine, without running it."""
-    return described(engines_of(rulebook, layout, engine), rulebook)
+    return replace(EngineCounts.of(evaluate(replace(request, limit=1), leave_out=never)), left=never)
 
 
 class Sum:
@@ -225,14 +222,14 @@ class _Whole:
     frame: Frame
     documents: Documents | None
 
-    def count(self, threads: int, size: int, leave_out: frozenset[int]) -> EngineCounts:
-        rulebook = self.request.rulebook
-        runs = runs_on(self.frame, rulebook, self.request.layout, self.request.engine, leave_out)
+    def count(self, threads: int, size: int, leave_out: Collection[int]) -> EngineCounts:
+        rulebook, layout, engine = self.request.rulebook, self.request.layout, self.request.engine
+        runs = runs_on(self.frame, rulebook, layout, engine, leave_out)
         total = Sum(len(rulebook.checks))
         seen = {self._run(run, total, threads, size) for run in runs}
         if len(seen) != 1:
             raise NotSlicedError(f"different numbers of records, {seen}")
-        return total.counts(seen.pop(), described((run.engine for run in runs), rulebook))
+        return total.counts(seen.pop(), engine_name(rulebook, layout, engine, leave_out))
 
     def _run(self, run: Run, total: Sum, threads: int, size: int) -> int:
         """Add up a run and return the number of records."""

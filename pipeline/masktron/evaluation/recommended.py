@@ -55,6 +55,8 @@ class _Known:
 def reads_of(rulebook: Rulebook, shown: bool = False) -> tuple[Reads, ...]:
     """Return what libxml2 can get wrong of each check: in its test, its variables, its context and earlier ones.
 
+    Checks in later versions of XPath are nothing that it reads.
+
     Parameters
     ----------
     shown : bool
@@ -71,7 +73,8 @@ def reads_of(rulebook: Rulebook, shown: bool = False) -> tuple[Reads, ...]:
             for check in rule.checks:
                 parts = (part.select for part in check.message if isinstance(part, ValueOf) and not part.is_name)
                 told = [inner.of(part, written=True) for part in parts] if shown else []
-                found[check.index] = max([before, inner.of(check.test), *told])
+                own = max([before, inner.of(check.test), *told])
+                found[check.index] = own if pattern.version == "1.0" else Reads.NOTHING
     return tuple(found[index] for index in range(len(rulebook.checks)))
 
 

@@ -140,7 +140,7 @@ class EvaluationRequest:
         Raises
         ------
         UsageError
-            The chosen engine does not know the rulebook's XPath version.
+            The chosen engine does not know the XPath version of a rule.
         """
         return engines_of(self.rulebook, self.layout, self.engine)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
+from masktron.counts import counted
 from masktron.errors import MasktronError, ResourceError, RulebookError, UsageError
 from masktron.evaluation.events import Events
 from masktron.evaluation.programs import (
@@ -32,13 +33,15 @@ from masktron.rulebook.analysis import once
 from masktron.rulebook.expressions.forbidden import shortened
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.locality import locality
-from masktron.rulebook.schema import Check, Rule, Rulebook, ValueOf
+from masktron.rulebook.schema import Check, Pattern, Rulebook, ValueOf
 from masktron.sources.records import Layout
 
 _QUICKLY = 20
 """The time of a rule is so many times what half of some records may take while one is looked for that takes long."""
 _AT_LEAST = 0.25
 """Seconds that they may take at least."""
+_NAMED = 3
+"""Rules that the name of an engine lists."""
 
 
 def _quickly() -> float:
@@ -218,11 +221,11 @@ def engines_of(rulebook: Rulebook, layout: Layout, engine: EngineChoice) -> tupl
     Raises
     ------
     UsageError
-        The chosen engine does not know the rulebook's XPath version.
+        The chosen engine does not know the XPath version of a pattern.
     """
     names: list[EngineName] = []
     for pattern in rulebook.patterns:
-        chosen = _engine(rulebook, layout, engine, pattern.rules)
+        chosen = _engine(rulebook, layout, engine, pattern)
         names += [chosen for rule in pattern.rules for _ in rule.checks]
     return tuple(names)
 
@@ -236,25 +239,58 @@ def runs_of(engines: Sequence[EngineName], reasons: Sequence[str], selected: Col
     return tuple(Run(name, whole, frozenset(checks)) for (name, whole), checks in groups.items())
 
 
-def usual_engine(rulebook: Rulebook) -> EngineName:
-    """Return the engine that decides a rulebook's version of XPath, contexts that are too hard for it apart."""
-    return "recommended" if rulebook.version == "1.0" else "saxon"
+def usual_engines(rulebook: Rulebook) -> tuple[EngineName, ...]:
+    """Return the engine that decides the XPath version of each check, contexts that are too hard for it apart."""
+    return tuple("recommended" if version == "1.0" else "saxon" for version in rulebook.versions)
 
 
-def described(engines: Iterable[EngineName], rulebook: Rulebook) -> str:
-    """Name the engines and their versions."""
-    names = dict.fromkeys(describe(engine) for engine in engines)
-    mode = " in XPath 1.0 mode" if rulebook.version == "1.0" else ""
-    return ", ".join(f"{name}{mode if name.startswith('Saxon') else ''}" for name in names)
+def beyond(engine: EngineChoice, rulebook: Rulebook) -> dict[int, str]:
+    """Return the checks that an engine cannot judge by itself, with the reason.
+
+    Of libxml2 as it is these are the ones in later versions, which `engines_of` gives to Saxon.
+    """
+    if engine != "unaided":
+        return {}
+    later = ((index, version) for index, version in enumerate(rulebook.versions) if version != "1.0")
+    return {index: f"in XPath {version}, which libxml2 does not know" for index, version in later}
 
 
-def _engine(rulebook: Rulebook, layout: Layout, engine: EngineChoice, rules: Sequence[Rule]) -> EngineName:
-    hard = next((rule for rule in rules if needs_saxon(rule, rulebook, layout)), None)
-    if engine == "libxml2" and rulebook.version != "1.0":
-        raise _beyond_libxml2(str(rulebook.path), f"XPath {rulebook.version}")
+def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice, leave_out: Collection[int] = ()) -> str:
+    """Return what an evaluation or a count says of its engine, without running it.
+
+    Parameters
+    ----------
+    leave_out : collection of int
+        Checks that are not judged.
+    """
+    judged: dict[str, list[int]] = {}
+    for index, name in enumerate(engines_of(rulebook, layout, engine)):
+        if index not in leave_out:
+            judged.setdefault(describe(name), []).append(index)
+    return ", ".join(f"{name}{_xpath_of(name, checks, rulebook)}" for name, checks in judged.items())
+
+
+def _xpath_of(engine: str, checks: Sequence[int], rulebook: Rulebook) -> str:
+    """Say in which XPath Saxon judges some checks; where a rulebook has several versions, also which in the later."""
+    versions = rulebook.versions
+    if not engine.startswith("Saxon") or "1.0" not in versions:
+        return ""
+    later = [index for index in checks if versions[index] != "1.0"]
+    said = ["in XPath 1.0 mode"] if len(later) < len(checks) else []
+    if later:
+        ids = [rulebook.checks[index].id for index in later[:_NAMED]]
+        more = [counted(len(later) - _NAMED, "other rule")] if len(later) > _NAMED else []
+        said.append(f"in XPath {versions[later[0]]} for {', '.join(ids + more)}")
+    return f" {' and '.join(said)}"
+
+
+def _engine(rulebook: Rulebook, layout: Layout, engine: EngineChoice, pattern: Pattern) -> EngineName:
+    hard = next((rule for rule in pattern.rules if needs_saxon(rule, rulebook, layout)), None)
+    if engine == "libxml2" and pattern.version != "1.0":
+        raise _beyond_libxml2(str(rulebook.path), f"XPath {pattern.version}")
     if engine == "libxml2" and hard is not None:
         raise _beyond_libxml2(str(hard.origin), "a context that takes more than linear time")
-    if rulebook.version != "1.0" or engine == "saxon" or hard is not None:
+    if pattern.version != "1.0" or engine == "saxon" or hard is not None:
         return "saxon"
     return "recommended" if engine == "auto" else "libxml2"
 

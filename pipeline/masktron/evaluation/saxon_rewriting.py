@@ -52,11 +52,11 @@ def for_saxon(
     for node in walk(expression):
         match node:
             case Call(standard="substring", arguments=(_, _) | (_, _, _), named=named):
-                yield named, node.source.index(_NAME, named) + len(_NAME), f"{PREFIX}:{_NAME}"
+                yield named, node.source.index(_NAME, named) + len(_NAME), _function(xpath1=xpath1)
             case Opaque(
                 symbol="#", parts=(Step(test=NameTest(local="substring", space=space)) as name, Literal(value=2 | 3))
             ) if space in ("", FUNCTIONS_NAMESPACE):
-                yield name.start, name.end, f"{PREFIX}:{_NAME}"
+                yield name.start, name.end, _function(xpath1=xpath1)
             case Comparison() if brackets:
                 truths.add(_truth_that_is_ordered(node, types))
         opened = "number(" * (_place(node) in truths) + "(" * (brackets and isinstance(node, Comparison))
@@ -84,7 +84,12 @@ def _truth_that_is_ordered(comparison: Comparison, types: Mapping[str, Type]) ->
     return _place(operands[kinds.index("boolean")]) if one_is else None
 
 
-def functions(mode: str) -> str:
+def _function(*, xpath1: bool) -> str:
+    """Return the name of our function; XPath 1.0 has its own, since anything may be its argument."""
+    return f"{PREFIX}:{_NAME}{'-1' if xpath1 else ''}"
+
+
+def functions(*, xpath1: bool) -> str:
     """Return the declarations of the functions that `for_saxon` calls.
 
     Saxon's ``round()`` and comparisons are right. Infinities whose sum is NaN select nothing, as the Recommendation
@@ -92,11 +97,12 @@ def functions(mode: str) -> str:
 
     Parameters
     ----------
-    mode : str
-        The attribute of XPath 1.0 mode, or nothing.
+    xpath1 : bool
+        Whether those of XPath 1.0 mode, or of later versions.
     """
-    types = ("item()*",) * 3 if mode else ("m-xs:string?", "m-xs:double", "m-xs:double")
-    text, start, size = ("string($t)", "number($from)", "number($size)") if mode else ("$t", "$from", "$size")
+    types = ("item()*",) * 3 if xpath1 else ("m-xs:string?", "m-xs:double", "m-xs:double")
+    text, start, size = ("string($t)", "number($from)", "number($size)") if xpath1 else ("$t", "$from", "$size")
+    mode = ' version="1.0"' if xpath1 else ""
     declared = []
     for end in ("", f" and position() &lt; $first + round({size})"):
         names = ("t", "from", "size") if end else ("t", "from")
@@ -104,7 +110,7 @@ def functions(mode: str) -> str:
             f'<m-xsl:param name="{name}" as="{of}"/>' for name, of in zip(names, types, strict=False)
         )
         declared.append(
-            f'<m-xsl:function name="{PREFIX}:substring" as="m-xs:string"{mode}>{parameters}'
+            f'<m-xsl:function name="{_function(xpath1=xpath1)}" as="m-xs:string"{mode}>{parameters}'
             f'<m-xsl:variable name="first" select="round({start})"/>'
             f'<m-xsl:sequence select="codepoints-to-string(string-to-codepoints({text})'
             f'[position() &gt;= $first{end}])"/></m-xsl:function>'

@@ -1,8 +1,9 @@
 """The rules as XSLT: for every node of every record, which rule fires and what its checks say.
 
 The same stylesheet serves libxml2 (XSLT 1.0) and Saxon (XSLT 3.0, of which an instruction with ``version="1.0"``
-evaluates XPath 1.0). Where Saxon can raise dynamic errors, each check is evaluated inside ``xsl:try``, together with
-the variables that it needs: an error is a result for that node and that check.
+evaluates XPath 1.0, so that patterns of several versions may stand in one). Where Saxon can raise dynamic errors,
+each check is evaluated inside ``xsl:try``, together with the variables that it needs: an error is a result for that
+node and that check.
 
 Two forms are generated. *Verdicts* writes one character for each event and a line end before each record. *Report*
 writes, for what fails, the check, the way from the record down to the node, and the message.
@@ -11,7 +12,7 @@ writes, for what fails, the check, the way from the record down to the node, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
@@ -29,7 +30,7 @@ from masktron.rulebook.context_match import ContextPath, condition
 from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES, XSL, declarations
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Call, Path, Root, walk
-from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
+from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf, XPathVersion
 from masktron.sources.records import Layout
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
@@ -133,13 +134,21 @@ class _Stylesheet:
         self.saxon = engine == "saxon"
         self.selection = selection
         self.layout = layout
-        self.mode = ' version="1.0"' if self.saxon and rulebook.version == "1.0" else ""
         beside = tuple(one.name for one in rulebook.beside)
         scope = VariableScope(
-            (), rulebook.namespaces, self.saxon, beside, converts=engine == "recommended", xpath1=bool(self.mode)
+            (),
+            rulebook.namespaces,
+            self.saxon,
+            beside,
+            converts=engine == "recommended",
+            xpath1=self.is_xpath1(rulebook.version),
         )
         self.scope = scope.extend(rulebook.lets, "s", is_global=True)
         self.globals: dict[str, str] = {}
+
+    def is_xpath1(self, version: XPathVersion) -> bool:
+        """Whether Saxon evaluates what is written in this version in XPath 1.0 mode."""
+        return self.saxon and version == "1.0"
 
     def text(self) -> str:
         """Return the whole stylesheet."""
@@ -160,7 +169,8 @@ class _Stylesheet:
         parameters = [ORIGINAL, *(beside_name(i, saxon=True) for i in range(len(self.rulebook.beside)))]
         used = parameters if self.saxon and self.rulebook.documents else []
         parameter = "".join(f'<m-xsl:param name="{name}"/>' for name in used)
-        called = functions(self.mode) if self.saxon else ""
+        modes = sorted({version == "1.0" for version in self.rulebook.versions}) if self.saxon else ()
+        called = "".join(functions(xpath1=mode) for mode in modes)
         return (
             f'<m-xsl:stylesheet version="{"3.0" if self.saxon else "1.0"}" xmlns:m-xsl="{XSL}" {saxon} {prefixes} '
             f"{declarations(self.rulebook.namespaces)}>"
@@ -209,7 +219,8 @@ class _Stylesheet:
         rules = self.active(pattern)
         if not rules:
             return
-        scope = self.scope.extend(pattern.lets, f"p{i}", is_global=True)
+        own = replace(self.scope, xpath1=self.is_xpath1(pattern.version))
+        scope = own.extend(pattern.lets, f"p{i}", is_global=True)
         paths = [_reversible(rule, self.rulebook, self.layout) for rule in rules]
         loops = _loops(paths, self.rulebook.namespaces)
         for name, start, outside in self.entries(i):
@@ -269,7 +280,7 @@ class _Stylesheet:
                 start = _EVERYWHERE
         return (
             f'<m-xsl:variable name="{name}" as="map(*)"><m-xsl:variable name="ids" as="m-xs:string*" '
-            f'{self.mode}><m-xsl:for-each select="{start}">'
+            f'{scope.mode}><m-xsl:for-each select="{start}">'
             '<m-xsl:variable name="at" select="."/><m-xsl:try>'
             f"{scope.declarations(rule.context)}"
             f"<m-xsl:for-each select={quoteattr(f'({scope.expression(rule.context, rule.origin)})')}>"
@@ -290,7 +301,7 @@ class _Stylesheet:
             self.need(named, scope)
         fire = f'<m-xsl:call-template name="{body}"/>'
         expression, risky = test
-        head = f'<m-xsl:template name="{name}"{self.mode}>'
+        head = f'<m-xsl:template name="{name}"{scope.mode}>'
         if not risky:
             when = f"<m-xsl:when test={quoteattr(expression)}>{fire}</m-xsl:when>"
             rest = f"<m-xsl:otherwise>{following}</m-xsl:otherwise>" if following else ""
@@ -315,7 +326,7 @@ class _Stylesheet:
         checks = [c for c in rule.checks if c.index in self.selection.checks]
         bodies = "".join(self.check(check, inner) for check in checks)
         lets = "" if self.saxon else inner.declarations(*(e for c in checks for e in self.read(c)))
-        return f'<m-xsl:template name="{name}"{self.mode}>{lets}{bodies}</m-xsl:template>'
+        return f'<m-xsl:template name="{name}"{scope.mode}>{lets}{bodies}</m-xsl:template>'
 
     def read(self, check: Check) -> tuple[str, ...]:
         """Return the expressions of a check that this stylesheet evaluates."""
@@ -339,7 +350,7 @@ class _Stylesheet:
 
     def need(self, named: Named, scope: VariableScope) -> None:
         if named.is_global and named.unique not in self.globals:
-            self.globals[named.unique] = scope.global_variable(named, self.mode)
+            self.globals[named.unique] = scope.global_variable(named)
 
     def outcome(self, check: Check, verdict: Verdict, scope: VariableScope) -> str:
         if not self.selection.report:

@@ -65,6 +65,11 @@ class VariableScope:
     xpath1: bool = False
     """Whether Saxon evaluates XPath 1.0."""
 
+    @property
+    def mode(self) -> str:
+        """The attribute that makes Saxon evaluate what stands in an instruction as XPath 1.0, or nothing."""
+        return ' version="1.0"' if self.xpath1 else ""
+
     def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> VariableScope:
         """Return the scope inside which these are declared too."""
         more = tuple(
@@ -202,7 +207,7 @@ class VariableScope:
         value = f"if (m-map:contains({of}, 'e')) then error({of}?c, {of}?e) else {of}?v"
         return f'<m-xsl:variable name="a.{named.unique}" select={quoteattr(value)}/>'
 
-    def global_variable(self, named: Named, mode: str) -> str:
+    def global_variable(self, named: Named) -> str:
         """Return the global variable of a ``let`` of the schema or of a pattern."""
         scope = self.before(named)
         if not self.saxon:
@@ -211,7 +216,7 @@ class VariableScope:
             )
         value = quoteattr(f"map{{'v': ({scope.expression(named.let.value, named.let.origin)})}}")
         return (
-            f'<m-xsl:variable name="{named.unique}"{mode} as="map(*)"><m-xsl:try>'
+            f'<m-xsl:variable name="{named.unique}"{self.mode} as="map(*)"><m-xsl:try>'
             f"{scope.declarations(named.let.value)}<m-xsl:sequence select={value}/>"
             "<m-xsl:catch select=\"map{'e': string($m-err:description), 'c': $m-err:code}\"/></m-xsl:try>"
             "</m-xsl:variable>"

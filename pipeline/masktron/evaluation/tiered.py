@@ -32,7 +32,7 @@ from masktron.evaluation.programs import Documents
 from masktron.evaluation.recommended import reads_of
 from masktron.evaluation.report_reader import outside_names
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import Runner, described, engines_of, runs_of
+from masktron.evaluation.runner import Runner, engine_name, engines_of, runs_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import VerdictTally
 from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier, assign, without_columns
@@ -241,7 +241,7 @@ def evaluate_columns(
     if whole:
         exact.evaluate_whole(document(), whole, tally, request.shown)
         request.tell(tally.records)
-    used = described(dict.fromkeys(engines), rulebook)
+    used = engine_name(rulebook, layout, request.engine)
     # what an engine sees of records that our reader cut is not its own reading of the file
     result = tally.evaluation(f"masktron's columns with {used}" if own or done else used)
     return replace(result, handed_back=() if passes is None else passes.handed_back(tiers))
@@ -426,8 +426,6 @@ def _numeric(
     rulebook: Rulebook, layout: Layout, tiers: Sequence[Assigned], compiler: ColumnCompiler
 ) -> tuple[CompiledColumns, tuple[int, ...]] | None:
     """Compile the checks over columns of which it is known what libxml2 alone says."""
-    if rulebook.version != "1.0":
-        return None
     reads = reads_of(rulebook)
     checks = tuple(i for i, own in enumerate(tiers) if own.tier is Tier.COLUMNS and reads[i] is Reads.NODES)
     return (compiler(rulebook, layout, checks)[0], checks) if checks else None

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from masktron.evaluation.columns.outcome import Outcome
-from masktron.evaluation.runner import usual_engine
+from masktron.evaluation.runner import usual_engines
 from masktron.evaluation.stylesheet import EngineName
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
@@ -95,8 +95,8 @@ def assign(
     compiler : ColumnCompiler
     """
     whole = locality(rulebook, layout, frozenset(outside))
-    usual = usual_engine(rulebook)
-    local = [index for index, why in enumerate(whole) if not why and engines[index] == usual]
+    usual = usual_engines(rulebook)
+    local = [index for index, why in enumerate(whole) if not why and engines[index] == usual[index]]
     program, reasons = compiler(rulebook, layout, local)
     chosen = frozenset(local)
     return program, tuple(

@@ -128,7 +128,8 @@ class _Alike:
 
     @classmethod
     def of(cls, job: Job, read: tuple[str, ...], checks: list[int]) -> _Alike:
-        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if job.rulebook.version == "1.0" else ("auto",)
+        versions = {job.rulebook.versions[check] for check in checks}
+        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if "1.0" in versions else ("auto",)
         document = Original(job.source.document_path.absolute(), known=True)
         engines = tuple(
             BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)

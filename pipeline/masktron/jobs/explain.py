@@ -249,7 +249,7 @@ def _result(
     contexts = [rule.shown for pattern in rulebook.patterns for rule in pattern.rules for _ in rule.checks]
     return ExplainResult(
         rulebook=shown(rulebook.path),
-        version=rulebook.version,
+        version=" and ".join(sorted({*rulebook.versions})) or rulebook.version,
         rules=tuple(_explanation(edit, contexts[edit.check.index], facts) for edit in edits),
         notes=notes,
         problem=problem,

@@ -169,14 +169,15 @@ def rule_digests(rulebook: Rulebook) -> dict[str, str]:
 
 
 def _rules(rulebook: Rulebook) -> Iterator[tuple[str, list[Any]]]:
-    around = [rulebook.version, [list(pair) for pair in rulebook.namespaces]]
+    spaces = [list(pair) for pair in rulebook.namespaces]
     lets = [[let.name, let.value] for let in rulebook.lets]
     for pattern in rulebook.patterns:
-        own = [*lets, *([let.name, let.value] for let in pattern.lets)]
+        outer = [*lets, *([let.name, let.value] for let in pattern.lets)]
         before = ""
         for rule in pattern.rules:
-            bound = [*own, *([let.name, let.value] for let in rule.lets)]
+            bound = [*outer, *([let.name, let.value] for let in rule.lets)]
             for check in rule.checks:
                 # a node fires the first rule of a pattern that takes it
-                yield check.id, [*around, bound, before, rule.context, check.kind, check.test, check.soft]
+                own = [rule.context, check.kind, check.test, check.soft]
+                yield check.id, [pattern.version, spaces, bound, before, *own]
             before = sha256(f"{before} {rule.context}".encode()).hexdigest()

@@ -19,9 +19,9 @@ from masktron.evaluation.cross_check import (
     saxon_in_background,
 )
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.parallel import SMALL, EngineCounts, engine_name
+from masktron.evaluation.parallel import SMALL, EngineCounts
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import EngineChoice, engines_of
+from masktron.evaluation.runner import EngineChoice, beyond, engine_name, engines_of
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
 from masktron.executor.contract import Executor
@@ -184,7 +184,7 @@ def second_opinions(
     prefetched: Background[EngineCounts] | None = None,
     executor: Executor | None = None,
 ) -> tuple[list[EngineResult], tuple[str, ...]]:
-    """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
+    """Ask engines that are not ours about every record of a file: libxml2 on rules of XPath 1.0, Saxon on all.
 
     Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
     again.
@@ -227,7 +227,7 @@ def saxon_prefetched(
 ) -> AbstractContextManager[Background[EngineCounts] | None]:
     """Have Saxon judge a file beside what decides; None where that gains nothing.
 
-    In small files of XPath 1.0 Saxon waits for nothing else: its process works while libxml2 decides here.
+    In small files that libxml2 decides Saxon waits for nothing else: its process works beside.
 
     Parameters
     ----------
@@ -237,28 +237,31 @@ def saxon_prefetched(
     request = EvaluationRequest.of(source, job.rulebook, original)
     engines = engines_of(job.rulebook, request.layout, "auto")
     large = source.count is not None or request.on_document().path.stat().st_size > SMALL
-    if job.rulebook.version != "1.0" or "saxon" in engines or large or interpreter() is None:
+    if "saxon" in engines or large or interpreter() is None:
         return nullcontext()
 
     def told(_: EnginePart, done: int) -> None:
         # by its name, which the process that works is asked for
-        progress(f"asking {engine_name(job.rulebook, request.layout, 'saxon')}", done)
+        progress(f"asking {_name(job, source, 'saxon')}", done)
 
     return saxon_in_background(request.on_document(), told)
 
 
 def _others(job: Job, source: Source, decided: Evaluation | None) -> tuple[EngineChoice, ...]:
-    """Return the engines that have not decided alone."""
-    choices: tuple[EngineChoice, ...] = ("unaided", "saxon") if job.rulebook.version == "1.0" else ("auto",)
-    names = {engine_name(job.rulebook, source.document.layout, choice): choice for choice in choices}
-    return tuple(choice for name, choice in names.items() if decided is None or name != decided.engine)
+    """Return the engines that have something to judge and have not decided alone."""
+    choices: tuple[EngineChoice, ...] = ("unaided", "saxon")
+    names = {_name(job, source, choice): choice for choice in choices}
+    return tuple(choice for name, choice in names.items() if name and (decided is None or name != decided.engine))
+
+
+def _name(job: Job, source: Source, choice: EngineChoice) -> str:
+    book = job.rulebook
+    return engine_name(book, source.document.layout, choice, beyond(choice, book))
 
 
 def _telling(job: Job, source: Source, question: Question, progress: Progress) -> PartProgress:
     """Return what hears of each engine; it has been told what to expect."""
-    stages: dict[EnginePart, str] = {
-        choice: f"asking {engine_name(job.rulebook, source.document.layout, choice)}" for choice in question.engines
-    }
+    stages: dict[EnginePart, str] = {choice: f"asking {_name(job, source, choice)}" for choice in question.engines}
     if question.aside:
         for choice in question.engines:
             part: Any = f"{choice} across"
@@ -310,9 +313,7 @@ def _second(
 def _confirmed(
     job: Job, decided: Evaluation, rules: Collection[int], opinions: Iterable[EngineCounts]
 ) -> frozenset[int]:
-    """Return the rules of XPath 1.0 on which Saxon, which rounds numbers correctly, counts what was decided."""
-    if job.rulebook.version != "1.0":
-        return frozenset()
+    """Return the rules on which Saxon, which rounds numbers correctly, counts what was decided."""
     found = frozenset[int]()
     for counts in opinions:
         judged = [index for index in rules if index not in counts.left]
@@ -329,7 +330,7 @@ def judged_by_columns_alone(
     if not decided.engine.startswith("masktron"):
         return ()
     return tuple(
-        f"{job.rulebook.checks[index].id}: judged by masktron's columns alone, {opinions[0].left[index]}"
+        f"{job.rulebook.checks[index].id}: judged by masktron's columns alone, {opinions[-1].left[index]}"
         for index in sorted(rules)
         if opinions and all(index in counts.left for counts in opinions)
     )

@@ -36,7 +36,7 @@ class SpelledNumbers:
 
 
 def spelled(job: Job, checks: Collection[int]) -> tuple[SpelledNumbers, ...]:
-    """Return the fields that checks read and that have such values; nothing for other versions and for large files.
+    """Return the fields that checks of XPath 1.0 read and that have such values; nothing for large files.
 
     Parameters
     ----------
@@ -48,9 +48,11 @@ def spelled(job: Job, checks: Collection[int]) -> tuple[SpelledNumbers, ...]:
     DocumentError
         The file cannot be read any more.
     """
-    asked = {name for edit in job.edits if edit.check.index in checks for name in edit.variables}
+    versions = job.rulebook.versions
+    first = {check for check in checks if versions[check] == "1.0"}
+    asked = {name for edit in job.edits if edit.check.index in first for name in edit.variables}
     read = asked.intersection(field.name for field in job.source.layout.fields)
-    if job.rulebook.version != "1.0" or not read or not job.source.shape.flat or job.source.size > LARGE:
+    if not read or not job.source.shape.flat or job.source.size > LARGE:
         return ()
     records = job.source.records(only=read)
     found = []

@@ -55,7 +55,7 @@ class Judging:
         """Judge records given as lexemes by field name; shape (rows,)."""
         if not self._own:
             return np.ones(len(rows), dtype=np.bool_)
-        if self._rules.rulebook.version != "1.0":
+        if not self._first:
             return self._accepted("auto", rows)
         # the standard and both engines have to accept a prototype; they differ in how they read and write numbers
         fine = self._accepted("unaided", rows)
@@ -70,6 +70,12 @@ class Judging:
                 fine[unlike] = self._accepted(choice, [rows[at] for at in unlike])
                 unlike = [at for at in unlike if fine[at]]
         return fine
+
+    @functools.cached_property
+    def _first(self) -> bool:
+        """Whether a rule of the block is in XPath 1.0."""
+        versions = self._rules.rulebook.versions
+        return any(versions[check] == "1.0" for check in self._own)
 
     @functools.cached_property
     def _writes_numbers(self) -> bool:
@@ -107,7 +113,7 @@ class Judging:
         outcome = program.evaluate(self._batch(made, records, used))
         fine = (outcome.failed[:, self._own] == 0).all(axis=1)
         open_ = outcome.unsure[:, self._own].any(axis=1)
-        if self._rules.rulebook.version == "1.0":
+        if self._first:
             open_ |= fine & ~self._read_alike(made, records) if not self._writes_numbers else fine
         left = np.flatnonzero(fine & open_)
         fine[left] = self._slowly({name: taken(own, left) for name, own in made.items()}, records[left])

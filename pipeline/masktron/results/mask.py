@@ -62,8 +62,8 @@ class EngineResult(Serialised):
     rules : int
         How many of the binding rules it judged; `violations` and `agrees` speak of these.
     not_judged : tuple of str
-        Binding rules that look across records of a large file and that it could not be asked about, each with the
-        reason.
+        Binding rules that it could not be asked about, each with the reason: some that look across records of a large
+        file, and of libxml2 those in later versions of XPath than 1.0.
     """
 
     KEYS: ClassVar = "engine rules records violations agrees notes not_judged"

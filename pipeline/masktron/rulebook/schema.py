@@ -204,6 +204,8 @@ class Pattern:
 
     Attributes
     ----------
+    version : str
+        Of XPath, in which its expressions are written.
     group : bool
     continues : bool
         Whether it is a further part of what stands before it.
@@ -215,6 +217,7 @@ class Pattern:
     lets: tuple[Let, ...]
     rules: tuple[Rule, ...]
     origin: Origin
+    version: XPathVersion
     group: bool = False
     continues: bool = False
     role: str | None = None
@@ -260,11 +263,12 @@ class Rulebook:
 
     Attributes
     ----------
-    version : str
-        The XPath version that the query binding asks for.
+    binding : str
+        The query binding of a schema with all of its patterns.
     namespaces : tuple of (prefix, uri)
     lets : tuple of Let
-        Schema level and phase level, evaluated at the document root.
+        Schema level and phase level, evaluated at the document root. All patterns of a rulebook with such variables
+        have one version.
     documents : tuple of str
         What ``document()`` and ``doc()`` in the rules name, in the order of the rules.
     beside : tuple of Document
@@ -279,7 +283,6 @@ class Rulebook:
 
     path: Path
     binding: str
-    version: XPathVersion
     namespaces: tuple[tuple[str, str], ...]
     lets: tuple[Let, ...]
     patterns: tuple[Pattern, ...]
@@ -292,6 +295,16 @@ class Rulebook:
 
     def __reduce__(self) -> tuple[type[Rulebook], tuple[Any, ...]]:
         return type(self), tuple(getattr(self, one.name) for one in fields(self) if one.init)
+
+    @property
+    def version(self) -> XPathVersion:
+        """The XPath version of a schema with all of its patterns: the latest of theirs."""
+        return max((pattern.version for pattern in self.patterns), default="1.0")
+
+    @property
+    def versions(self) -> tuple[XPathVersion, ...]:
+        """The XPath version of each check, by index."""
+        return tuple(pattern.version for pattern, _, _ in self.situated())
 
     @property
     def reads_original(self) -> bool:

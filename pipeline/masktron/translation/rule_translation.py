@@ -412,15 +412,19 @@ def _with_mathematics(
     """Say in mathematics what the translated rules ask."""
     asked = [rule for rule in rules if rule.test and rule.fate in ("exact", "weakened", "vacuous")]
     checks = {check.index: check for check in rulebook.checks}
-    patterns = tuple(_pattern(replace(checks[rule.index], kind="assert", test=rule.test), rule) for rule in asked)
+    version = rulebook.version
+    patterns = tuple(
+        _pattern(replace(checks[rule.index], kind="assert", test=rule.test), rule, version) for rule in asked
+    )
     edits = classify(replace(rulebook, lets=(), patterns=patterns), layout) if asked else ()
     new = {rule.index: shown(edit) for rule, edit in zip(asked, edits, strict=True)}
     for rule in rules:
         yield replace(rule, new=new[rule.index]) if rule.index in new else rule
 
 
-def _pattern(check: Check, rule: TranslatedRule) -> Pattern:
-    return Pattern(f"translated-{check.index}", (), (Rule(rule.context, (), (check,), check.origin),), check.origin)
+def _pattern(check: Check, translated: TranslatedRule, version: XPathVersion) -> Pattern:
+    rule = Rule(translated.context, (), (check,), check.origin)
+    return Pattern(f"translated-{check.index}", (), (rule,), check.origin, version)
 
 
 def shown(edit: Edit) -> str:

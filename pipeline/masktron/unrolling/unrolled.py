@@ -115,6 +115,7 @@ class _Unrolling:
         for place in self.wide.places:
             nodes += [place, *place.leaves]
         for pattern in self.original.patterns:
+            self.unroller = replace(self.unroller, version=pattern.version)
             patterns += self._pattern(pattern, self._with(outer, pattern.lets), nodes)
         book = replace(self.original, patterns=tuple(patterns), lets=(), documents=(), beside=())
         self._note_sequences(check.index for check in self.original.checks)

@@ -52,7 +52,7 @@ _PAIRS = 400
 
 @dataclass(frozen=True, slots=True)
 class Unroller:
-    """Unrolls expressions of one rulebook.
+    """Unrolls expressions of one version of XPath.
 
     Parameters
     ----------

@@ -267,8 +267,10 @@ def test_variables_that_read_the_document_are_for_an_engine() -> None:
 
 def test_patterns_are_apart() -> None:
     checks = [Check(f"c{k}", k, "assert" if k % 2 else "report", "V1 = 5", (), HERE) for k in range(4)]
-    first = Pattern("a", lets({"x": "1"}), (Rule("Record[V2]", (), (checks[0], checks[1]), HERE),), HERE)
-    second = Pattern("b", (), (Rule("Record", (), (checks[2],), HERE), Rule("V1", (), (checks[3],), HERE)), HERE)
+    first = Pattern("a", lets({"x": "1"}), (Rule("Record[V2]", (), (checks[0], checks[1]), HERE),), HERE, "1.0")
+    second = Pattern(
+        "b", (), (Rule("Record", (), (checks[2],), HERE), Rule("V1", (), (checks[3],), HERE)), HERE, "1.0"
+    )
     book = replace(rulebook([("Record", "1")]), patterns=(first, second))
     outcome, reasons = agrees(book, ROWS)
     assert not any(reasons) and (outcome.fired.sum(axis=0) > 0).all()

@@ -189,7 +189,7 @@ class LevelCheck:
     def __post_init__(self) -> None:
         above = self.tree.layout.record_path[:-1]
         steps = LevelSteps(UnitSteps(dict(self.rulebook.namespaces), above))
-        self.reader = TreeReader(self.rulebook.version, steps)
+        self.reader = TreeReader(self.pattern.version, steps)
 
     def rule(self) -> LevelRule:
         """Return what the check says.
@@ -239,7 +239,7 @@ class LevelCheck:
         conditions: dict[tuple[str, ...], Form] = {}
         for where in self._asked():
             text = every(where)
-            conditions[where] = ((Untranslated(names_in(text), text, self.rulebook.version),),)
+            conditions[where] = ((Untranslated(names_in(text), text, self.pattern.version),),)
         return LevelWords.of(LevelRule(self.kinds[0].node, None, (), figures, conditions), self.tree)
 
     def denied(self, where: tuple[str, ...]) -> Form:
@@ -310,7 +310,7 @@ class LevelCheck:
             text = every(where)
             form = self._condition_form(text, where)
             if form is None:
-                form = ((Untranslated(names_in(text), text, self.rulebook.version),),)
+                form = ((Untranslated(names_in(text), text, self.pattern.version),),)
             found[where] = form
         return found
 

@@ -15,7 +15,6 @@ from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection, Word
 from masktron.evaluation.findings import Verdict
 from masktron.kernels.keys import tally
-from masktron.rulebook.schema import XPathVersion
 from masktron.sources.columns import Batch, Cell, NumberForm
 from masktron.sources.key_table import KeyTable
 from masktron.sources.lexical import XML_SPACE
@@ -117,16 +116,16 @@ type Verdicts = Mapping[Predicate, NDArray[np.uint8]]
 class Collector:
     """The running totals of one aggregate."""
 
-    def __init__(self, aggregate: Aggregate, version: XPathVersion) -> None:
+    def __init__(self, aggregate: Aggregate) -> None:
         self.aggregate = aggregate
-        self._version = version
         self._chosen: Selection = aggregate.selection
+        self._version = aggregate.selection.version
         self._tables = [KeyTable() for _ in range(max(1, 2 * len(self._chosen.join) - 1))]
         self._counts = np.zeros(1, dtype=np.int64)
         self._keys = 0
         self._total = 0
         # what leaves every number as it is: libxml2 starts at 0, Saxon with the first item
-        self._zero = 0.0 if version == "1.0" else -0.0
+        self._zero = 0.0 if self._version == "1.0" else -0.0
         self._sums = np.full(1, self._zero)
         self._extreme = math.nan
         self._own: list[NDArray[np.int32]] = []

@@ -57,7 +57,7 @@ class Across(Planned):
         self.rulebook = rulebook
         self.layout = layout
         self._failed: dict[Aggregate, str] = {}
-        self._collectors = {a: Collector(a, rulebook.version) for a in self.aggregates}
+        self._collectors = {a: Collector(a) for a in self.aggregates}
         self._alive: list[Aggregate] = []
 
     @property
@@ -131,7 +131,7 @@ class Across(Planned):
         collector.check()
         if aggregate.constant:
             for hole in (h for holes in self.holes.values() for h in holes if h.aggregate == aggregate):
-                constant_text(hole, collector.constant(), self.original.version)
+                constant_text(hole, collector.constant())
 
     def extend(self, batch: Batch) -> DerivedBatch:
         """Return a batch of the file whose records carry the values of their aggregates."""

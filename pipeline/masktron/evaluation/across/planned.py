@@ -188,7 +188,7 @@ class AggregateSurvey:
         )
         around = self._lets(around, rulebook.lets, (), shared=True)
         for p, pattern in enumerate(rulebook.patterns):
-            self._pattern(replace(around, scope=p), p, pattern)
+            self._pattern(replace(around, scope=p, version=pattern.version), p, pattern)
 
     def _pattern(self, around: Surroundings, p: int, pattern: Pattern) -> None:
         around = self._lets(around, pattern.lets, (p,), shared=True)
@@ -277,8 +277,9 @@ def conditions_of(rulebook: Rulebook, layout: Layout, predicates: Collection[Pre
     for i, predicate in enumerate(predicates):
         check = Check(f"condition-{i}", i, "assert", predicate.source, (), here)
         rule = Rule(_context(predicate, layout, prefixes), (), (check,), here)
-        lets = rulebook.patterns[predicate.scope].lets if predicate.scope >= 0 else ()
-        patterns.append(Pattern(f"condition-{i}", lets, (rule,), here))
+        own = rulebook.patterns[predicate.scope] if predicate.scope >= 0 else None
+        lets, version = ((), rulebook.version) if own is None else (own.lets, own.version)
+        patterns.append(Pattern(f"condition-{i}", lets, (rule,), here, version))
     namespaces = (*rulebook.namespaces, *((prefix, uri) for uri, prefix in prefixes.items()))
     return replace(rulebook, patterns=tuple(patterns), namespaces=namespaces)
 
@@ -444,16 +445,14 @@ class Planned:
 
     def _placeholder(self, hole: Hole, place: TextPlace) -> str:
         if hole.aggregate.constant:
-            return constant_text(
-                hole, {"integer": 1, "double": 1.0, "boolean": True}[hole.type], self.original.version
-            )
+            return constant_text(hole, {"integer": 1, "double": 1.0, "boolean": True}[hole.type])
         return self._from_record(hole, place)
 
     def _from_record(self, hole: Hole, place: TextPlace) -> str:
         names = AttributeNames.of(self._numbers[hole.aggregate])
         base = self._survey.bases.get((place[0], place[1])) if len(place) > 2 else None
         in_field = base is not None and base.field is not None
-        return record_text(hole, names, self.original.version, in_field=in_field)
+        return record_text(hole, names, in_field=in_field)
 
     def _message_reasons(self, draft: Rulebook, layout: Layout) -> tuple[str, ...]:
         """Return for each check why its message needs the whole document."""
@@ -513,7 +512,7 @@ class Planned:
             No expression is exactly the value.
         """
         if hole.aggregate.constant:
-            return constant_text(hole, constants[hole.aggregate], self.original.version)
+            return constant_text(hole, constants[hole.aggregate])
         return self._from_record(hole, place)
 
     def with_values(self, constants: Mapping[Aggregate, ConstantValue], known: Collection[Aggregate]) -> Rulebook:

@@ -30,6 +30,7 @@ from masktron.rulebook.expressions.tree import (
     parts_of,
     walk,
 )
+from masktron.rulebook.schema import XPathVersion
 
 type HoleType = OneOf["integer", "double", "boolean"]
 _FOLDS: dict[str, Fold] = {"sum": "sum", "avg": "avg", "min": "min", "max": "max"}
@@ -45,6 +46,11 @@ class Hole:
     end: int
     aggregate: Aggregate
     negated: bool = False
+
+    @property
+    def version(self) -> XPathVersion:
+        """Of XPath, in which the expression is written."""
+        return self.aggregate.selection.version
 
     @property
     def type(self) -> HoleType:

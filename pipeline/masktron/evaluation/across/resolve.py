@@ -130,7 +130,7 @@ class Surroundings:
             beside = any(not name.startswith("@") for name in map_.outside)
             if step.tag != map_.layout.record_tag and (step.tag != "*" or beside):
                 raise NotAcross(f"{step.axis}::{step.tag}, which is not all records")
-            return Selection(source, None, reach)
+            return Selection(source, None, self.version, reach)
         reach = _BESIDE.get(step.axis)
         if reach is not None:
             return self._beside(own, step, map_, reach)
@@ -141,19 +141,19 @@ class Surroundings:
             return Own(Spot(_only(levels, f"ancestor::{step.tag}")))
         to = _single(map_.walk([own.spot], step), step)
         if own.spot.level < map_.record.level == to.level:
-            return Selection(source, to.field)
+            return Selection(source, to.field, self.version)
         return Own(to)
 
     def _beside(self, own: Own, step: PathStep, map_: Map, reach: Reach) -> Selection:
         if own.spot.level != map_.record.level or step.gap or step.tag in map_.outside:
             raise NotAcross(f"the axis {step.axis}")
         if step.tag == map_.layout.record_tag:
-            return Selection("file", None, reach)
+            return Selection("file", None, self.version, reach)
         found = [i for i, f in enumerate(map_.layout.fields) if not f.attribute and f.tag == step.tag]
         at = _only(found, f"{step.axis}::{step.tag}")
         if own.spot.field not in (None, at):
             raise NotAcross(f"{step.axis}::{step.tag} may be in the record at hand")
-        return Selection("file", at, reach)
+        return Selection("file", at, self.version, reach)
 
     def _where(self, selection: Selection, predicate: Expression, map_: Map) -> Selection:
         for part in _conjuncts(predicate):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.recognise import Hole
-from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf
 
 type TextPlace = tuple[int, ...]
 """Of an expression in a rulebook: pattern, rule, check and part, or those of a ``let``."""
@@ -82,7 +82,7 @@ def filled(expression: str, holes: Sequence[Hole], text_of: Callable[[Hole], str
     return "".join((*parts, expression[at:]))
 
 
-def constant_text(hole: Hole, value: float | bool | None, version: XPathVersion) -> str:
+def constant_text(hole: Hole, value: float | bool | None) -> str:
     """Write a value as an expression that an engine reads bit by bit as it is.
 
     Raises
@@ -96,7 +96,7 @@ def constant_text(hole: Hole, value: float | bool | None, version: XPathVersion)
         return "true()" if value else "false()"
     if isinstance(value, int):
         return str(value)
-    if version != "1.0":
+    if hole.version != "1.0":
         text = repr(value)
         return f"({text if 'e' in text else f'{text}e0'})"
     return _dyadic(value)
@@ -128,7 +128,7 @@ def fraction_of(value: float) -> tuple[int, int, int]:
     return top, min(bottom, _LARGEST), max(bottom // _LARGEST, 1)
 
 
-def record_text(hole: Hole, names: AttributeNames, version: XPathVersion, *, in_field: bool) -> str:
+def record_text(hole: Hole, names: AttributeNames, *, in_field: bool) -> str:
     """Return the expression that reads an aggregate from the record."""
     above = "../" if in_field else ""
     value = f"{above}@{names.value}"
@@ -136,7 +136,7 @@ def record_text(hole: Hole, names: AttributeNames, version: XPathVersion, *, in_
         case "boolean":
             return f"({value} = '1')"
         case "integer":
-            return f"number({value})" if version == "1.0" else f"xs:integer({value})"
+            return f"number({value})" if hole.version == "1.0" else f"xs:integer({value})"
         case _:
             divided = "".join(f" div number({above}@{name})" for name in names.divisors)
             return f"(number({value}){divided})"

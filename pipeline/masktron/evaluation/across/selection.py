@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from masktron.rulebook.schema import XPathVersion
+
 type RecordSource = Literal["file", "original"]
 type Reach = Literal["all", "before", "after", "others"]
 """Which records: all of the file, those before or after the record at hand, or both of these."""
@@ -69,6 +71,8 @@ class Selection:
     ----------
     target : int or None
         Position of the field whose nodes are meant; None for the records themselves.
+    version : str
+        Of XPath, in which it is written.
     where : tuple of Predicate
         All of them hold.
     join : tuple of (Key, Key)
@@ -77,6 +81,7 @@ class Selection:
 
     source: RecordSource
     target: int | None
+    version: XPathVersion
     reach: Reach = "all"
     where: tuple[Predicate, ...] = ()
     join: tuple[tuple[Key, Key], ...] = ()

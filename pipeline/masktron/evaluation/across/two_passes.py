@@ -20,7 +20,7 @@ from masktron.evaluation.exact import BatchEvaluator, report_whole
 from masktron.evaluation.findings import HandedBack, Verdict
 from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.programs import Documents
-from masktron.evaluation.runner import Runner, runs_of, usual_engine
+from masktron.evaluation.runner import Runner, runs_of, usual_engines
 from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import VerdictTally
@@ -72,12 +72,12 @@ def plan_passes(
     original : (Layout, collection of str), optional
         Layout of the original, and what stands outside its records; None where it is no flat file.
     """
-    usual = usual_engine(rulebook)
+    usual = usual_engines(rulebook)
     wanted = {Tier.DOCUMENT, Tier.RECORDS} if rulebook.reads_original and original is not None else {Tier.DOCUMENT}
     # engines that are not ours could not be asked about what we gather there
     names = {one.name for one in rulebook.beside}
     apart = {check for check, read in readers(rulebook).items() if read & names} if names else set()
-    asked = [i for i, own in enumerate(tiers) if own.tier in wanted and engines[i] == usual and i not in apart]
+    asked = [i for i, own in enumerate(tiers) if own.tier in wanted and engines[i] == usual[i] and i not in apart]
     if not asked:
         return None, tuple(tiers)
     beside, around = original or (None, ())

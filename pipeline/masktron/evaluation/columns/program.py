@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import MappingProxyType
 
@@ -402,7 +402,7 @@ class _Builder:
             asked = (check.index for rule in pattern.rules for check in rule.checks if check.index in self.checks)
             self.reasons.update(dict.fromkeys(asked, "a context of its pattern is for Saxon in XPath 1.0 mode"))
             return []
-        scope = self.bound(pattern.lets, outer)
+        scope = self.bound(pattern.lets, replace(outer, dialect=_dialect(pattern.version)))
         stages: dict[Target, list[Stage]] = {}
         closed: dict[Target, str] = {}
         for rule in pattern.rules:
@@ -417,7 +417,7 @@ class _Builder:
 
     def is_foreign(self, pattern: Pattern) -> bool:
         """Tell whether another engine decides a pattern than the one whose semantics the compilers have."""
-        asked = self.rulebook.version == "1.0"
+        asked = pattern.version == "1.0"
         return asked and any(needs_saxon(rule, self.rulebook, self.layout) for rule in pattern.rules)
 
     def rule(

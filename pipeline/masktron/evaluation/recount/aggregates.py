@@ -19,25 +19,6 @@ from masktron.evaluation.across.rewrite import fraction_of
 from masktron.evaluation.across.selection import Aggregate, Key, RecordSource, Selection, Word
 from masktron.evaluation.recount.field_values import FieldValues, Wanted, reads_of
 from masktron.evaluation.stylesheet import EngineName
-from masktron.rulebook.schema import XPathVersion
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """Whose sums are computed, in which version of XPath."""
-
-    engine: EngineName
-    version: XPathVersion
-
-    @property
-    def zero(self) -> float:
-        """What a sum begins with: libxml2 starts at 0, Saxon with the first number."""
-        return 0.0 if self.engine == "libxml2" else -0.0
-
-    @property
-    def typed(self) -> bool:
-        """Whether the sum of nothing is an integer, and no double."""
-        return self.version != "1.0"
 
 
 class NotRecountedError(Exception):
@@ -73,7 +54,7 @@ class Recounted:
 
 
 def recounted(
-    aggregates: Collection[Aggregate], tables: Mapping[RecordSource, FieldValues], manner: Manner
+    aggregates: Collection[Aggregate], tables: Mapping[RecordSource, FieldValues], engine: EngineName
 ) -> Recounted:
     """Compute aggregates.
 
@@ -81,16 +62,16 @@ def recounted(
     ----------
     tables : mapping of source to FieldValues
         Of the file, and of the original where some of them ask for it.
-    manner : Manner
-        Of the engine that read them. Saxon, in XPath 1.0 mode too, has no sum of what is no number.
+    engine : {"libxml2", "saxon"}
+        That read them. Saxon, in XPath 1.0 mode too, has no sum of what is no number.
     """
     found = Recounted()
     for aggregate in aggregates:
         try:
             if aggregate.constant:
-                found.constants[aggregate] = _constant(aggregate, tables[aggregate.selection.source], manner)
+                found.constants[aggregate] = _constant(aggregate, tables[aggregate.selection.source], engine)
             else:
-                found.columns[aggregate] = _by_record(aggregate, tables, manner)
+                found.columns[aggregate] = _by_record(aggregate, tables, engine)
         except NotRecountedError as problem:
             found.failed[aggregate] = str(problem)
     return found
@@ -116,7 +97,7 @@ def writable(planned: Planned, found: Recounted) -> Recounted:
     return kept
 
 
-def _constant(aggregate: Aggregate, table: FieldValues, manner: Manner) -> ConstantValue:
+def _constant(aggregate: Aggregate, table: FieldValues, engine: EngineName) -> ConstantValue:
     chosen = _chosen(aggregate.selection, table)
     match aggregate.fold:
         case "count":
@@ -127,20 +108,30 @@ def _constant(aggregate: Aggregate, table: FieldValues, manner: Manner) -> Const
             texts = table.columns[Wanted(_target(aggregate.selection), "text")]
             return len({text for text, own in zip(texts, chosen, strict=True) if own})
         case "sum" | "avg" | "min" | "max":
-            return _folded(aggregate, list(_numbers(aggregate.selection, table, chosen, manner)), manner)
+            return _folded(aggregate, list(_numbers(aggregate.selection, table, chosen, engine)), engine)
         case _:
             raise NotRecountedError(f"'{aggregate.fold}' of all records")
 
 
-def _folded(aggregate: Aggregate, numbers: list[float], manner: Manner) -> ConstantValue:
+def _typed(selection: Selection) -> bool:
+    """Whether the sum of nothing is an integer, and no double."""
+    return selection.version != "1.0"
+
+
+def _zero(engine: EngineName) -> float:
+    """Return what a sum begins with: libxml2 starts at 0, Saxon with the first number."""
+    return 0.0 if engine == "libxml2" else -0.0
+
+
+def _folded(aggregate: Aggregate, numbers: list[float], engine: EngineName) -> ConstantValue:
     if not numbers:
-        empty: Mapping[str, ConstantValue] = {"sum": 0 if manner.typed else 0.0}
+        empty: Mapping[str, ConstantValue] = {"sum": 0 if _typed(aggregate.selection) else 0.0}
         return empty.get(aggregate.fold)
     if aggregate.fold in ("min", "max"):
         if any(number == 0 and math.copysign(1.0, number) < 0 for number in numbers):
             raise NotRecountedError("a negative zero")
         return min(numbers) if aggregate.fold == "min" else max(numbers)
-    total = manner.zero
+    total = _zero(engine)
     for number in numbers:
         total += number
     if math.isinf(total):
@@ -148,7 +139,9 @@ def _folded(aggregate: Aggregate, numbers: list[float], manner: Manner) -> Const
     return total if aggregate.fold == "sum" else total / len(numbers)
 
 
-def _by_record(aggregate: Aggregate, tables: Mapping[RecordSource, FieldValues], manner: Manner) -> Sequence[float]:
+def _by_record(
+    aggregate: Aggregate, tables: Mapping[RecordSource, FieldValues], engine: EngineName
+) -> Sequence[float]:
     selection = aggregate.selection
     table = tables[selection.source]
     own = keys_of(tables["file"], [mine for _, mine in selection.join])
@@ -158,7 +151,8 @@ def _by_record(aggregate: Aggregate, tables: Mapping[RecordSource, FieldValues],
     keys = [key if wanted else None for key, wanted in zip(others, chosen, strict=True)]
     match aggregate.fold:
         case "sum":
-            return _sums(keys, own, _numbers(selection, table, [key is not None for key in keys], manner), manner)
+            numbers = _numbers(selection, table, [key is not None for key in keys], engine)
+            return _sums(keys, own, numbers, _zero(engine), typed=_typed(selection))
         case "count" | "exists":
             counts = _counts(selection, keys, own)
             if aggregate.own is not None and any(key is None for key in own):
@@ -197,13 +191,12 @@ def _running(keys: Sequence[Hashable], own: Sequence[Hashable]) -> array[int]:
 
 
 def _sums(
-    keys: Sequence[Hashable], own: Sequence[Hashable], numbers: Iterable[float], manner: Manner
+    keys: Sequence[Hashable], own: Sequence[Hashable], numbers: Iterable[float], zero: float, *, typed: bool
 ) -> array[float]:
     totals: dict[Hashable, float] = {}
-    zero = manner.zero
     for key, number in zip((key for key in keys if key is not None), numbers, strict=True):
         totals[key] = totals.get(key, zero) + number
-    if manner.typed and any(key not in totals for key in own):
+    if typed and any(key not in totals for key in own):
         raise NotRecountedError("the sum of nothing, which is an integer")
     return array("d", (totals.get(key, 0.0) for key in own))
 
@@ -225,10 +218,10 @@ def _chosen(selection: Selection, table: FieldValues) -> list[bool]:
     return chosen
 
 
-def _numbers(selection: Selection, table: FieldValues, chosen: Sequence[bool], manner: Manner) -> Iterator[float]:
+def _numbers(selection: Selection, table: FieldValues, chosen: Sequence[bool], engine: EngineName) -> Iterator[float]:
     for number, own in zip(table.columns[Wanted(_target(selection), "number")], chosen, strict=True):
         if own:
-            if manner.engine == "saxon" and math.isnan(number):
+            if engine == "saxon" and math.isnan(number):
                 raise NotRecountedError("a value that is no number")
             yield number
 

@@ -20,7 +20,7 @@ from masktron.evaluation.stylesheet import CheckSelection, EngineName, styleshee
 from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.rulebook.expressions.namespaces import XSL
-from masktron.rulebook.schema import Rulebook, XPathVersion
+from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, framed_test
 
@@ -128,7 +128,6 @@ class Reader:
         frame: Frame,
         layout: Layout,
         engine: EngineName,
-        version: XPathVersion,
         wanted: Sequence[Wanted],
         predicates: Sequence[Predicate],
         conditions: Rulebook,
@@ -143,7 +142,7 @@ class Reader:
         self._asked = [one for one in wanted if one.kind == "number" and engine == "libxml2"]
         written = [one for one in wanted if one not in self._asked]
         self._written = written
-        self._values = compile_program(_stylesheet(self._names, written, engine, version), engine)
+        self._values = compile_program(_stylesheet(self._names, written, engine), engine)
         self._conditions = self._compiled(conditions, layout, engine) if predicates else None
         self._numbers: dict[Wanted, Callable[[Any], Any]] = {
             one: etree.XPath(f"number({self._names.of(one.at)})", namespaces=self._names.prefixes or None)
@@ -251,8 +250,11 @@ _WORDS: Mapping[ReadAs, tuple[str, ...]] = {
 """The words that are written of a field, before all texts."""
 
 
-def _stylesheet(names: PrefixedNames, wanted: Sequence[Wanted], engine: EngineName, version: XPathVersion) -> str:
-    """Return the stylesheet that writes the values of all records, the lengths of texts before all texts."""
+def _stylesheet(names: PrefixedNames, wanted: Sequence[Wanted], engine: EngineName) -> str:
+    """Return the stylesheet that writes the values of all records, the lengths of texts before all texts.
+
+    Saxon reads the same number from a text in XPath 1.0 mode and in later versions.
+    """
     words, texts = ["count(*/* | */@*)", "' '"], ["''", "''"]
     for one in wanted:
         path = names.of(one.at)
@@ -261,17 +263,15 @@ def _stylesheet(names: PrefixedNames, wanted: Sequence[Wanted], engine: EngineNa
         words += [part for word in _WORDS[one.kind] for part in (written[word], "' '")]
         texts += [shown] if one.kind in ("text", "normal") else []
     declared = " ".join(f"xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in names.prefixes.items())
-    saxon = engine == "saxon"
-    mode = ' version="1.0"' if saxon and version == "1.0" else ""
     loops = [
         f'<m-xsl:for-each select="{names.path}"><m-xsl:value-of select={quoteattr(f"concat({', '.join(parts)})")}/>'
         "</m-xsl:for-each>"
         for parts in (words, texts)
     ]
     return (
-        f'<m-xsl:stylesheet version="{"3.0" if saxon else "1.0"}" xmlns:m-xsl="{XSL}" {declared}>'
+        f'<m-xsl:stylesheet version="{"3.0" if engine == "saxon" else "1.0"}" xmlns:m-xsl="{XSL}" {declared}>'
         '<m-xsl:output method="text" encoding="UTF-8"/>'
-        f'<m-xsl:template match="/"{mode}>{"<m-xsl:text>&#10;</m-xsl:text>".join(loops)}</m-xsl:template>'
+        f'<m-xsl:template match="/">{"<m-xsl:text>&#10;</m-xsl:text>".join(loops)}</m-xsl:template>'
         "</m-xsl:stylesheet>"
     )
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.selection import RecordSource
 from masktron.evaluation.parallel import EngineCounts, Sum
-from masktron.evaluation.recount.aggregates import Manner, Recounted, recounted, writable
+from masktron.evaluation.recount.aggregates import Recounted, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, records_in
 from masktron.evaluation.recount.field_values import FieldValues
 from masktron.evaluation.recount.sample import Tried, positions_of
@@ -49,12 +50,13 @@ class EngineRecount:
     objections: Mapping[int, str] = field(default_factory=dict)
 
     def joined(self, counts: EngineCounts) -> EngineCounts:
-        """Return the counts of the engine with these."""
-        if self.counts is None:
-            return replace(counts, left=self.left)
-        own = [check for check in counts.left if check not in self.left]
+        """Return the counts of the engine with these, which it was left to."""
+        own = [check for check, why in counts.left.items() if not why and check not in self.left]
+        left = {check: why or self.left[check] for check, why in counts.left.items() if check not in own}
+        if self.counts is None or not own:
+            return replace(counts, left=left)
         if self.counts.records != counts.records:
-            return replace(counts, left={**self.left, **dict.fromkeys(own, "another number of records")})
+            return replace(counts, left={**left, **dict.fromkeys(own, "another number of records")})
         chosen = np.zeros(len(counts.fired), dtype=np.bool_)
         chosen[own] = True
         return EngineCounts(
@@ -64,7 +66,7 @@ class EngineRecount:
             errors=np.where(chosen, self.counts.errors, counts.errors),
             first=np.where(chosen, self.counts.first, counts.first),
             engine=counts.engine,
-            left=self.left,
+            left=left,
             objections=self.objections,
         )
 
@@ -93,7 +95,6 @@ class Recount:
         self._asked = asked
         self._size = size
         self._told = told
-        self._planned = asked.plan()
         self._lanes = {FIRST_LANE - k: engine for k, engine in enumerate(engines)}
         self._pieces: dict[RecordSource, list[tuple[int, int]]] = {
             source: list(cuts(kin.frame, size)) for source, kin in asked.files.items()
@@ -111,9 +112,9 @@ class Recount:
 
     def reading(self) -> Iterator[ReadTask]:
         """Yield the tasks of the first round."""
-        for lane, engine in self._lanes.items() if self._planned.checks else ():
+        for lane, engine, planned in self._plans():
             for source, pieces in self._pieces.items():
-                if source == "file" or self._planned.reads_original:
+                if source == "file" or planned.reads_original:
                     yield from (ReadTask(lane, engine, source, n, *piece) for n, piece in enumerate(pieces))
 
     def take(self, task: RecountTask, answer: Any) -> None:
@@ -132,20 +133,25 @@ class Recount:
 
     def judging(self) -> Iterator[RecountTask]:
         """Yield the tasks of the second round, after the first."""
-        for lane, engine in self._lanes.items() if self._planned.checks else ():
+        for lane, engine, planned in self._plans():
             if lane not in self._refused:
                 try:
-                    yield from self._second_round(lane, engine)
+                    yield from self._second_round(lane, engine, planned)
                 except NotSlicedError as problem:
                     self._refused[lane] = str(problem)
 
-    def _second_round(self, lane: int, engine: EngineName) -> Iterator[RecountTask]:
-        planned = self._planned
+    def _plans(self) -> Iterator[tuple[int, EngineName, Planned]]:
+        """Yield the lanes of engines that have something to recount."""
+        for lane, engine in self._lanes.items():
+            if (planned := self._asked.plan(engine)).checks:
+                yield lane, engine, planned
+
+    def _second_round(self, lane: int, engine: EngineName, planned: Planned) -> Iterator[RecountTask]:
         counted = [part.records for _, part in sorted(self._read[lane, "file"].items())]
         tables = {source: self._joined(lane, source) for source in self._pieces if (lane, source) in self._read}
         self._records[lane] = sum(counted)
         yield TryTask(lane, engine, self._places(positions_of(planned, tables), tables))
-        found = writable(planned, recounted(planned.aggregates, tables, Manner(engine, planned.original.version)))
+        found = writable(planned, recounted(planned.aggregates, tables, engine))
         del tables
         self._found[lane] = found
         able = frozenset(c for c in planned.checks if planned.used(c) <= found.known)
@@ -180,7 +186,7 @@ class Recount:
         return tuple(self._result(lane) for lane in self._lanes)
 
     def _result(self, lane: int) -> EngineRecount:
-        planned = self._planned
+        planned = self._asked.plan(self._lanes[lane])
         left = {check: planned.reasons.get(check, "it has no plan") for check in self._asked.checks - planned.checks}
         if lane in self._refused or lane not in self._tried:
             why = self._refused.get(lane, "it was not tried on a sample")

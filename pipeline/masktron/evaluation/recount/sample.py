@@ -18,7 +18,7 @@ from masktron.evaluation.across.selection import Aggregate, RecordSource
 from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.programs import Documents, Original, compile_program
-from masktron.evaluation.recount.aggregates import Manner, Recounted, keys_of, recounted, writable
+from masktron.evaluation.recount.aggregates import Recounted, keys_of, recounted, writable
 from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
 from masktron.evaluation.recount.field_values import FieldValues, Reader, Wanted, program_of, wanted_of
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
@@ -158,8 +158,7 @@ class _Trial:
         self._engine: EngineName = engine
         self._file = files["file"]
         tables = {source: self._read(source, files[source], body) for source, body in bodies.items()}
-        manner = Manner(engine, planned.original.version)
-        self._found = writable(planned, recounted(planned.aggregates, tables, manner))
+        self._found = writable(planned, recounted(planned.aggregates, tables, engine))
         self._records = tables["file"].records
         attributes = attributes_of(planned, self._found, 0, self._records)
         self._document = carrying(self._file.frame, bodies["file"], attributes)
@@ -180,7 +179,6 @@ class _Trial:
             kin.frame,
             kin.layout,
             self._engine,
-            planned.original.version,
             wanted,
             planned.predicates[source],
             planned.conditions(source),
@@ -274,7 +272,7 @@ class _Probe:
     def _same(self, written: str, hole: Hole, text: str) -> str:
         if hole.type == "boolean":
             return f"(boolean({written}) = {f'not({text})' if hole.negated else f'boolean({text})'})"
-        if self.planned.original.version != "1.0":
+        if hole.version != "1.0":
             return f"deep-equal(({written}), ({text}))"
         # NaN is the only number that is not itself
         return f"(({written}) = ({text}) or (({written}) != ({written}) and ({text}) != ({text})))"

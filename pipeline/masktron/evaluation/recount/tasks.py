@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,11 @@ from masktron.evaluation.recount.carrying import carrying, carrying_guard
 from masktron.evaluation.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.evaluation.recount.sample import Kin, Tried, proved
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.runner import beyond
 from masktron.evaluation.stylesheet import CheckSelection, EngineName
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.files import same_file
+from masktron.rulebook.analysis import once
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import survey_plain
@@ -42,17 +43,24 @@ class Asked:
     checks: frozenset[int]
     files: Mapping[RecordSource, Kin]
 
-    def plan(self) -> Planned:
-        """Return the plan of the checks."""
+    def plan(self, engine: EngineName) -> Planned:
+        """Return the plan of the checks that an engine knows."""
         own, other = self.files["file"], self.files.get("original")
-        return Planned(
-            self.rulebook,
-            own.layout,
-            self.checks,
-            own.outside,
-            None if other is None else other.layout,
-            frozenset() if other is None else other.outside,
-        )
+        known = self.checks.difference(beyond("unaided", self.rulebook) if engine == "libxml2" else ())
+        beside = (None, frozenset[str]()) if other is None else (other.layout, other.outside)
+        return _plan(self.rulebook, own.layout, known, own.outside, *beside)
+
+
+@once
+def _plan(
+    rulebook: Rulebook,
+    layout: Layout,
+    checks: frozenset[int],
+    outside: frozenset[str],
+    original_layout: Layout | None,
+    original_outside: frozenset[str],
+) -> Planned:
+    return Planned(rulebook, layout, checks, outside, original_layout, original_outside)
 
 
 def asked_of(request: EvaluationRequest, checks: Collection[int]) -> Asked | str:
@@ -142,10 +150,6 @@ class Hand:
     _readers: dict[tuple[EngineName, RecordSource], Reader] = field(default_factory=dict)
     _programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
-    @cached_property
-    def _planned(self) -> Planned:
-        return self.asked.plan()
-
     def __call__(self, task: RecountTask) -> Iterator[Any]:
         """Do a task."""
         try:
@@ -167,12 +171,11 @@ class Hand:
     def _read(self, task: ReadTask) -> FieldValues:
         key = task.engine, task.source
         if key not in self._readers:
-            planned, kin = self._planned, self.asked.files[task.source]
+            planned, kin = self.asked.plan(task.engine), self.asked.files[task.source]
             self._readers[key] = Reader(
                 kin.frame,
                 kin.layout,
                 task.engine,
-                planned.original.version,
                 wanted_of(planned.aggregates, task.source),
                 planned.predicates[task.source],
                 planned.conditions(task.source),
@@ -199,4 +202,4 @@ class Hand:
         records = {
             source: [self._bytes(source, begin, end) for begin, end in own] for source, own in task.places.items()
         }
-        return proved(self._planned, task.engine, self.asked.files, records)
+        return proved(self.asked.plan(task.engine), task.engine, self.asked.files, records)

@@ -355,7 +355,7 @@ def _dangers(result: MaskResult) -> Iterator[SummaryLine]:
     """Yield what somebody has to look at first, then what is good to know."""
     yield from brief("look at", concern_lines([one.as_dict() for one in result.concerns]), "yellow")
     unasked = (f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)
-    yield from brief("not judged", unasked, "yellow")
+    yield from brief("unjudged", unasked, "yellow")
     yield from brief("not asked", (f"{rule}: {why}" for rule, why in result.not_applicable.items()), "yellow")
     yield from brief("let go", result.allowed, "yellow")
     yield from brief("note", result.notes)

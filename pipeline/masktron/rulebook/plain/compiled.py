@@ -96,11 +96,12 @@ def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
 
 
 def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Rulebook:
-    """Return the rulebook: each rule in a pattern of its own, so that none keeps records from another."""
-    each = [*rules]
-    later = any(one.later for one in each)
+    """Return the rulebook: each rule in a pattern of its own, in the XPath version that it needs.
+
+    So no rule keeps records from another, and one that needs XPath 2.0 leaves the others in XPath 1.0.
+    """
     patterns = []
-    for index, one in enumerate(each):
+    for index, one in enumerate(rules):
         origin = Origin(one.rule.file or str(path), one.rule.line)
         soft = one.rule.severity != "error"
         check = Check(
@@ -115,11 +116,11 @@ def rulebook(rules: Iterable[Compiled], records: Records, path: Path) -> Ruleboo
             written=one.rule.written,
             decided=one.decided,
         )
-        patterns.append(Pattern(one.rule.name, (), (SchematronRule(one.context, (), (check,), origin),), origin))
+        rule = SchematronRule(one.context, (), (check,), origin)
+        patterns.append(Pattern(one.rule.name, (), (rule,), origin, "2.0" if one.later else "1.0"))
     return Rulebook(
         path=path,
-        binding="xslt2" if later else "xslt",
-        version="2.0" if later else "1.0",
+        binding="xslt2" if any(pattern.version == "2.0" for pattern in patterns) else "xslt",
         namespaces=tuple(records.namespaces.items()),
         lets=(),
         patterns=tuple(patterns),

@@ -34,7 +34,7 @@ from masktron.rulebook.expressions.words import (
     word_from,
 )
 from masktron.rulebook.functions import FUNCTIONS, in_version, not_in_version, since
-from masktron.rulebook.schema import Let, Origin, Rulebook, ValueOf
+from masktron.rulebook.schema import Let, Namespaces, Origin, Rulebook, ValueOf, XPathVersion
 from masktron.rulebook.schematron.advice import LITERALS, advice, named
 
 _FUNCTIONS_1 = frozenset(name for name, first in FUNCTIONS.items() if first == "1.0")
@@ -44,10 +44,14 @@ _KEYWORDS_1 = frozenset({"and", "or", "div", "mod", "node", "text", "comment", "
 
 @dataclass(frozen=True, slots=True)
 class SourceExpression:
-    """An expression with the variables that are declared where it stands, in order, and the rules that need it."""
+    """An expression of a version of XPath.
+
+    With the variables that are declared where it stands, in order, and the rules that need it.
+    """
 
     source: str
     origin: Origin
+    version: XPathVersion
     scope: tuple[Let, ...]
     rules: tuple[str, ...] = ()
     named: str = ""
@@ -60,26 +64,29 @@ class SourceExpression:
 
 def expressions(rulebook: Rulebook) -> Iterator[SourceExpression]:
     """Yield every expression of a rulebook: variables, contexts, tests, and what messages show."""
-    yield from _of_lets(rulebook.lets, ())
+    yield from _of_lets(rulebook.lets, rulebook.version, ())
     for pattern in rulebook.patterns:
-        yield from _of_lets(pattern.lets, rulebook.lets)
+        version = pattern.version
+        yield from _of_lets(pattern.lets, version, rulebook.lets)
         outer = rulebook.lets + pattern.lets
         for rule in pattern.rules:
-            yield SourceExpression(rule.context, rule.origin, outer, tuple(check.id for check in rule.checks))
-            yield from _of_lets(rule.lets, outer)
+            yield SourceExpression(
+                rule.context, rule.origin, version, outer, tuple(check.id for check in rule.checks)
+            )
+            yield from _of_lets(rule.lets, version, outer)
             scope = outer + rule.lets
             for check in rule.checks:
-                yield SourceExpression(check.test, check.origin, scope, (check.id,))
+                yield SourceExpression(check.test, check.origin, version, scope, (check.id,))
                 for part in check.message:
                     if isinstance(part, ValueOf):
                         source = f"name({part.select})" if part.is_name else part.select
                         named = part.select if part.is_name else ""
-                        yield SourceExpression(source, check.origin, scope, (check.id,), named)
+                        yield SourceExpression(source, check.origin, version, scope, (check.id,), named)
 
 
-def _of_lets(lets: tuple[Let, ...], outer: tuple[Let, ...]) -> Iterator[SourceExpression]:
+def _of_lets(lets: tuple[Let, ...], version: XPathVersion, outer: tuple[Let, ...]) -> Iterator[SourceExpression]:
     for i, let in enumerate(lets):
-        yield SourceExpression(let.value, let.origin, outer + lets[:i])
+        yield SourceExpression(let.value, let.origin, version, outer + lets[:i])
 
 
 def compile_all(rulebook: Rulebook) -> None:
@@ -88,35 +95,36 @@ def compile_all(rulebook: Rulebook) -> None:
     Raises
     ------
     RulebookError
-        With file, line and expression of the first that is not XPath of the rulebook's version, or uses a
+        With file, line and expression of the first that is not XPath of its pattern's version, or uses a
         variable, prefix or function that is not there.
     """
     found = tuple(expressions(rulebook))
     for expression in found:
         screen(expression.source, expression.origin, rulebook.namespaces)
-        _check_functions(expression, rulebook)
+        _check_functions(expression, rulebook.namespaces)
         if (tree := expression.tree(rulebook.namespaces)) is not None:
             _check_variables(expression, tree)
             _check_focus(expression, tree)
-    if rulebook.version == "1.0":
-        for expression in found:
+    later = tuple(expression for expression in found if expression.version != "1.0")
+    for expression in found:
+        if expression.version == "1.0":
             if (tree := expression.tree(rulebook.namespaces)) is not None:
                 _check_numbers(expression, tree)
             _compile_1(expression, dict(rulebook.namespaces))
-    else:
-        _compile_2(found, rulebook.namespaces)
+    if later:
+        _compile_2(later, rulebook.namespaces)
 
 
-def _check_functions(expression: SourceExpression, rulebook: Rulebook) -> None:
-    """Refuse functions of a later version than the rulebook declares, whatever the engine knows."""
+def _check_functions(expression: SourceExpression, namespaces: Namespaces) -> None:
+    """Refuse functions of a later version than the one of the expression, whatever the engine knows."""
     for call in calls(expression.source):
-        space, local = expanded(call.name, dict(rulebook.namespaces))
+        space, local = expanded(call.name, dict(namespaces))
         first = since(space, local, call.arguments)
-        if first is None or in_version(rulebook.version, first):
+        if first is None or in_version(expression.version, first):
             continue
         own = first != since(space, local)
         construct = f"function {call.name}()" + f" with {counted(call.arguments, 'argument')}" * own
-        reason = not_in_version(rulebook.version, construct, first)
+        reason = not_in_version(expression.version, construct, first)
         if local == "abs":
             reason = Problem("xpath-slip", construct=construct, instead=_ABS).then(reason)
         raise _wrong(expression, reason, call.start)

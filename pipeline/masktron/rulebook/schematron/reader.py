@@ -66,11 +66,10 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
     check_structure(schema, sources)
     namespaces = tuple((ns.get("prefix", ""), ns.get("uri", "")) for ns in iso_children(schema, "ns"))
     namespaces = tuple(dict.fromkeys(namespaces))
-    lets, patterns, about = resolve(schema, sources, phase, namespaces)
+    lets, patterns, about = resolve(schema, sources, phase, namespaces, version)
     rulebook = Rulebook(
         path=path,
         binding=binding or "xslt",
-        version=version,
         namespaces=namespaces,
         lets=lets,
         patterns=patterns,

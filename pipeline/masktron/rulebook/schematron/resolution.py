@@ -23,7 +23,7 @@ from pyschematron.direct_mode.schematron.parsers.xml.parser import SchemaParser
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Note
-from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, softens
+from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, XPathVersion, softens
 from masktron.rulebook.schematron.fired_nodes import from_part, parts, subject_of
 from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children
 from masktron.rulebook.schematron.notes import FPI, WORD, Templates, longest, notes_of, part_of, rich_of
@@ -139,7 +139,11 @@ _DEFAULT = "#DEFAULT"
 
 
 def resolve(
-    schema: etree._Element, sources: IncludedFiles, phase: str | None, namespaces: tuple[tuple[str, str], ...]
+    schema: etree._Element,
+    sources: IncludedFiles,
+    phase: str | None,
+    namespaces: tuple[tuple[str, str], ...],
+    version: XPathVersion,
 ) -> tuple[tuple[Let, ...], tuple[Pattern, ...], About]:
     """Resolve extends, abstract patterns and the phase.
 
@@ -173,7 +177,7 @@ def resolve(
         if element is None:
             break
         lets += _lets(element, {v.name: v.value.query for v in node.variables}, schema, sources, None)
-    builder = _Builder(schema, sources, templates, namespaces, element)
+    builder = _Builder(schema, sources, templates, namespaces, version, element)
     patterns = tuple(part for node in tree.patterns if node.fpi for part in builder.parts(node))
     _require_checks(patterns, schema, sources, active)
     return lets, patterns, about
@@ -251,12 +255,14 @@ class _Builder:
         sources: IncludedFiles,
         templates: Templates,
         namespaces: tuple[tuple[str, str], ...],
+        version: XPathVersion,
         phase: etree._Element | None,
     ) -> None:
         self.schema = schema
         self.sources = sources
         self.templates = templates
         self.namespaces = namespaces
+        self.version = version
         self.phase = phase
         self.by_mark = {element.get(MARK, ""): element for element in schema.iter()}
         found = schema.iter(f"{{{ISO}}}diagnostic", f"{{{ISO}}}property")
@@ -281,6 +287,7 @@ class _Builder:
             lets=_lets(element, values, self.schema, self.sources, instance),
             rules=(),
             origin=replace(self.sources.origin(element), instance=instance),
+            version=self.version,
             group=group,
             role=labelled.get("role") or element.get("role"),
         )
