@@ -16,6 +16,7 @@ from masktron.jobs.rulebooks import plain_rules
 from masktron.rules_given import GivenRules, rules_hash, rules_in, table_of
 from masktron.settings_file import load_config, rules_of_settings, toml_of
 from refusals import problem_of, refused
+from schema_files import conforms
 
 SETTINGS = """\
 # what the survey asks
@@ -223,6 +224,7 @@ def test_a_manifest_has_them_so_that_the_run_can_be_repeated(
 ) -> None:
     told = ("--html-public", "p.html")
     assert run("mask", "d.csv", "--out", "m.csv", *treated, *told).code == 0
+    conforms(json.loads(Path("m.manifest.json").read_text()), "manifest")
     kept = json.loads(Path("m.manifest.json").read_text())["rules"]
     rules = rules_of_settings(Path("masktron.toml"))
     assert kept == {
@@ -270,6 +272,15 @@ def test_rules_of_python_are_kept_too(folder: Path) -> None:
     rules = masktron.rules("wage + other == income", "age in 16..110", missing="fails")
     masktron.mask("d.csv", rules, "m.csv", k=3, roles={"id": "identifier", "region": "quasi-identifier"})
     assert masktron.rerun("m.manifest.json", "d.csv", "n.csv").same_bytes
+
+
+def test_rules_of_a_file_are_translated_again_by_check(folder: Path) -> None:
+    (folder / "edits.rules").write_text(PLAIN)
+    roles = {"id": "identifier", "region": "quasi-identifier"}
+    masktron.mask("d.csv", "edits.rules", "m.csv", k=3, roles=roles, recode={"age": "width:10"})
+    checked = masktron.check("m.csv", "edits.rules", original="d.csv", manifest="m.manifest.json")
+    assert checked.complies
+    assert any("age was recoded" in note for note in checked.notes)
 
 
 def test_options_count_for_the_hash() -> None:

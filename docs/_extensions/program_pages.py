@@ -98,6 +98,8 @@ def settings_page() -> str:
         '```toml\nk = 5\ngrouping = "all"\n\n[roles]\nNAME = "identifier"\n\n[limits]\nlinkage = 20\n```\n',
         "How a CSV is written ([all its options](../../formats/text-files.md)), here one from Excel in Europe:\n",
         '```toml\n[format_options]\nencoding = "cp1252"\ndecimal = "comma"\ntexts = "NACE"\n```\n',
+        "A few rules ([how to write them](../../writing-rules.md#rules-in-the-settings)); those of `--rules` win:\n",
+        '```toml\n[rules]\nincome_sum = "wage + other == income"\nage_range = "age in 16..110"\n```\n',
         "## Roles\n\nWhat a field is for. A field of numbers is `confidential` unless something else is said.\n",
         _members(Role),
         "## Kinds\n\nWhat the values of a field are.\n",
