@@ -50,6 +50,7 @@ RECORDS = Records(
         ('status in "a", "b"', "plain-slip", 14, '{"a", "b"}'),
         ('status in {"a", "b"', "plain-open", 11, "close it"),
         ('status == "a', "plain-open", 11, "close it"),
+        ('status in {"a" "b"}', "plain-slip", 16, "a sign"),
         ("(wage > 3", "plain-open", 1, "close it"),
         ("wage > 3)", "plain-closed", 9, "remove it"),
         ("wage div 12 > 3", "plain-slip", 6, "write /"),

@@ -156,7 +156,7 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
             found = re.match(pattern, text[begin:])
             if found and begin + found.end() > at:
                 return _slip(construct, instead), begin
-    if at < len(text) and text[at] in "\"'`":
+    if here is None and at < len(text) and text[at] in "\"'`":
         return Problem("plain-open", sign=text[at]), at
     if here is None and at < len(text):
         number = re.match(r"[\d.]+(?=[^\W\d])", text[at:])
