@@ -91,9 +91,10 @@ def rules(*given: str, missing: OnMissing = "undecided") -> GivenRules:
     if not texts or len(texts) < len(given):
         raise UsageError.of("bad-value", name=SettingName("rules"), expected="texts of rules", given=repr(given))
     from masktron.rulebook.plain.reading import read_plain  # noqa: PLC0415 -- loads lark
+    from masktron.rulebook.plain.slips import require_readable  # noqa: PLC0415 -- so, too
 
     found = GivenRules("\n".join(texts), missing_fails=missing == "fails")
-    read_plain(found.text, str(found))
+    require_readable(read_plain(found.text, str(found)).wrong, str(found))
     return found
 
 

@@ -50,7 +50,6 @@ RECORDS = Records(
         ('status in "a", "b"', "plain-slip", 14, '{"a", "b"}'),
         ('status in {"a", "b"', "plain-open", 11, "close it"),
         ('status == "a', "plain-open", 11, "close it"),
-        ('status in {"a" "b"}', "plain-slip", 16, "a sign"),
         ("(wage > 3", "plain-open", 1, "close it"),
         ("wage > 3)", "plain-closed", 9, "remove it"),
         ("wage div 12 > 3", "plain-slip", 6, "write /"),
@@ -69,6 +68,16 @@ RECORDS = Records(
         ("empty: ", "plain-slip", 1, "a condition"),
         ("sun(wage) > 3", "unknown-name", 1, "did you mean sum?"),
         ("isna(wage)", "unknown-name", 1, "did you mean is.na?"),
+        ("len(status) == 5", "plain-slip", 1, "nchar(FIELD)"),
+        ("abs(wage - 0,2 * other) <= 1", "plain-slip", 12, "write 0.2"),
+        ("IF(age < 16; wage == 0)", "plain-slip", 12, "if A then B"),
+        ("wage >= 1.000.000", "plain-slip", 14, "1000000, without dots"),
+        ('status in {"a" "b"}', "plain-slip", 16, '"a", "b"'),
+        ("mean(wage, by region) <= 5", "plain-slip", 15, "by GROUP"),
+        ("age >= 16 and <= 110", "plain-slip", 15, "and FIELD <="),
+        ("sum(wage) group by region > 3", "plain-slip", 11, "a sign or and"),
+        ("0 < age <  ", "plain-unexpected", 10, "a field, a number"),
+        ('not status in {"a"} == TRUE', "plain-unexpected", 21, "the end of the rule"),
         ("wgae > 3", "unknown-name", 1, "did you mean wage?"),
         ("sum(wage, other) == total", "plain-arguments", 1, "A + B"),
         ("max(wage, other) > 3", "plain-arguments", 1, "largest(A, B)"),
@@ -97,13 +106,18 @@ def test_a_misspelt_rule(text: str, code: str, column: int, proposed: str) -> No
 
 def test_a_rule_that_goes_on_names_its_own_line() -> None:
     with pytest.raises(RulebookError) as caught:
-        read_plain("a > 0 and\n   b => 1", "edits.rules")
+        compiled(read_plain("a > 0 and\n   b => 1", "edits.rules"), (RECORDS,), "edits.rules")
     assert "edits.rules:2:6" in str(caught.value)
 
 
 def test_all_misspelt_rules_are_named() -> None:
     with pytest.raises(RulebookError) as caught:
-        read_plain("a => 1\nb > 1\nc =< 1", "edits.rules")
+        compiled(
+            read_plain("age => 1\nwgae > 1\nage =< 1\nx := 2 )\nage > x", "edits.rules"), (RECORDS,), "edits.rules"
+        )
     assert problem_of(caught.value).code == "plain-several"
-    assert "edits.rules:1:3" in str(caught.value)
-    assert "edits.rules:3:3" in str(caught.value)
+    assert "edits.rules:1:5" in str(caught.value)
+    assert "edits.rules:2:1" in str(caught.value)
+    assert "edits.rules:3:5" in str(caught.value)
+    assert "edits.rules:4:8" in str(caught.value)
+    assert "edits.rules:5" not in str(caught.value), "what x means is not known"

@@ -10,6 +10,7 @@ from masktron.problems.problem import Place
 from masktron.resources import NO_RULES
 from masktron.rulebook.plain.compiled import compiled, rulebook
 from masktron.rulebook.plain.conditions import Records
+from masktron.rulebook.plain.slips import require_readable
 from masktron.rulebook.plain.tree import PlainRules
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.expressions import compile_all
@@ -43,7 +44,7 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
     """
     if not is_plain(rules):
         return read_rules(rules, phase=phase)
-    found = rulebook(compiled(plain_rules(rules), levels, str(rules)), levels[0], rules)
+    found = rulebook(compiled(_plain_rules(rules), levels, str(rules)), levels[0], rules)
     compile_all(found)
     return found
 
@@ -61,6 +62,12 @@ def plain_rules(path: Path) -> PlainRules:
     RulebookError
         The file cannot be read, or its rules cannot.
     """
+    found = _plain_rules(path)
+    require_readable(found.wrong, str(path))
+    return found
+
+
+def _plain_rules(path: Path) -> PlainRules:
     from masktron.rulebook.plain.reading import read_plain  # noqa: PLC0415 -- loads lark
     from masktron.rulebook.validate_files import read_validate  # noqa: PLC0415 -- loads PyYAML
 
@@ -68,7 +75,7 @@ def plain_rules(path: Path) -> PlainRules:
         return read_plain(path.text, str(path), missing_fails=path.missing_fails, places=path.places)
     of_validate = path.suffix.lower() in OF_VALIDATE
     found = read_validate(path, _text_of) if of_validate else read_plain(_text_of(path), str(path))
-    if not found.rules and path != NO_RULES:
+    if not (found.rules or found.wrong) and path != NO_RULES:
         raise RulebookError.of("plain-empty", path)
     return found
 

@@ -46,15 +46,15 @@ def read_validate(path: Path, text_of: Callable[[Path], str]) -> PlainRules:
     Raises
     ------
     RulebookError
-        A file cannot be read, or its rules cannot, or it includes one outside of its folder.
+        A file cannot be read, or it includes one outside of its folder.
     """
     files = _Files(path, text_of)
     found = _named([*files.statements(path, ())])
     tolerance = (files.tolerance("lin.eq.eps"), files.tolerance("lin.ineq.eps"))
     missing_fails = files.option("na.value", "NA", r"\.?na|false|no", "NA or FALSE") in ("false", "no")
-    rules = rules_of(found, str(path), missing_fails=missing_fails).rules
-    each = (replace(one, node=mapped(one.node, _as_in_r), tolerance=tolerance) for one in rules)
-    return PlainRules(tuple(each), missing_fails)
+    read = rules_of(found, str(path), missing_fails=missing_fails)
+    each = (replace(one, node=mapped(one.node, _as_in_r), tolerance=tolerance) for one in read.rules)
+    return replace(read, rules=tuple(each))
 
 
 def _named(found: Sequence[Statement]) -> Iterator[Statement]:

@@ -11,7 +11,7 @@ TEXTS = {
         "put a sign or a word between them, or one name with a blank in backquotes: `{left} {right}`",
     ),
     "plain-by": ("by can only stand behind sum(), mean(), min(), max() or count()", "write sum(FIELD) by GROUP"),
-    "plain-arguments": ("{name}() takes other things", "write {shape}"),
+    "plain-arguments": ("{name}() is not written like this", "write {shape}"),
     "plain-too-deep": ("the rule has too many brackets within each other", "split it into several rules"),
     "plain-no-condition": (
         "here stands {what}, and a condition is needed",

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from masktron.errors import RulebookError
 from masktron.problems.problem import Field, Known, Place, Problem, Rule, fields
 from masktron.rulebook.plain.conditions import Conditions, Records, whole_file
 from masktron.rulebook.plain.kinds import kinds_by_use
-from masktron.rulebook.plain.slips import PlainSyntaxError, several
+from masktron.rulebook.plain.slips import PlainSyntaxError, require_readable
 from masktron.rulebook.plain.tree import Name, PlainRule, PlainRules, walk
 from masktron.rulebook.schema import Check, Origin, Pattern, Rulebook
 from masktron.rulebook.schema import Rule as SchematronRule
@@ -53,11 +52,11 @@ def compiled(rules: PlainRules, levels: Sequence[Records], where: str) -> tuple[
     Raises
     ------
     RulebookError
-        A rule is no condition, or says what XPath cannot.
+        Rules cannot be read, are no conditions, or say what XPath cannot: all of them.
     """
     by_use = kinds_by_use(rule.node for rule in rules.rules)
     found: list[Compiled] = []
-    wrong: list[Problem] = []
+    wrong = [*rules.wrong]
     for rule in rules.rules:
         try:
             records = _fitting(rule, levels)
@@ -70,8 +69,7 @@ def compiled(rules: PlainRules, levels: Sequence[Records], where: str) -> tuple[
         context = records.root if whole_file(rule.node) else records.record
         decided = "" if rules.missing_fails else f"({holds}) or ({fails})"
         found.append(Compiled(rule, context, test, decided, conditions.later))
-    if wrong:
-        raise RulebookError(several(wrong, where))
+    require_readable(wrong, where)
     return tuple(found)
 
 

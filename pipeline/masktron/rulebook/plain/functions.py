@@ -64,6 +64,19 @@ SPELLINGS: Mapping[str, str] = MappingProxyType(
 )
 """Other names of functions: those of R."""
 
+MEANT: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("len", "length", "strlen", "stringlength"), "nchar(FIELD)"),
+        **dict.fromkeys(("avg", "average"), "mean(FIELD)"),
+        **dict.fromkeys(("isnull", "is.null", "exists", "isblank"), "missing(FIELD) or not missing(FIELD)"),
+        **dict.fromkeys(("unique", "duplicated", "distinct"), "is_unique(FIELD)"),
+        **dict.fromkeys(("int", "trunc"), "floor(NUMBER)"),
+        **dict.fromkeys(("ifelse", "iif"), "if A then B else C"),
+        "between": "FIELD in 1..5",
+    }
+)
+"""What is meant by functions that other languages have."""
+
 TALLIES = ("sum", "mean", "min", "max", "count")
 """Functions that make one number of several records."""
 

@@ -6,6 +6,7 @@ Rules of R's package validate are read by the same grammar: what R alone writes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, reduce
 from typing import Any, cast
@@ -16,7 +17,7 @@ from lark.lark import PostLex
 
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.functions import FUNCTIONS, SPELLINGS, TALLIES, misused
+from masktron.rulebook.plain.functions import FUNCTIONS, MEANT, SPELLINGS, TALLIES, misused
 from masktron.rulebook.plain.r_functions import R_FUNCTIONS, meaning
 from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
 from masktron.rulebook.plain.tree import Node, Span
@@ -141,6 +142,7 @@ def parse(text: str) -> Node:
         It is none: what stands where, and what was probably meant.
     """
     tokens: list[Token] = []
+    text = text.rstrip()
     try:
         tokens += _parser().lex(text)
         return _Trees().transform(_parser().parse(text))
@@ -148,12 +150,15 @@ def parse(text: str) -> Node:
         at = error.pos_in_stream or 0
         raise _wrong(text, at, [*_parser().lex(text[:at])], frozenset()) from None
     except UnexpectedToken as error:
-        at = len(text.rstrip()) if error.token.type == "$END" else error.token.start_pos or 0
+        at = len(text) if error.token.type == "$END" else error.token.start_pos or 0
         raise _wrong(text, at, tokens, frozenset(error.expected)) from None
     except VisitError as error:
-        if isinstance(error.orig_exc, PlainSyntaxError):
-            raise error.orig_exc from None
-        raise
+        if not isinstance(error.orig_exc, PlainSyntaxError):
+            raise
+        comma = re.search(r"\d(?=,\d)", text[error.orig_exc.at :])
+        if error.orig_exc.problem.code == "plain-arguments" and comma:
+            raise _wrong(text, error.orig_exc.at + comma.end(), [], frozenset()) from None
+        raise error.orig_exc from None
     except RecursionError:
         raise PlainSyntaxError(Problem("plain-too-deep"), 0) from None
 
@@ -274,14 +279,20 @@ def _hundredth(digits: str) -> str:
     return f"{whole[:-2].lstrip('0') or '0'}.{whole[-2:]}{part}"
 
 
+def _unknown(name: str) -> Problem:
+    if name.lower() in MEANT:
+        return Problem("plain-slip", construct=f"{name}()", instead=MEANT[name.lower()])
+    known = Known(name, tuple(sorted({*FUNCTIONS, *SPELLINGS, *R_FUNCTIONS})))
+    return Problem("unknown-name", name=name, known=known, kind="function")
+
+
 def _called(token: Token, parts: list[Any], span: Span) -> Node:
     """Make a call, with what its named arguments say: ``na.rm=TRUE`` and ``by=region``."""
     name = SPELLINGS.get(str(token), str(token))
     if name in R_FUNCTIONS:
         return meaning(name, parts, span)
     if name not in FUNCTIONS:
-        known = Known(str(token), tuple(sorted({*FUNCTIONS, *SPELLINGS, *R_FUNCTIONS})))
-        raise PlainSyntaxError(Problem("unknown-name", name=str(token), known=known, kind="function"), span.start)
+        raise PlainSyntaxError(_unknown(str(token)), span.start)
     arguments: list[Any] = []
     by: tuple[tree.Name, ...] = ()
     remove_missing = False

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import misused
 from masktron.rulebook.plain.grammar import parse
-from masktron.rulebook.plain.slips import PlainSyntaxError, several
+from masktron.rulebook.plain.slips import PlainSyntaxError
 from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, Severity, children, mapped, walk
 
 SEVERITIES: Mapping[str, Severity] = {
@@ -52,7 +51,7 @@ class Statement:
 
 
 def read_plain(text: str, where: str, *, missing_fails: bool = False, places: Sequence[Places] = ()) -> PlainRules:
-    """Read the rules of a text.
+    """Read the rules of a text; those that cannot be read are named in it.
 
     Parameters
     ----------
@@ -63,11 +62,6 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, places: Se
         As of `PlainRules`.
     places : sequence of Places
         Where the signs of each line of the text stand in a file that has them otherwise.
-
-    Raises
-    ------
-    RulebookError
-        Rules cannot be read: all of them, each with its place and what was probably meant.
     """
     found = statements(text)
     return rules_of((_placed(one, places) for one in found) if places else found, where, missing_fails=missing_fails)
@@ -117,15 +111,19 @@ def named(text: str) -> bool:
 
 
 def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = False) -> PlainRules:
-    """Read the conditions of rules, with what is defined before them; parameters and errors as of `read_plain`."""
+    """Read the conditions of rules, with what is defined before them; parameters as of `read_plain`."""
     rules: list[PlainRule] = []
     wrong: list[Problem] = []
     taken: dict[str, int] = {}
     defined: dict[str, Node] = {}
+    unread = set[str]()
     for one in found:
         rule = one.rule
         try:
-            meaning = _put(parse(one.text), defined)
+            meaning = parse(one.text)
+            if any(isinstance(part, tree.Name) and part.name in unread for part in walk(meaning)):
+                continue  # nobody knows what it means until that can be read
+            meaning = _put(meaning, defined)
             if one.defines:
                 defined[rule.name] = meaning
                 continue
@@ -138,9 +136,8 @@ def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = Fa
         except PlainSyntaxError as error:
             place = Place(rule.file or where, *rule.place(error.at), rule=Rule(rule.name) if rule.name else None)
             wrong.append(error.problem.at(place))
-    if wrong:
-        raise RulebookError(several(wrong, where))
-    return PlainRules(tuple(rules), missing_fails)
+            unread |= {rule.name} if one.defines else set()
+    return PlainRules(tuple(rules), missing_fails, tuple(wrong))
 
 
 def _lines(text: str, first: int) -> Iterator[tuple[str, str, Places]]:

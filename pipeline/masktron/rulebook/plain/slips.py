@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from masktron.errors import RulebookError
 from masktron.problems.problem import Problem
 
 
@@ -52,8 +53,6 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
         "square brackets",
         'a set as {"a", "b"}, a range as 1..5, and a name with other signs in backquotes: `a b`',
     ),
-    (r";", "a semicolon", "each rule on a line of its own"),
-    (r"::?", "a colon here", "a range as 1..5, and the name of a rule at the beginning of its line"),
     (r"~", "a formula", "== between what has to be the same"),
     (r"\?", "a question mark", "if A then B else C"),
     (r"\.\.\.", "three dots", "a range as 1..5"),
@@ -93,41 +92,54 @@ _WORDS: dict[str, str] = {
     "equals": "==",
 }
 
+_SLIPS: tuple[tuple[str, str, str], ...] = (
+    (r"\bif\b.*\0:", "a colon behind a condition", "then"),
+    (r"\bif\s*\([^&]*\0;", "a semicolon between condition and consequence", "if A then B"),
+    (r"\0;", "a semicolon", "each rule on a line of its own"),
+    (r"\0:", "a colon here", "a range as 1..5, and the name of a rule at the beginning of its line"),
+    (r"(?P<at>\d+)\.(\d{3})\s*\0,\s*(\d+)", r"the decimal comma of \1.\2,\3", r"\1\2.\3"),
+    (r"(?P<at>\d+)\s*\0,\s*(\d+)", r"the decimal comma of \1,\2", r"\1.\2"),
+    (r"(\d+)\.(\d+)\0\.(\d+)", r"the number \1.\2.\3", r"\1\2\3, without dots"),
+    (r"(\d+)\s+\0(\d+)", r"the number \1 \2", r"\1\2, without blanks"),
+    (r"(?:\bin|%v?in%)\s+(?P<at>[^\W\d][\w.]*)\s*\0", r"\1 as a set", 'the set itself: {"a", "b"} or 1..5'),
+    (r"(?:\bin|%v?in%)\s*\0\(", "a set in round brackets", 'curly ones: {"a", "b"}, or a range as 1..5'),
+    (r"\bin\b[^{(]*\d\s*\0([+-])", r"a range with \1", "a range as 1..5"),
+    (r"\bin\s+[^\s,{]+\s*\0,", "a set without brackets", '{"a", "b"}'),
+    (r"\bby\s+[^\s,(]+\s*\0,", "several groups without brackets", "by (A, B)"),
+    (r"\bby\s+\0[^\W\d]", "by within the brackets", "FUNCTION(FIELD) by GROUP"),
+    (r"\b(and|or)\s*\0([<>=!]=?)", r"\1 right before \2", r"the field again: \1 FIELD \2 ..."),
+    (r"\bif\b(?:(?!\b(?:then|if)\b).)*[\w.)}\"'`%]\s*\0[\w.\"'`]", "an if without then", "if A then B"),
+    (r"\bif\b.*\0,", "a comma between condition and consequence", "if A then B"),
+    (r"^(?!.*\bif\b).*\0then\b", "then without if", "if A then B"),
+    (r"\0(\d[\d.]*)([^\W\d][\w.]*)", r"\1 right before a name", r"\1 * \2"),
+    (r"([\d.]*\d)\s*\0([^\W\d][\w.]*)", r"\1 before \2 without a sign", r"\1 * \2"),
+    (r"""("[^"]*"|'[^']*')\s*\0("[^"]*"|'[^']*')""", r"\2 right after \1", r"a comma between them: \1, \2"),
+    (
+        r"""((?<![\w.])[^\W\d][\w.]*|`[^`]*`)\s*\0([\d.]+%?|"[^"]*"|'[^']*')""",
+        r"\2 after \1 without a sign",
+        r"\1 == \2, or another comparison",
+    ),
+    (r"([)}\"'])\s*\0([\w.\"'`]+)", r"\2 after \1 without a sign", "a sign or and, or between them"),
+)
+"""What stands around the place, which is \\0; what it is called, and what to write."""
+
 _NAMES: dict[str, str] = {
     "NAME": "a name",
-    "QUOTED": "a name",
     "NUMBER": "a number",
-    "PERCENT": "a number",
     "TEXT": "a text",
-    "TRUTH": "TRUE or FALSE",
     "COMPARE": "a comparison",
-    "SIGN": "+ or -",
-    "TIMES": "* or /",
-    "REMAINDER": "%%",
-    "POWER": "^",
-    "RANGE": "..",
-    "IN": "in",
-    "IN_OF_R": "in",
-    "_IF": "if",
-    "_THEN": "then",
-    "_ELSE": "else",
-    "BY": "by",
-    "NOT": "not",
-    "_AND": "and",
-    "_OR": "or",
     "LPAR": "(",
     "RPAR": ")",
     "LBRACE": "{",
     "RBRACE": "}",
     "COMMA": ",",
-    "$END": "the end of the rule",
 }
-_VALUES = ("NUMBER", "PERCENT", "TEXT", "NAME", "QUOTED", "RPAR", "TRUTH")
-_STARTS = ("NUMBER", "PERCENT", "TEXT", "NAME", "QUOTED")
 _CLOSED_BY = {"LPAR": "RPAR", "LBRACE": "RBRACE"}
 
 
-def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[str]) -> tuple[Problem, int]:
+def slip_at(  # noqa: PLR0911 -- one branch per kind of slip
+    text: str, at: int, tokens: Sequence[_Token], expected: frozenset[str]
+) -> tuple[Problem, int]:
     """Say what is wrong with a rule.
 
     Parameters
@@ -149,92 +161,49 @@ def slip_at(text: str, at: int, tokens: Sequence[_Token], expected: frozenset[st
     """
     before = [one for one in tokens if (one.end_pos or 0) <= at]
     here = next((one for one in tokens if one.start_pos == at), None)
-    if text[at : at + 1] == ":" and any(one.type == "_IF" for one in before):
-        return _slip("a colon behind a condition", "then"), at
+    last = before[-1] if before else None
     for begin in range(max(at - 5, 0), at + 1):
         for pattern, construct, instead in _SIGNS:
-            found = re.match(pattern, text[begin:])
-            if found and begin + found.end() > at:
+            sign = re.match(pattern, text[begin:])
+            if sign and begin + sign.end() > at:
                 return _slip(construct, instead), begin
-    if here is None and at < len(text) and text[at] in "\"'`":
-        return Problem("plain-open", sign=text[at]), at
-    if here is None and at < len(text):
-        number = re.match(r"[\d.]+(?=[^\W\d])", text[at:])
-        if number:
-            return _slip(
-                f"{number[0]} right before a name", f"{number[0]} * {text[at + number.end() :].split(maxsplit=1)[0]}"
-            ), at
-        return Problem("plain-sign", sign=text[at]), at
-    return _between(text, at, before, here, expected)
-
-
-def _between(  # noqa: PLR0911, PLR0912 -- one branch per slip
-    text: str, at: int, before: Sequence[_Token], here: _Token | None, expected: frozenset[str]
-) -> tuple[Problem, int]:
-    last = before[-1] if before else None
     for token in (here, last):
         word = token.value.lower() if token is not None and token.type in ("NAME", "NOT") else ""
         if token is not None and word in _WORDS and (token is here or len(before) > 1 or word == "if"):
             return _slip(token.value, _WORDS[word]), token.start_pos or 0
+    for pattern, construct, instead in _SLIPS:
+        if around := re.search(pattern, f"{text[:at]}\0{text[at:]}", re.IGNORECASE):
+            place = around.start("at") if "at" in around.groupdict() else at
+            return _slip(around.expand(construct), around.expand(instead)), place
     open_one = _unclosed(before)
+    if here is None and at < len(text):
+        return Problem("plain-open" if text[at] in "\"'`" else "plain-sign", sign=text[at]), at
     if here is None and open_one is not None:
         return Problem("plain-open", sign=open_one.value), open_one.start_pos or 0
-    kind = "$END" if here is None else here.type
-    if last is not None and last.type == "NAME" and [one.type for one in before[-2:-1]] in (["IN"], ["IN_OF_R"]):
-        return _slip(f"{last.value} as a set", 'the set itself: {"a", "b"} or 1..5'), last.start_pos or 0
-    if kind == "LPAR" and last is not None and last.type in ("IN", "IN_OF_R"):
-        return _slip("a set in round brackets", 'curly ones: {"a", "b"}, or a range as 1..5'), at
-    if kind == "SIGN" and "RANGE" in expected:
-        return _slip(f"a range with {here.value if here else ''}", "a range as 1..5"), at
-    if kind == "COMMA" and [one.type for one in before[-2:-1]] == ["IN"]:
-        return _slip("a set without brackets", '{"a", "b"}'), at
-    if kind == "COMMA" and [one.type for one in before[-2:-1]] == ["BY"]:
-        return _slip("several groups without brackets", "by (A, B)"), at
-    types = [one.type for one in before]
-    if types.count("_IF") > types.count("_THEN") and last is not None and last.type in _VALUES and kind in _STARTS:
-        return _slip("an if without then", "if A then B"), at
-    if last is not None and here is not None and last.type in _VALUES and kind in _STARTS:
-        return _beside(last, here), at
-    if kind == "RPAR" and open_one is None:
+    if here is not None and here.type == "RPAR" and open_one is None:
         return Problem("plain-closed", sign=")"), at
-    if last is not None and kind == "COMMA" and last.type in ("NUMBER", "PERCENT"):
-        following = re.match(r",\s*(\d+)", text[at:])
-        if following:
-            written = f"{last.value}{following[0]}"
-            number = f"{last.value.replace('.', '')}.{following[1]}"
-            return _slip(f"the decimal comma of {written}", number), last.start_pos or 0
-    if kind == "_THEN" and not any(one.type == "_IF" for one in before):
-        return _slip("then without if", "if A then B"), at
-    if kind == "COMMA" and any(one.type == "_IF" for one in before):
-        return _slip("a comma between condition and consequence", "if A then B"), at
-    found = _NAMES.get(kind, kind) if here is None or kind in ("$END",) else f"{here.value!r}"
-    wanted = sorted({_NAMES[one] for one in expected if one in _NAMES})
-    if "_THEN" in expected and kind == "$END":
-        wanted = ["then"]
-    elif {"NUMBER", "NAME"} <= expected:
-        wanted = ["a field", "a number", "a text", "("]
     if last is None:
-        return _slip("nothing" if here is None else f"{found} at its beginning", "a condition such as FIELD > 1"), at
-    return Problem("plain-unexpected", found=found, after=last.value, wanted=tuple(wanted)), at
+        construct = "nothing" if here is None else f"{here.value!r} at its beginning"
+        return _slip(construct, "a condition such as FIELD > 1"), at
+    if here is not None and here.type == last.type == "NAME":
+        return _two_names(last.value, here.value), at
+    found = "the end of the rule" if here is None else f"{here.value!r}"
+    return Problem("plain-unexpected", found=found, after=last.value, wanted=_wanted(expected, open_one)), at
 
 
-def _beside(last: _Token, here: _Token) -> Problem:  # noqa: PLR0911 -- one branch per slip
-    """Say what may be missing between two values."""
-    left, right = last.value, here.value
-    if right.lower() in ("the", "thne", "tehn", "hten") or right.lower().startswith("then"):
-        return _slip(right, "then")
+def _two_names(left: str, right: str) -> Problem:
     long = [word for word in _WORDS if len(word) > 3]
-    if here.type == "NAME" and (close := difflib.get_close_matches(right.lower(), long, 1, 0.8)):
-        return _slip(right, _WORDS[close[0]])
-    if last.type == here.type == "NUMBER":
-        return _slip(f"the number {left} {right}", f"{left}{right}, without blanks")
-    if last.type == "NUMBER" and here.type == "NAME":
-        return _slip(f"{left} before {right} without a sign", f"{left} * {right}")
-    if last.type in ("NAME", "QUOTED") and here.type in ("NUMBER", "PERCENT", "TEXT"):
-        return _slip(f"{right} after {left} without a sign", f"{left} == {right}, or another comparison")
-    if last.type == here.type == "NAME":
-        return Problem("plain-two-names", left=left, right=right)
-    return _slip(f"{right} after {left} without a sign", "a sign or and, or between them")
+    close = difflib.get_close_matches(right.lower(), long, 1, 0.8)
+    return _slip(right, _WORDS[close[0]]) if close else Problem("plain-two-names", left=left, right=right)
+
+
+def _wanted(expected: frozenset[str], open_one: _Token | None) -> tuple[str, ...]:
+    """Say what may stand at a place, in the order of how likely it is."""
+    if {"NUMBER", "NAME"} <= expected:
+        return "a field", "a number", "a text", "("
+    if "_AND" in expected:
+        return "and", "or", _NAMES[_CLOSED_BY[open_one.type]] if open_one else "the end of the rule"
+    return tuple(said for kind, said in _NAMES.items() if kind in expected)
 
 
 def _unclosed(tokens: Sequence[_Token]) -> _Token | None:
@@ -253,5 +222,18 @@ def _slip(construct: str, instead: str) -> Problem:
 
 
 def several(wrong: Sequence[Problem], where: str) -> Problem:
-    """Return one problem for all that is wrong with the rules of a file."""
-    return wrong[0] if len(wrong) == 1 else Problem("plain-several", where, count=len(wrong), problems=tuple(wrong))
+    """Return one problem for all that is wrong with the rules of a file, in the order of its lines."""
+    each = tuple(sorted(wrong, key=lambda one: (one.place.source, one.place.line)))
+    return each[0] if len(each) == 1 else Problem("plain-several", where, count=len(each), problems=each)
+
+
+def require_readable(wrong: Sequence[Problem], where: str) -> None:
+    """Require that nothing is wrong with the rules of a file.
+
+    Raises
+    ------
+    RulebookError
+        Something is: all of it.
+    """
+    if wrong:
+        raise RulebookError(several(wrong, where))

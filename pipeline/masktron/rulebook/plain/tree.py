@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from masktron.problems.problem import Problem
+
 type Kind = Literal["number", "text", "condition", "unknown"]
 type Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 type Severity = Literal["error", "warning", "information"]
@@ -223,10 +225,13 @@ class PlainRules:
     rules : tuple of PlainRule
     missing_fails : bool
         Whether a comparison with a missing value fails, and is not undecided.
+    wrong : tuple of Problem
+        Of other rules, which cannot be read: what was probably meant; see `require_readable`.
     """
 
     rules: tuple[PlainRule, ...]
     missing_fails: bool = False
+    wrong: tuple[Problem, ...] = ()
 
 
 def children(node: Node) -> Iterator[Node]:
