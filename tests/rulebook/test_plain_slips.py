@@ -88,6 +88,8 @@ RECORDS = Records(
         ("wage + other", "plain-no-condition", 1, "compare it"),
         ("status", "plain-no-condition", 1, "compare it"),
         ("wage == NA", "plain-slip", 1, "missing(FIELD)"),
+        ("sex != NA", "plain-slip", 1, "missing(FIELD)"),
+        ("status = pupil", "unknown-name", 10, 'in quotation marks: "pupil"'),
         ("other == TRUE", "plain-slip", 1, 'FIELD == "TRUE"'),
         ("wage in {1, NA}", "plain-slip", 13, "missing(FIELD)"),
         ("wage ^ 0.5 > 3", "plain-power", 8, "a product"),

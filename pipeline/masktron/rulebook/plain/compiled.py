@@ -10,7 +10,7 @@ from masktron.problems.problem import Field, Known, Place, Problem, Rule, fields
 from masktron.rulebook.plain.conditions import Conditions, Records, whole_file
 from masktron.rulebook.plain.kinds import kinds_by_use
 from masktron.rulebook.plain.slips import PlainSyntaxError, require_readable
-from masktron.rulebook.plain.tree import Name, PlainRule, PlainRules, walk
+from masktron.rulebook.plain.tree import Compared, Name, PlainRule, PlainRules, walk
 from masktron.rulebook.schema import Check, Origin, Pattern, Rulebook
 from masktron.rulebook.schema import Rule as SchematronRule
 
@@ -89,7 +89,14 @@ def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
     unknown = next((one for one in named if one.name not in known), None)
     if unknown is None:
         raise PlainSyntaxError(Problem("plain-levels", fields=fields(dict.fromkeys(one.name for one in named))), 0)
-    problem = Problem("unknown-name", kind="field", name=Field(unknown.name), known=Known(unknown.name, tuple(known)))
+    compared = any(isinstance(one, Compared) and unknown in (one.left, one.right) for one in walk(rule.node))
+    problem = Problem(
+        "unknown-name",
+        kind="field",
+        name=Field(unknown.name),
+        known=Known(unknown.name, tuple(known)),
+        more=f'; a text stands in quotation marks: "{unknown.name}"' if compared else None,
+    )
     raise PlainSyntaxError(problem, unknown.span.start)
 
 

@@ -58,7 +58,7 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
         return node.arguments[0] if isinstance(node, tree.Call) and node.function == "lag" else node
 
     def is_(node: Node, kind: Kind) -> None:
-        if isinstance(node := field(node), tree.Name) and kind != "unknown":
+        if isinstance(node := field(node), tree.Name) and kind in ("number", "text"):
             found.setdefault(node.name, set()).add(kind)
 
     for part in (part for node in nodes for part in walk(node)):
