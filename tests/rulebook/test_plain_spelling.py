@@ -53,7 +53,7 @@ def test_rules_are_written_as_a_statistician_would(rule: str, written: str) -> N
 @pytest.mark.parametrize(
     ("rule", "written"),
     [
-        ("status in {'a', 'b'} and income in 1..5", 'status %vin% c("a", "b") & (income >= 1 & income <= 5)'),
+        ("status in {'a', 'b'} and income in 1..5", 'status %vin% c("a", "b") & in_range(income, min=1, max=5)'),
         ("if a > 1 then b > 2 else c == round(d)", "if (a > 1) b > 2 else c == floor(d + 0.5)"),
         ("a * (b %% c) == 0 or missing(d)", "a * b %% c == 0 | is.na(d)"),
         ("(a * b) %% c == 0", "(a * b) %% c == 0"),

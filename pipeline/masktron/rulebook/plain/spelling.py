@@ -144,17 +144,22 @@ class _Spelling:
         return f"if {condition} then {then}{last}"
 
     def _membership(self, node: tree.In, *, without: bool) -> tuple[str, int]:
-        if self._in_r and not any(isinstance(one, tree.Range) for one in node.options):
-            sign = "%in%" if node.decided else "%vin%"
-            return f"{self.text(node.value, _ATOM)} {sign} c({', '.join(map(self.text, node.options))})", _COMPARED
         if self._in_r:
-            if node.decided:
-                raise UnspelledError("R has no range that a missing value is outside of")
-            return self._written(_expanded(node))
+            return self._membership_in_r(node)
         sign = "%in%" if node.decided else "not in" if without else "in"
         if len(node.options) == 1 and isinstance(node.options[0], tree.Range):
             return f"{self.text(node.value, _SUM)} {sign} {self.text(node.options[0])}", _COMPARED
         return f"{self.text(node.value, _SUM)} {sign} {{{', '.join(map(self.text, node.options))}}}", _COMPARED
+
+    def _membership_in_r(self, node: tree.In) -> tuple[str, int]:
+        ranges = [one for one in node.options if isinstance(one, tree.Range)]
+        listed = ", ".join(self.text(one) for one in node.options if not isinstance(one, tree.Range))
+        if ranges and node.decided:
+            raise UnspelledError("R has no range that a missing value is outside of")
+        value, sign = self.text(node.value, _ATOM), "%in%" if node.decided else "%vin%"
+        each = [f"in_range({value}, min={self.text(one.low)}, max={self.text(one.high)})" for one in ranges]
+        each += [f"{value} {sign} c({listed})"] if listed or not ranges else []
+        return " | ".join(each), _OR if len(each) > 1 else _COMPARED
 
     def _range(self, low: Node, high: Node) -> str:
         one, other = self.text(low), self.text(high)
@@ -210,16 +215,3 @@ class _Spelling:
 
 def _lines(text: str) -> int:
     return len(f"{text}.".splitlines()) if text else 0
-
-
-def _expanded(node: tree.In) -> Node:
-    """Return a membership as comparisons."""
-    each = tuple(
-        tree.Joined("and", (tree.Compared(">=", node.value, one.low), tree.Compared("<=", node.value, one.high)))
-        if isinstance(one, tree.Range)
-        else tree.Compared("==", node.value, one)
-        for one in node.options
-    )
-    if not each:
-        return tree.Truth(False)
-    return each[0] if len(each) == 1 else tree.Joined("or", each)
