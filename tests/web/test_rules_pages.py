@@ -92,6 +92,7 @@ def test_an_uploaded_rulebook_is_kept_byte_for_byte_and_checked(client: TestClie
         ("a.sch", b"<schema", "not-well-formed"),
         ("a.sch", b"<a/>", "not-a-rulebook"),
         ("a.csv", b"A,B\n1,2\n", "not-well-formed"),
+        ("edits.rules", b"age >= 16\n", "not-supported"),
         ("a.sch", OWN.replace("<pattern>", '<include href="sub/x.sch"/><pattern>', 1).encode(), "includes-elsewhere"),
         ("a.sch", OWN.replace("<pattern>", '<include href="../x.sch"/><pattern>', 1).encode(), "includes-elsewhere"),
     ],

@@ -369,7 +369,8 @@ class Conditions:
             case tree.Call(function) if function in TALLIES:
                 text = self._tally(node)
                 return f"({text})" if function == "mean" and precedence > 1 else text
-        raise self._no_number(node)
+        what = "a condition" if kind_of(node, self._kinds) == "condition" else "a text"
+        raise PlainSyntaxError(Problem("plain-no-number", what=what), node.span.start)
 
     def _ratio(self, node: tree.Arithmetic) -> str:
         # XPath 2.0 divides no whole number by 0: a literal, a count, a length, the sum of nothing
@@ -383,18 +384,11 @@ class Conditions:
             raise PlainSyntaxError(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
         return f"({' * '.join([self._number(left, 3)] * times)})"
 
-    def _no_number(self, node: Node) -> PlainSyntaxError:
-        kind = kind_of(node, self._kinds)
-        return PlainSyntaxError(
-            Problem("plain-no-number", what="a condition" if kind == "condition" else "a text"), node.span.start
-        )
-
 
 def whole_file(node: Node) -> bool:
     """Tell whether a condition speaks of the whole file alone: of tallies, and of no field of a single record."""
-    return any(isinstance(part, tree.Call) and part.function in TALLIES for part in walk(node)) and not _of_record(
-        node
-    )
+    calls = {part.function for part in walk(node) if isinstance(part, tree.Call)}
+    return not calls.isdisjoint(TALLIES) and not _of_record(node)
 
 
 def _of_record(node: Node) -> bool:

@@ -194,9 +194,7 @@ def _put(node: Node, defined: Mapping[str, Node]) -> Node:
     """Return a rule with what its names stand for."""
 
     def meant(one: Node) -> Node:
-        return (
-            replace(defined[one.name], span=one.span) if isinstance(one, tree.Name) and one.name in defined else one
-        )
+        return replace(defined.get(one.name, one), span=one.span) if isinstance(one, tree.Name) else one
 
     return mapped(node, meant) if defined else node
 

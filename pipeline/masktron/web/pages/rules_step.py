@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from masktron.errors import ResourceError, RulebookError, UsageError
+from masktron.jobs.rulebooks import is_plain
 from masktron.problems.problem import Place
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, includes_of, rules_in
 from masktron.rulebook_text.spans import NotInPlaceError
@@ -161,6 +163,10 @@ def _missing(project: Project) -> list[str]:
 
 
 def _took(visit: Visit, project: Project, name: str) -> Redirect:
+    if is_plain(Path(name)):
+        shell = shlex.join(["masktron", "rules", name, "--to", "schematron", "--data", "DATA", "--out", RULES])
+        instead = f"upload the {RULES} that `{shell}` writes in a shell"
+        raise UsageError.of("not-supported", name, construct="rules in plain text on this page", instead=instead)
     content = project.small_upload(name)
     wanted = _missing(project)
     parts = {one.name for one in plain_files(project.folder)} - {RULES}
