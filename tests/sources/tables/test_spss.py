@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,15 @@ import pandas as pd
 import pyarrow as pa
 import pyreadstat
 import pytest
+from pyreadstat._readstat_writer import writer_entry_point
 
 import masktron
 from cli_runner import Runner, write_rules
-from masktron.config import Kind
+from masktron.config import Kind, ReadOptions
 from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
-from masktron.sources.tables.spss_dictionary import amend
 from masktron.sources.variables import Variable
 from refusals import refused
 from statistical_files import read_cells, table_of_texts
@@ -60,9 +61,12 @@ def born(days: int) -> str:
 
 
 def write(path: Path, **more: Any) -> Path:
-    told = {**TOLD, **more}
-    pyreadstat.write_sav(pd.DataFrame(FRAME), str(path), **told)
-    amend(path, weight=6, alignments=[2, 0, 1, 0, 1, 1, 1, 0, 0])
+    sides = ["center", "left", "right", "left", "right", "right", "right", "left", "left"]
+    alignment = dict(zip(FRAME, sides, strict=True))
+    writer_entry_point(pd.DataFrame(FRAME), str(path), "sav", variable_alignment=alignment, **{**TOLD, **more})
+    content = bytearray(path.read_bytes())
+    content[76:80] = (7).to_bytes(4, "little")  # the seventh variable is the weight
+    path.write_bytes(content)
     return path
 
 
@@ -158,6 +162,32 @@ def test_a_release_keeps_the_dictionary(tmp_path: Path, how: dict[str, bool]) ->
     assert values["Born"].tolist()[:3] == [161_000 * DAY, 160_000 * DAY, 150_000 * DAY]
 
 
+def test_a_release_does_not_tell_when_it_was_written(survey: Path, tmp_path: Path) -> None:
+    out = [tmp_path / "a.sav", tmp_path / "b.sav"]
+    open_source(survey).write(out[0], {})
+    time.sleep(1.1)
+    open_source(survey).write(out[1], {})
+    assert out[0].read_bytes() == out[1].read_bytes()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "windows-1252", "ISO-8859-1", "iso8859_15"])
+def test_an_encoding_has_its_names_of_python_and_of_iconv(tmp_path: Path, encoding: str) -> None:
+    path, out = tmp_path / "a.sav", tmp_path / "b.sav"
+    pyreadstat.write_sav(pd.DataFrame({"t": ["ab", "c"]}), str(path), column_labels={"t": "xy"})
+    path.write_bytes(path.read_bytes().replace(b"ab", b"\xe4b").replace(b"xy", b"\xf6y"))
+    with refused(DocumentError, "wrong-encoding", where=path, codec="UTF-8"):
+        open_source(path).require_readable()
+    reading = ReadOptions(options={"encoding": encoding})
+    source = open_source(path, reading=reading)
+    assert getattr(source, "table").cells["t"].to_pylist() == ["äb", "c"]  # noqa: B009 -- of a table source
+    source.write(out, {})
+    for again in (open_source(out), open_source(out, reading=reading)):
+        assert again.variables[0].label == "öy"
+        assert again.records().columns["t"].lexemes.tolist() == ["äb", "c"]
+    with refused(UsageError, "bad-value", name="encoding", given="klingon"):
+        open_source(path, reading=ReadOptions(options={"encoding": "klingon"})).require_readable()
+
+
 WIDE = {"t": ["a" + " " * 19, "b"], "u": ["a" + " " * 19, "b"], "c": ["c" * 9, "x"], "x": [1.0, 2.0]}
 """The writer has no other way to make a column wide."""
 
@@ -218,10 +248,7 @@ def test_what_cannot_be_carried_is_said(tmp_path: Path) -> None:
         var_attributes={"a": {"source": "register"}},
         mrsets={"$set": {"type": "D", "label": "both", "counted_value": 1, "variable_list": ["a", "b"]}},
     )
-    assert open_source(path).notes == (
-        "not written again: sets of multiple responses",
-        "not written again: attributes and roles of variables",
-    )
+    assert open_source(path).notes == ("not written again: sets of multiple responses",)
 
 
 def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.document import TwinNames, twin_names
-from masktron.sources.tables.table_format import SecondReading
+from masktron.sources.tables.table_format import SecondReading, UnreadError
 from refusals import code_of, refused
 
 SCHEMA = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt">{ns}
@@ -115,6 +116,23 @@ def test_two_readings_that_differ_stop_the_run(
     monkeypatch.setattr(ParquetFormat, "read_again", lambda *_: SecondReading(("A",), iter(second)))
     with refused(DocumentError, code, where=f"{data}{place}"):
         open_source(data).records()
+
+
+def test_a_second_reader_that_fails_is_told_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows() -> Iterator[list[str]]:
+        yield ["1"]
+        raise UnreadError("it has a header of its own")
+
+    data = write(tmp_path / "d.parquet", [{"A": 1}, {"A": 2}])
+    for second, told in ((None, ()), (SecondReading(("A",), rows()), ("it has a header of its own",))):
+        monkeypatch.setattr(ParquetFormat, "read_again", lambda *_, second=second: second)
+        source = open_source(data)
+        assert source.records().columns["A"].lexemes.tolist() == ["1", "2"]
+        assert [note.rpartition(": ")[2] for note in source.notes] == list(told)
+        document = getattr(source, "document_path").read_text()  # noqa: B009 -- of a table source
+        assert document.count("<A>") == 2
 
 
 def test_one_rulebook_serves_xml_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,13 +18,7 @@ from masktron.sources.tables.table_format import LexemeRow
 type ClockWords = tuple[Literal["date", "datetime", "time"], str, str]
 """What a number counts: kind of moment, first day, unit."""
 
-_SPSS, _SAS = "1582-10-14", "1960-01-01"
-SPSS_CLOCKS: Mapping[str, ClockWords] = {
-    **dict.fromkeys(("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR"), ("date", _SPSS, "seconds")),
-    **dict.fromkeys(("DATETIME", "YMDHMS"), ("datetime", _SPSS, "seconds")),
-    **dict.fromkeys(("TIME", "DTIME", "MTIME"), ("time", _SPSS, "seconds")),
-}
-"""Formats of SPSS that show a number as a moment."""
+_SAS = "1960-01-01"
 _LONG = 40
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import struct
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,28 +16,41 @@ import pandas as pd
 import pyarrow as pa
 
 from masktron.config import Kind
-from masktron.errors import DocumentError, UsageError
+from masktron.recodings import exact_number
 from masktron.sources.column_forms import ColumnForm
+from masktron.sources.lexical import fraction_digits
 from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import Created, created_columns, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
-from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file, told_of
-from masktron.sources.tables.read_statistical import SPSS_CLOCKS, rows_again
-from masktron.sources.tables.spss_dictionary import SpssDictionary, amend, spss_dictionary
-from masktron.sources.tables.spss_reshaped import require_plain, reshaped_meta, reshaped_stored
+from masktron.sources.tables.pyreadstat_files import (
+    as_series,
+    is_utf8,
+    overwrite,
+    pyreadstat_library,
+    read_file,
+    require_short,
+    told_when_unfit,
+)
 from masktron.sources.tables.stored_values import Clock, StoredColumn
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
 _SPSS = "an SPSS file"
 _ORIGIN = datetime.date(1582, 10, 14)
-_ROWS = 1 << 14
 _FORMAT = re.compile(r"([A-Z]+)([0-9]*)(?:\.([0-9]+))?")
 _AS_SHOWN = frozenset({"F", "COMMA", "DOT", "DOLLAR", "PCT", "N", "CCA", "CCB", "CCC", "CCD", "CCE", "Z"})
 """Formats that show a number with so many fraction digits."""
-_ELSEWHERE = frozenset({"A", "F", *SPSS_CLOCKS})
+_CLOCKS: Mapping[str, Clock] = {
+    **dict.fromkeys(
+        ["DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR"], Clock("date", _ORIGIN, Decimal(1))
+    ),
+    **dict.fromkeys(["DATETIME", "YMDHMS"], Clock("datetime", _ORIGIN, Decimal(1))),
+    **dict.fromkeys(["TIME", "DTIME", "MTIME"], Clock("time", _ORIGIN, Decimal(1))),
+}
+"""Formats that show a number as a moment, in seconds."""
+_ELSEWHERE = frozenset({"A", "F", *_CLOCKS})
 """Formats for which other packages have one."""
 _KINDS = {"nominal": Kind.NOMINAL, "ordinal": Kind.ORDINAL, "scale": Kind.NUMBER}
 _NAMES = NamesAllowed(
@@ -52,6 +66,16 @@ _LONGEST = 32_767
 _MOST_DISCRETE = 3
 _LONGEST_CODE = 8
 """Bytes of a text that may be declared to mean 'missing'."""
+_LONGEST_LABEL = 120
+"""Bytes of the label of a value."""
+_ORDER, _COMPRESSION, _WEIGHT, _TIME = 64, 72, 76, 92
+"""Offsets in the header; the last one is that of the day and the time of writing."""
+_NO_TIME = b"01 Jan 7000:00:00"
+_SEGMENT, _ENTRY = 252, 8
+"""Bytes of a very long text in one of its segments, and of any text in an entry of the dictionary."""
+
+type Said = dict[str, dict[str, Any]]
+"""What is said of columns, by their names: by the argument of pyreadstat's writer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,15 +86,23 @@ class SpssCarried:
     ----------
     columns : mapping of str to StoredColumn
         By the name of the field.
-    meta : object
-        As pyreadstat has it.
-    dictionary : SpssDictionary
-        What pyreadstat does not tell.
+    said : Said
+    widths : mapping of str to int
+        Bytes of the texts of columns.
+    notes : tuple of str
+        Lines of documents.
+    compression : int
+        0 for none, 1 for bytecodes, 2 for zlib (.zsav).
+    weight : str or None
+        Name of the column that is the weight.
     """
 
     columns: Mapping[str, StoredColumn]
-    meta: Any
-    dictionary: SpssDictionary
+    said: Said
+    widths: Mapping[str, int]
+    notes: tuple[str, ...]
+    compression: int
+    weight: str | None
 
 
 class SpssFormat(TableFormat):
@@ -85,67 +117,50 @@ class SpssFormat(TableFormat):
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
         frame, meta = read_file(path, _SPSS, "read_sav", user_missing=True, encoding=options.get("encoding"))
-        try:
-            dictionary = spss_dictionary(path)
-        except ValueError as problem:
-            raise DocumentError.of("file-damaged", path, format=_SPSS, detail=str(problem)) from None
-        names = xml_names(frame.columns, str(path))
+        said: Said = {
+            "column_labels": {name: label for name, label in meta.column_names_to_labels.items() if label},
+            "variable_value_labels": meta.variable_value_labels,
+            "missing_ranges": meta.missing_ranges,
+            "variable_display_width": meta.variable_display_width,
+            "variable_measure": meta.variable_measure,
+            "variable_format": {name: shown or "" for name, shown in meta.original_variable_types.items()},
+            "variable_alignment": meta.variable_alignment,
+        }
+        widths = meta.variable_storage_width
+        compression, weight = _header(path, widths)
         cells, variables, columns = {}, [], {}
-        for at, (name, column) in enumerate(zip(names, frame.columns, strict=True)):
-            stored = _stored(column, frame.iloc[:, at], meta.original_variable_types[column])
+        for at, (name, column) in enumerate(zip(xml_names(frame.columns, str(path)), frame.columns, strict=True)):
+            stored = _stored(column, frame.iloc[:, at], said["variable_format"][column])
             columns[name] = stored
             cells[name] = stored.lexemes(str(path))
-            variables.append(_variable(name, stored, cells[name], meta, weight=dictionary.weight == at))
-        notes = [f"not written again: {lost}" for lost in dictionary.lost]
-        if (meta.file_encoding or "UTF-8").upper() not in ("UTF-8", "UTF8", "US-ASCII"):
+            variables.append(_variable(name, stored, cells[name], said, weight=weight == column))
+        notes = ["not written again: sets of multiple responses"] if meta.mr_sets else []
+        if not is_utf8(meta):
             notes.append("texts will be written in UTF-8, and columns of texts are as wide as that needs")
         return Table(
             tuple(variables),
-            pa.table(cells),
+            pa.table(cells) if cells else pa.table({"x": pa.nulls(len(frame))}).select([]),
             title=meta.file_label or "",
-            carried=SpssCarried(columns, meta, dictionary),
+            carried=SpssCarried(columns, said, widths, tuple(meta.notes), compression, weight),
             notes=tuple(notes),
             of_release=tuple(_documents(list(meta.notes))),
         )
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the values in pieces, as objects of Python."""
-        pyreadstat = pyreadstat_library()
-        encoding = None if table.carried is None else table.carried.meta.file_encoding
-        kinds = {
-            name: _name_of(table.carried.meta.original_variable_types[name])
-            for name in table.carried.meta.column_names
-        }
-        pieces = pyreadstat.read_file_in_chunks(
-            pyreadstat.read_sav,
-            str(path),
-            chunksize=_ROWS,
-            user_missing=True,
-            disable_datetime_conversion=True,
-            output_format="dict",
-            encoding=encoding,
-        )
-        clocks = [SPSS_CLOCKS.get(kind) for kind in kinds.values()]
-
-        def rows() -> Iterator[LexemeRow]:
-            with told_of(path, _SPSS):
-                for piece, _ in pieces:
-                    yield from rows_again(piece.values(), clocks)
-
-        return SecondReading(tuple(kinds), rows())
+    def read_again(self, path: Path, table: Table) -> None:
+        """Return nothing: no second library reads system files."""
+        del path, table
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which the values of some columns have other labels, and other formats show them."""
         carried: SpssCarried = table.carried
-        columns, meta = dict(carried.columns), carried.meta
+        columns = dict(carried.columns)
+        said = {argument: dict(one) for argument, one in carried.said.items()}
         for name, form in forms.items():
-            require_plain(columns[name], meta, form)
-            columns[name] = reshaped_stored(columns[name], form)
-            meta = reshaped_meta(meta, columns[name], form)
-        return replace(table, carried=replace(carried, columns=columns, meta=meta))
+            columns[name] = _reshaped(columns[name], form, said)
+        return replace(table, carried=replace(carried, columns=columns, said=said))
 
     def write(self, target: Path, release: TableRelease) -> None:
-        """Write a file with the dictionary of the original."""
+        """Write a file with what the original says of its columns."""
         carried: SpssCarried = release.original.carried
         columns = [
             carried.columns[v.name].released(
@@ -153,54 +168,38 @@ class SpssFormat(TableFormat):
             )
             for v in release.variables
         ]
-        meta, dictionary = carried.meta, carried.dictionary
-        at = {column: place for place, column in enumerate(meta.column_names)}
-        released = [v.column for v in release.variables]
-        anew = [v.column for v in release.variables if not release.as_it_was(v.name)]
-        widths = {name: width for name, width in meta.variable_storage_width.items() if name not in anew}
+        # a width that was made for texts tells how long the longest of them was
+        anew = {v.column for v in release.variables if not release.as_it_was(v.name)}
         texts = {column.name for column in columns if column.text}
-        shown = {
-            name: width for name, width in meta.variable_display_width.items() if name in widths or name not in texts
+        shown = carried.said["variable_display_width"]
+        said = {
+            **carried.said,
+            "variable_display_width": {name: width for name, width in shown.items() if name not in anew & texts},
         }
-        weight = None if dictionary.weight is None else meta.column_names[dictionary.weight]
-        _save(
-            target,
-            columns,
-            _Described(
-                title=meta.file_label or "",
-                notes=list(meta.notes),
-                labels={k: v for k, v in meta.column_names_to_labels.items() if v},
-                values=meta.variable_value_labels,
-                missing=meta.missing_ranges,
-                widths=widths,
-                shown=shown,
-                measures=meta.variable_measure,
-                formats=dict(meta.original_variable_types),
-            ),
-            dictionary.compression,
-        )
-        alignments = [dictionary.alignments[at[name]] for name in released] if dictionary.alignments else []
-        amend(target, released.index(weight) if weight in released else None, alignments)
+        widths = {name: width for name, width in carried.widths.items() if name not in anew}
+        title = release.original.title
+        _save(target, columns, replace(carried, said=said, widths=widths), title)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file; a name that ends with .zsav makes it compressed."""
         del options
         _NAMES.require([variable.column for variable in table.variables])
         made = _created(table)
-        described = _Described(title=table.title, labels={v.column: v.label for v in table.variables if v.label})
+        said: Said = {"column_labels": {v.column: v.label for v in table.variables if v.label}}
         for variable, one in zip(table.variables, made, strict=True):
-            _describe(described, variable, one)
-        _save(target, [one.column for one in made], described, 2 if target.name.lower().endswith(".zsav") else 1)
-        weights = [at for at, variable in enumerate(table.variables) if variable.weight]
-        amend(target, weights[0] if weights else None, [])
+            for argument, what in _said_of(variable, one):
+                said.setdefault(argument, {})[variable.column] = what
+        weight = next((variable.column for variable in table.variables if variable.weight), None)
+        compression = 2 if target.name.lower().endswith(".zsav") else 1
+        _save(target, [one.column for one in made], SpssCarried({}, said, {}, (), compression, weight), table.title)
 
     def form(self, table: Table) -> Iterator[str]:
         """Say that its documents and formats that no other package has stay behind."""
-        kinds = {name: shown or "" for name, shown in table.carried.meta.original_variable_types.items()}
+        kinds = table.carried.said["variable_format"]
         own = [name for name, shown in kinds.items() if _name_of(shown) not in _ELSEWHERE]
         if own:
             yield f"display formats: {', '.join(f'{name} ({kinds[name]})' for name in own)}"
-        if lines := len(table.carried.meta.notes):
+        if lines := len(table.carried.notes):
             yield f"the documents of the file: {lines:,} {'line' if lines == 1 else 'lines'}"
 
     def losses(self, table: Table) -> Iterator[str]:
@@ -213,19 +212,23 @@ class SpssFormat(TableFormat):
             yield f"which codes mean 'missing', as one is longer than {_LONGEST_CODE} bytes: {', '.join(long)}"
 
 
-@dataclass(slots=True)
-class _Described:
-    """What is said of a file and its columns, by their names, in pyreadstat's terms."""
+def _header(path: Path, widths: Mapping[str, int]) -> tuple[int, str | None]:
+    """Return how a file is compressed and which column is its weight: pyreadstat does not tell."""
+    with path.open("rb") as stream:
+        head = stream.read(_TIME)
+    order = "<" if head[_ORDER] in (2, 3) else ">"
+    compression, number = struct.unpack_from(f"{order}2i", head, _COMPRESSION)
+    entries = dict(zip(_entries(widths.values()), widths, strict=True))
+    return compression, entries.get(number)
 
-    title: str = ""
-    notes: list[str] = field(default_factory=list)
-    labels: dict[str, str] = field(default_factory=dict)
-    values: dict[str, dict[Any, str]] = field(default_factory=dict)
-    missing: dict[str, list[Any]] = field(default_factory=dict)
-    widths: dict[str, int] = field(default_factory=dict)
-    shown: dict[str, int] = field(default_factory=dict)
-    measures: dict[str, str] = field(default_factory=dict)
-    formats: dict[str, str] = field(default_factory=dict)
+
+def _entries(widths: Iterable[int]) -> Iterator[int]:
+    """Yield the number, from 1, of the first entry of each column in the dictionary."""
+    number = 1
+    for width in widths:
+        yield number
+        before = (width - 1) // _SEGMENT if width > 255 else 0
+        number += before * -(-255 // _ENTRY) + -(-max(width - before * _SEGMENT, 1) // _ENTRY)
 
 
 def _name_of(shown: str | None) -> str:
@@ -241,8 +244,8 @@ def _stored(name: str, values: pd.Series[Any], shown: str) -> StoredColumn:
     absent = np.isnan(numbers)
     found = _FORMAT.fullmatch(shown)
     kind = _name_of(shown)
-    if what := SPSS_CLOCKS.get(kind):
-        return StoredColumn(name, numbers, absent, clock=Clock(what[0], _ORIGIN, Decimal(1)))
+    if clock := _CLOCKS.get(kind):
+        return StoredColumn(name, numbers, absent, clock=clock)
     if found is None or kind not in _AS_SHOWN or not found[2]:
         return StoredColumn(name, numbers, absent)
     return StoredColumn(name, numbers, absent, decimals=int(found[3] or 0), width=int(found[2]))
@@ -268,13 +271,13 @@ def _bound(stored: StoredColumn, value: float) -> str:
     return _lexeme(stored, value) if np.isfinite(value) else "highest" if value > 0 else "lowest"
 
 
-def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any, *, weight: bool) -> Variable:
+def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, said: Said, *, weight: bool) -> Variable:
     column = stored.name
-    labelled = meta.variable_value_labels.get(column, {})
+    labelled = said["variable_value_labels"].get(column, {})
     labels = {_lexeme(stored, value): label for value, label in labelled.items()}
     codes: dict[str, None] = {}
     declared, ranges, spans = set(labels), [], []
-    for bounds in meta.missing_ranges.get(column, ()):
+    for bounds in said["missing_ranges"].get(column, ()):
         low, high = (bounds["lo"], bounds["hi"]) if isinstance(bounds, dict) else (bounds, bounds)
         if low == high:
             codes[_lexeme(stored, low)] = None
@@ -287,7 +290,7 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
             # those with labels in any case, or it would tell whether a record has one
             inside = np.union1d(inside, [float(value) for value in labelled if low <= value <= high])
             codes.update(dict.fromkeys(_lexeme(stored, value) for value in inside))
-    kind = None if weight else _KINDS.get(meta.variable_measure.get(column, ""))
+    kind = None if weight else _KINDS.get(said["variable_measure"].get(column, ""))
     order: tuple[str, ...] = ()
     if kind is Kind.ORDINAL:
         known = {text for text in cells.unique().to_pylist() if text is not None} | labels.keys()
@@ -295,7 +298,7 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
     return Variable(
         name,
         column,
-        label=meta.column_names_to_labels.get(column) or "",
+        label=said["column_labels"].get(column, ""),
         labels={code: label for code, label in labels.items() if code not in codes},
         missing={code: labels.get(code, "") for code in codes},
         kind=kind,
@@ -309,28 +312,63 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
     )
 
 
-def _describe(described: _Described, variable: Variable, one: Created) -> None:
-    """Add what is said of a variable of another format."""
-    name, column = variable.column, one.column
+def _said_of(variable: Variable, one: Created) -> Iterator[tuple[str, Any]]:
+    """Yield what is said of a variable of another format, by arguments of pyreadstat's writer."""
+    column = one.column
     labels = {
-        one.value(code): label for code, label in (*variable.labels.items(), *variable.missing.items()) if label
+        one.value(code): label.encode()[:_LONGEST_LABEL].decode("utf-8", "ignore")
+        for code, label in (*variable.labels.items(), *variable.missing.items())
+        if label
     }
     if labels:
-        described.values[name] = labels
+        yield "variable_value_labels", labels
     if 0 < len(variable.missing) <= _MOST_DISCRETE and not (column.text and _too_long(variable.missing)):
-        described.missing[name] = [one.value(code) for code in variable.missing]
-    measures = {kind: measure for measure, kind in _KINDS.items()}
+        yield "missing_ranges", [one.value(code) for code in variable.missing]
     if variable.kind is not None:
-        described.measures[name] = measures[variable.kind]
+        yield "variable_measure", next(measure for measure, kind in _KINDS.items() if kind is variable.kind)
     if column.text:
         return
     if column.clock is not None:
-        described.formats[name] = {"date": "DATE11", "datetime": "DATETIME23.3", "time": "TIME12.3"}[
-            column.clock.what
-        ]
+        shown = {"date": "DATE11", "datetime": "DATETIME23.3", "time": "TIME12.3"}
+        yield "variable_format", shown[column.clock.what]
     else:
         width, places = variable.typed.shown or (8, one.decimals)
-        described.formats[name] = f"F{min(40, max(width, one.width))}.{min(max(places, one.decimals), 16)}"
+        yield "variable_format", f"F{min(40, max(width, one.width))}.{min(max(places, one.decimals), 16)}"
+
+
+def _reshaped(stored: StoredColumn, form: ColumnForm, said: Said) -> StoredColumn:
+    """Return a column for what is to be written, and say of it in `said` what is true of that.
+
+    It is one of plain numbers that shows as many digits as what is to be written has.
+
+    Raises
+    ------
+    UsageError
+        A label is too long; or moments become numbers, and some are declared as missing.
+    """
+    name = stored.name
+    numbers = [exact_number(value) for value in form.values]
+    if form.values and not stored.text:
+        if stored.clock is not None and (said["missing_ranges"].get(name) or None in numbers):
+            detail = (
+                "its dates or times that mean 'missing' would become numbers of classes; make them system-missing"
+            )
+            raise unfit_field("SPSS", name, detail)
+        decimals = max(map(fraction_digits, form.values))
+        width = max(*map(len, form.values), stored.width or 0)
+        empty = np.ones(len(stored.values), dtype=np.bool_)
+        stored = StoredColumn(name, np.zeros(len(empty)), empty, decimals=decimals, width=width)
+        said["variable_format"][name] = f"F{width}.{decimals}"
+        nominal = said["variable_measure"].get(name) == "nominal" or not form.ordered
+        said["variable_measure"][name] = "nominal" if nominal else "ordinal"
+    require_short(form, _LONGEST_LABEL, name, "SPSS")
+    said["variable_value_labels"].pop(name, None)
+    if form.labels:
+        coded = {code: None if stored.text else exact_number(code) for code in form.labels}
+        said["variable_value_labels"][name] = {
+            code if number is None else float(number): form.labels[code] for code, number in coded.items()
+        }
+    return stored
 
 
 def _too_long(codes: Collection[str]) -> bool:
@@ -343,51 +381,42 @@ def _created(table: Table) -> list[Created]:
     return created_columns(table, lambda what: Clock(what, _ORIGIN, Decimal(1)))
 
 
-def _bytes_of_codes(described: _Described, name: str) -> Iterator[int]:
+def _bytes_of_codes(said: Said, name: str) -> Iterator[int]:
     """Yield the lengths of the texts of which something is said: labels, and what is missing."""
-    yield from (len(str(code).encode()) for code in described.values.get(name, ()))
-    for code in described.missing.get(name, ()):
-        low = code["lo"] if isinstance(code, dict) else code
-        yield len(str(low).encode())
+    yield from (len(str(code).encode()) for code in said.get("variable_value_labels", {}).get(name, ()))
+    for code in said.get("missing_ranges", {}).get(name, ()):
+        yield len(str(code["lo"] if isinstance(code, dict) else code).encode())
 
 
-def _save(target: Path, columns: list[StoredColumn], described: _Described, compression: int) -> None:
-    pyreadstat = pyreadstat_library()
-    series = {}
+def _save(target: Path, columns: list[StoredColumn], carried: SpssCarried, title: str) -> None:
+    """Write a file of columns, with what is said of them."""
+    pyreadstat_library()
+    from pyreadstat._readstat_writer import writer_entry_point  # noqa: PLC0415 -- write_sav takes no alignments
+
+    said = {argument: dict(one) for argument, one in carried.said.items()}
+    series, widths = {}, []
     for column in columns:
+        name, width = column.name, _ENTRY
         if column.text:
-            texts = ["" if gone else text for text, gone in zip(column.values, column.absent, strict=True)]
-            widest = max((len(text.encode()) for text in texts), default=0)
-            if widest > _LONGEST:
-                detail = f"a text has more than {_LONGEST:,} bytes"
-                raise unfit_field("SPSS", column.name, detail)
-            width = max(1, widest, described.widths.get(column.name, 0), *_bytes_of_codes(described, column.name))
-            if texts:
-                # the writer makes a column as wide as its longest text; SPSS fills texts with blanks anyway
-                texts[0] += " " * (width - len(texts[0].encode()))
-            described.formats[column.name] = f"A{width}"
-            series[column.name] = pd.Series(texts, dtype=object)
+            least = max(carried.widths.get(name, 0), *_bytes_of_codes(carried.said, name), 0)
+            series[name], width = as_series(column, least)
+            if width > _LONGEST:
+                raise unfit_field("SPSS", name, f"a text has more than {_LONGEST:,} bytes")
+            said.setdefault("variable_format", {})[name] = f"A{width}"
         else:
-            series[column.name] = pd.Series(np.where(column.absent, np.nan, column.values.astype(np.float64)))
-    names = set(series)
-
-    def of_these(said: dict[str, Any]) -> dict[str, Any]:
-        return {name: one for name, one in said.items() if name in names}
-
-    try:
-        pyreadstat.write_sav(
+            series[name] = pd.Series(np.where(column.absent, np.nan, column.values.astype(np.float64)))
+        widths.append(width)
+    with told_when_unfit(target, "SPSS"):
+        writer_entry_point(
             pd.DataFrame(series),
             str(target),
-            file_label=described.title,
-            column_labels=of_these(described.labels),
-            compress=compression == 2,
-            row_compress=compression == 1,
-            note=described.notes or None,
-            variable_value_labels=of_these(described.values),
-            missing_ranges=of_these(described.missing),
-            variable_display_width=of_these(described.shown),
-            variable_measure=of_these(described.measures),
-            variable_format=of_these(described.formats),
+            "sav",
+            file_label=title,
+            compress=carried.compression == 2,
+            row_compress=carried.compression == 1,
+            note=list(carried.notes) or None,
+            **{argument: {n: what for n, what in one.items() if n in series} for argument, one in said.items()},
         )
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-        raise UsageError.of("cannot-hold", target, format="SPSS", detail=f"this table: {error}") from error
+    numbers = dict(zip(series, _entries(widths), strict=True))
+    weight = 0 if carried.weight is None else numbers.get(carried.weight, 0)
+    overwrite(target, {_WEIGHT: struct.pack("<i", weight), _TIME: _NO_TIME})

@@ -9,7 +9,7 @@ import numpy as np
 
 from masktron.recodings import exact_number
 from masktron.sources.column_forms import ColumnForm
-from masktron.sources.tables.spss_reshaped import require_short
+from masktron.sources.tables.pyreadstat_files import require_short
 from masktron.sources.tables.stata_sections import StataFile
 from masktron.sources.tables.stored_values import StoredColumn
 

@@ -29,6 +29,10 @@ type Options = Mapping[str, str]
 """What a user says of a file, by the name of the option."""
 
 
+class UnreadError(Exception):
+    """A second reader cannot read a file that the first one reads: that is no fault of the file."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SecondReading:
     """The records of a file as a reader has them that shares nothing with `TableFormat.read`.
@@ -153,8 +157,8 @@ class TableFormat(ABC):
         return None
 
     @abstractmethod
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read a file by another way, for the document that engines judge.
+    def read_again(self, path: Path, table: Table) -> SecondReading | None:
+        """Read a file by another way, for the document that engines judge; None where no other reader knows it.
 
         Parameters
         ----------
@@ -165,6 +169,8 @@ class TableFormat(ABC):
         Raises
         ------
         DocumentError
+        UnreadError
+            The other reader cannot read the file, here or when rows are taken.
         """
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:

@@ -46,10 +46,11 @@ from masktron.sources.tables.document import (
     TwinWriter,
     twin_layout,
     twin_names,
+    write_twin,
 )
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
-from masktron.sources.tables.table_format import Options, TableFormat
+from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, UnreadError
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords, record_digest
 from masktron.sources.tables.table_stream import TableStream
@@ -103,9 +104,10 @@ class TableRequest:
 
 
 class TableSource(Source):
-    """A file that is no XML. Rules and engines see its XML twin, which a second reader of the file writes.
+    """A file that is no XML. Rules and engines see its XML twin.
 
-    Both readings are compared cell by cell before anything is made of either.
+    A second reader of the file writes the twin, where there is one. Both readings are compared cell by cell before
+    anything is made of either.
 
     Parameters
     ----------
@@ -125,6 +127,7 @@ class TableSource(Source):
         self.format, self._asked = format, asked
         self._written: TableFormat | None = None
         self._forms: Mapping[str, ColumnForm] = MappingProxyType({})
+        self._unread: list[Sentence] = []
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
 
@@ -207,7 +210,7 @@ class TableSource(Source):
         """What a user should know of how the file reads, and of what is written of it and what is not."""
         if self._stream is not None:
             return self._stream.notes
-        notes, name = (*self.table.notes, *self.table.of_release), self.format.name
+        notes, name = (*self.table.notes, *self.table.of_release, *self._unread), self.format.name
         if name not in (writes := written_formats(name)):
             return (*notes, f"masktron does not write .{name} files: a release is {' or '.join(writes)}")
         return notes
@@ -271,13 +274,21 @@ class TableSource(Source):
         return path
 
     def _write_held(self, table: Table, path: Path, where: str) -> None:
-        reading = self.format.read_again(self._file, table)
-        compared = compared_with(table.cells, reading.columns, where)
-        with TwinWriter(path, reading.columns, self.twin, where) as writer:
-            for block in reading.in_columns(where):
-                writer.write(block)
-                compared.take(block)
-        compared.end()
+        try:
+            reading = self.format.read_again(self._file, table)
+            if reading is not None:
+                compared = compared_with(table.cells, reading.columns, where)
+                with TwinWriter(path, reading.columns, self.twin, where) as writer:
+                    for block in reading.in_columns(where):
+                        writer.write(block)
+                        compared.take(block)
+                compared.end()
+                return
+        except UnreadError as problem:
+            self._unread[:] = [f"only one library could read this file, so no second one confirms it: {problem}"]
+        columns = tuple(variable.column for variable in table.variables)
+        blocks = (batch.columns for batch in table.cells.to_batches())
+        write_twin(path, SecondReading(columns, blocks=blocks), self.twin, where)
 
     def _write_streamed(self, stream: TableStream, path: Path, where: str) -> None:
         columns = [variable.column for variable in stream.variables]
