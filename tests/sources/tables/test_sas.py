@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,12 @@ from hypothesis import strategies as st
 
 import masktron
 from cli_runner import write_rules
+from masktron.config import ReadOptions
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.output_names import refuse_other_names
 from masktron.sources.records import Coded
-from masktron.sources.tables.sas_transport import cells_of, numbers_of, sas_file
 from masktron.sources.variables import Variable
 from refusals import refused
 from statistical_files import read_cells, table_of_texts, write_sas7bdat
@@ -84,43 +86,46 @@ def test_a_text_is_as_long_as_what_is_released(tmp_path: Path, version: int) -> 
     )  # fmt: skip
     source = open_source(path)
 
-    def lengths() -> dict[str, tuple[int, str, int]]:
-        return {one.name: (one.length, one.shown, one.width) for one in sas_file(out.read_bytes()).variables}
+    def lengths() -> dict[str, tuple[int, str]]:
+        meta = pyreadstat.read_xport(str(out))[1]
+        shown = meta.original_variable_types
+        return {name: (width, shown[name] or "") for name, width in meta.variable_storage_width.items()}
 
     source.write(out, {"t": Coded(np.array(["cccc", None], dtype=object), np.array([0, 1]))})
-    assert lengths() == {"t": (4, "$", 4), "x": (8, "", 0), "u": (30, "$SEX", 6)}
+    assert lengths() == {"t": (4, "$4"), "x": (8, ""), "u": (30, "$SEX6")}
     assert read_cells(out) == {"t": ["cccc", None], "x": ["1", "2"], "u": ["a" * 30, "b"]}
     source.write(out, {"t": Coded(np.array(["d" * 25], dtype=object), np.array([0, 0]))})
-    assert lengths()["t"] == (25, "$", 25)
+    assert lengths()["t"] == (25, "$25")
     assert read_cells(out)["t"] == ["d" * 25] * 2
     # a record that is left out may have had the longest text
     source.write(out, {}, keep=np.array([False, True]))
-    assert lengths() == {"t": (1, "$", 1), "x": (8, "", 0), "u": (1, "$SEX", 6)}
+    assert lengths() == {"t": (1, "$1"), "x": (8, ""), "u": (1, "$SEX6")}
     source.write(out, {}, order=np.array([1, 0]))
-    assert lengths() == {"t": (20, "$", 20), "x": (8, "", 0), "u": (30, "$SEX", 6)}
+    assert lengths() == {"t": (20, "$20"), "x": (8, ""), "u": (30, "$SEX6")}
     too_long = {"t": Coded(np.array(["d" * 40_000], dtype=object), np.array([0, 0]))}
     with refused(UsageError, "cannot-hold"):
         source.write(out, too_long)
 
 
 @hypothesis.given(
-    st.lists(st.floats(-1e70, 1e70), min_size=1).filter(lambda some: all(v == 0 or abs(v) > 1e-70 for v in some))
+    st.lists(st.floats(-9e74, 9e74), min_size=1).filter(lambda some: all(v == 0 or abs(v) > 1e-77 for v in some))
 )
-def test_every_double_in_range_comes_back(values: list[float]) -> None:
-    numbers = np.array(values)
-    found, codes = numbers_of(cells_of(numbers, np.full(len(numbers), None, dtype=object), 8))
-    assert (found == numbers).all()
-    assert not any(codes)
+def test_every_double_in_range_comes_back(tmp_path_factory: pytest.TempPathFactory, values: list[float]) -> None:
+    out = tmp_path_factory.mktemp("doubles") / "a.xpt"
+    cells = [f"{Decimal(repr(value)):f}" for value in values]
+    table = table_of_texts({"x": cells}, x=Variable("x", "x", stored=pa.float64()))
+    table_format("xpt").create(out, table, {})
+    assert [float(text) for text in read_cells(out)["x"]] == values
 
 
-def test_numbers_are_those_of_ibm() -> None:
-    known = {1.0: "4110000000000000", -118.625: "c276a00000000000", 0.5: "4080000000000000", 0.0: "0000000000000000"}
-    for value, octets in known.items():
-        cells = cells_of(np.array([value]), np.array([None], dtype=object), 8)
-        assert cells.tobytes().hex() == octets
+@pytest.mark.parametrize("value", ["1e76", "1e-80"])
+def test_a_number_out_of_range_is_refused(tmp_path: Path, value: str) -> None:
+    table = table_of_texts({"x": [f"{Decimal(value):f}"]}, x=Variable("x", "x", stored=pa.float64()))
+    with refused(UsageError, "cannot-hold"):
+        table_format("xpt").create(tmp_path / "a.xpt", table, {})
 
 
-def test_short_numbers_keep_their_length(tmp_path: Path) -> None:
+def test_short_numbers_are_read_and_become_longer(tmp_path: Path) -> None:
     path, out = write(tmp_path / "a.xpt"), tmp_path / "b.xpt"
     content = bytearray(path.read_bytes())
     at = content.index(b"NAMSTV8") + 60
@@ -135,10 +140,48 @@ def test_short_numbers_keep_their_length(tmp_path: Path) -> None:
     )
     assert read_cells(path)["n"] == ["1", "2", "3", "4"]
     source = open_source(path)
-    source.write(out, {"n": Coded(np.array(["4096"], dtype=object), np.zeros(4, dtype=np.intp))})
-    assert read_cells(out)["n"] == ["4096"] * 4
-    with refused(UsageError, "cannot-hold"):
-        source.write(out, {"n": Coded(np.array(["65537"], dtype=object), np.zeros(4, dtype=np.intp))})
+    source.write(out, {"n": Coded(np.array(["65537"], dtype=object), np.zeros(4, dtype=np.intp))})
+    assert read_cells(out)["n"] == ["65537"] * 4
+
+
+def test_places_of_variables_may_be_those_of_the_data_set(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.xpt")
+    content, cells = bytearray(path.read_bytes()), read_cells(path)
+    entry = content.index(b"NAMSTV8") + 60
+    for at, place in enumerate((8, 24, 16, 0)):
+        struct.pack_into(">i", content, entry + at * 140 + 84, place)
+    path.write_bytes(content)
+    assert read_cells(path) == cells
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, version: int) -> None:
+    path = write(tmp_path / "a.xpt", version)
+    content = path.read_bytes()
+    path.write_bytes(content[:-80])
+    with refused(DocumentError, "file-damaged", where=path, detail="it is cut short"):
+        open_source(path).require_readable()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "iso8859_1"])
+def test_a_release_is_in_utf_8_whatever_its_original_is_in(tmp_path: Path, encoding: str) -> None:
+    path, out = write(tmp_path / "a.xpt"), tmp_path / "b.xpt"
+    path.write_bytes(path.read_bytes().replace(b"bcd", b"b\xe4d"))
+    with refused(DocumentError, "wrong-encoding", where=path, codec="UTF-8"):
+        open_source(path).require_readable()
+    reading = ReadOptions(options={"encoding": encoding})
+    open_source(path, reading=reading).write(out, {})
+    for again in (open_source(out), open_source(out, reading=reading)):
+        assert again.records().columns["s"].lexemes.tolist() == ["a", "bäd", None, "d"]
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_release_does_not_tell_when_it_was_written(tmp_path: Path, version: int) -> None:
+    path, out = write(tmp_path / "a.xpt", version), [tmp_path / "b.xpt", tmp_path / "c.xpt"]
+    open_source(path).write(out[0], {})
+    time.sleep(1.1)
+    open_source(path).write(out[1], {})
+    assert out[0].read_bytes() == out[1].read_bytes()
 
 
 def test_long_names_need_version_8(tmp_path: Path) -> None:
@@ -188,6 +231,35 @@ def test_a_data_set_is_read(data_set: Path) -> None:
     assert cells["D"][:2] == ["1960-01-01", "2014-10-04"]
     said = {variable.name: variable for variable in open_source(data_set).variables}
     assert (said["A"].label, said["x"].missing, said["s"].typed.text) == ("An amount", {".A": ""}, True)
+
+
+@pytest.mark.parametrize(("letter", "second"), [("A", 2), ("B", 3), ("Z", 27), ("_", 0)])
+def test_special_missing_values_have_two_schemes(tmp_path: Path, letter: str, second: int) -> None:
+    path = tmp_path / "a.sas7bdat"
+    write_sas7bdat(path, {"x": [1.5, letter, None, 2.0] * 5, "y": [1.0] * 20}, {}, {})
+    first, other = (bytes([255 - code, 0xF8, 0x7F]) for code in (ord(letter), second))  # the end of a NaN
+    content = path.read_bytes()
+    assert content.count(first) == 5
+    path.write_bytes(content.replace(first, other))
+    assert read_cells(path)["x"] == ["1.5", f".{letter}", None, "2"] * 5
+
+
+def test_pandas_is_a_witness_of_data_sets(data_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pandas.io.sas.sas7bdat import SAS7BDATReader
+
+    cells = read_cells(data_set)
+
+    def fails(_: object) -> None:
+        raise ValueError("no")
+
+    read = SAS7BDATReader.read
+    monkeypatch.setattr(SAS7BDATReader, "read", fails)
+    source = open_source(data_set)
+    assert source.records().columns["A"].lexemes.tolist() == cells["A"]
+    assert any("no second one confirms it: pandas ends with ValueError" in note for note in source.notes)
+    monkeypatch.setattr(SAS7BDATReader, "read", lambda reader: read(reader).assign(A=1.0))
+    with refused(DocumentError, "readings-differ", where=f"{data_set}, record 1"):
+        open_source(data_set).records()
 
 
 def test_a_data_set_is_released_as_a_transport_file(data_set: Path, tmp_path: Path) -> None:
