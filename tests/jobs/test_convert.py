@@ -357,10 +357,10 @@ def test_one_value_is_one_value(tmp_path: Path) -> None:
     assert run_convert(source, tmp_path / "o.csv").losses == ("that 2 values of A are empty texts",)
 
 
-def formats_of(path: Path) -> tuple[dict[str, str], dict[str, str], dict[str, int], list[str]]:
+def formats_of(path: Path) -> tuple[dict[str, str], dict[str, dict[float, str]], dict[str, int], list[str]]:
     _, meta = (pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_dta)(str(path))
     widths = meta.variable_storage_width | meta.variable_display_width
-    return meta.original_variable_types, meta.variable_to_label, widths, meta.notes
+    return meta.original_variable_types, meta.variable_value_labels, widths, meta.notes
 
 
 @pytest.mark.parametrize("suffix", [".sav", ".dta"])

@@ -38,7 +38,7 @@ def read_file(path: Path, what: str, how: str, *, encoding: str | None = None, *
     """Read a file, every date as a number.
 
     Texts that are UTF-8, in a file that names no other encoding, are read as such whatever `encoding` says: masktron
-    writes its releases in UTF-8.
+    writes its releases in UTF-8. A file of Stata has no such texts where an encoding is asked of it.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ def read_file(path: Path, what: str, how: str, *, encoding: str | None = None, *
     UsageError
         There is no such encoding.
     """
-    names = [None] if encoding is None else [None, *_names_of(encoding)]
+    asked = [] if encoding is None else _names_of(encoding)
+    names: list[str | None] = [*asked] if asked and how == "read_dta" else [None, *asked]
     for name in names:
         with told_of(path, what, name):
             try:

@@ -1,10 +1,15 @@
-"""Stata files (.dta): types, labels, extended missing values, formats, notes and dates are kept."""
+"""Stata files (.dta): types, formats, labels, extended missing values and dates are kept.
+
+pyreadstat reads them. pandas writes them, as it alone keeps the types of numbers and writes the same bytes each time;
+and it is a witness of what is read.
+"""
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -18,68 +23,68 @@ from numpy.typing import NDArray
 from pandas.io import stata as pandas_stata
 
 from masktron.errors import DocumentError, UsageError
+from masktron.recodings import exact_number
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Typed
-from masktron.sources.tables.arrow_values import no_room
+from masktron.sources.tables.arrow_values import UnfitError, no_room
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import created_columns, texts_lost
+from masktron.sources.tables.created_columns import Created, created_columns, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
-from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
+from masktron.sources.tables.pyreadstat_files import read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
-from masktron.sources.tables.stata_reshaped import reshaped_file, reshaped_stored
-from masktron.sources.tables.stata_sections import LONGEST_TEXT, StataFile, stata_bytes, stata_file
 from masktron.sources.tables.stored_values import Clock, StoredColumn
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, UnreadError
 from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
 from masktron.sources.variables import Variable
 
-# types of pandas leave these names out
-StataReader = getattr(pandas_stata, "StataReader")  # noqa: B009
-StataMissingValue = getattr(pandas_stata, "StataMissingValue")  # noqa: B009
-
+_PANDAS: Any = pandas_stata  # types of pandas leave its names out
 _STATA = "a Stata file"
-_OUT_OF_RANGE = "it is out of range of its type", "a wider type (recast double)"
-_ORIGIN = datetime.date(1960, 1, 1)
+_ORIGIN = datetime.datetime(1960, 1, 1)
 _ROWS = 1 << 14
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _TAGS = frozenset(f".{letter}" for letter in _LETTERS)
 _UNITS = {"days": Decimal(86_400), "milliseconds": Decimal("0.001")}
 _SHOWN = re.compile(r"%-?0?(\d+)[.,](\d+)fc?")
+_SHOWN_TEXT = re.compile(r"%([-~]?)(\d+)s")
+_BINARY = re.compile(rb"GSO(?:...\0.{5}\0{3}|...\0.{4}|\0...\0{3}.{5}|\0....{4})\x81", re.DOTALL)
+"""How a strL of bytes begins: its variable and its record, in all releases and both orders of bytes, and its type."""
+_LEAST_SHOWN = 9
+"""Characters of the format that Stata gives to a short text."""
+_LONGEST_TEXT = 2045
+"""Bytes of a text that is no strL."""
+_LONGEST_LABEL = 80
 _DTYPES = {"int8": np.int8, "int16": np.int16, "int32": np.int32, "float": np.float32, "double": np.float64}
 _LARGEST = {1: 100, 2: 32_740, 4: 2_147_483_620}
-"""Of the integer types; what is above stands for missing values."""
-_RESERVED = frozenset(
-    [
-        "_all",
-        "_b",
-        "byte",
-        "_coef",
-        "_cons",
-        "double",
-        "float",
-        "if",
-        "in",
-        "int",
-        "long",
-        "_n",
-        "_N",
-        "_pi",
-        "_pred",
-        "_rc",
-        "_skip",
-        "strL",
-        "using",
-        "with",
-    ]
-)
-_NAMES = NamesAllowed(
-    "Stata",
-    re.compile(r"[^\W\d]\w{0,31}"),
-    32,
-    128,
-    "letters, digits and '_', at most 32, beginning with no digit",
-    _RESERVED,
-)
+"""Of the integer types, by their bytes; what is above stands for missing values."""
+_MISSING = {
+    np.dtype(np.float32): (np.uint32, 0x7F000000, 0x800),
+    np.dtype(np.float64): (np.uint64, 0x7FE0000000000000, 0x10000000000),
+}
+"""Of the floating types: the bits of ``.``, and what each letter adds to them."""
+_CANNOT_READ = (ValueError, NotImplementedError)
+"""What pandas raises for files that it does not read; all else is that the file is damaged."""
+_RESERVED = "_all _b byte _coef _cons double float if in int long _n _N _pi _pred _rc _skip strL using with"
+_ALLOWED = "letters, digits and '_', at most 32, beginning with no digit"
+_PATTERN = re.compile(r"[^\W\dªµº][^\Wªµº]{0,31}")
+_NAMES = NamesAllowed("Stata", _PATTERN, 32, 128, _ALLOWED, frozenset(_RESERVED.split()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StataColumn:
+    """A column as a file stores and shows it.
+
+    Attributes
+    ----------
+    stored : StoredColumn
+    shown : str
+        Its display format; empty for the one that Stata gives to its type.
+    long : bool
+        Its texts are of the type strL.
+    """
+
+    stored: StoredColumn
+    shown: str = ""
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,19 +93,18 @@ class StataCarried:
 
     Attributes
     ----------
-    columns : mapping of str to StoredColumn
+    columns : mapping of str to StataColumn
         By the name of the field.
-    file : StataFile
-    clocks : tuple
-        Of the columns.
+    encoding : str or None
+        Of the texts of a file older than Stata 14; None for UTF-8.
     """
 
-    columns: Mapping[str, StoredColumn]
-    file: StataFile
+    columns: Mapping[str, StataColumn]
+    encoding: str | None
 
 
 class StataFormat(TableFormat):
-    """Stata, from release 8 on."""
+    """Stata: files of all releases are read, those of Stata 14 and later are written."""
 
     name: ClassVar[str] = "stata"
     exact_digits: ClassVar[int | None] = 15
@@ -110,141 +114,94 @@ class StataFormat(TableFormat):
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
+        asked, old = options.get("encoding"), _is_old(path)
         # as lists: in arrays of integers, pyreadstat 1.3 leaves a missing value after a code as chance has it
-        found, meta = read_file(
-            path, _STATA, "read_dta", user_missing=True, encoding=options.get("encoding"), output_format="dict"
-        )
-        try:
-            file = stata_file(path.read_bytes())
-        except (ValueError, KeyError, IndexError, TypeError) as problem:
-            raise DocumentError.of("file-damaged", path, format=_STATA, detail=str(problem)) from None
-        names = xml_names(found, str(path))
+        how = {"user_missing": True, "output_format": "dict"}
+        found, meta = read_file(path, _STATA, "read_dta", encoding=asked if old else None, **how)
         cells, variables, columns = {}, [], {}
-        for name, column in zip(names, found, strict=True):
-            kind = meta.readstat_variable_types[column]
+        for name, column in zip(xml_names(found, str(path)), found, strict=True):
             shown = meta.original_variable_types[column] or ""
-            stored = _stored(column, found[column], kind, shown)
-            columns[name], cells[name] = stored, stored.lexemes(str(path))
+            stored = _stored(column, found[column], meta.readstat_variable_types[column], shown)
+            columns[name] = StataColumn(stored, shown, stored.text and not meta.variable_storage_width[column])
+            cells[name] = stored.lexemes(str(path))
             variables.append(_variable(name, stored, meta))
+        if any(column.long for column in columns.values()) and _BINARY.search(path.read_bytes()):
+            detail = "it holds binary data, which are no text"
+            raise DocumentError.of("file-damaged", path, format=_STATA, detail=detail)
         return Table(
             tuple(variables),
             pa.table(cells),
             title=meta.file_label or "",
-            carried=StataCarried(columns, file),
-            of_release=tuple(_documents(file)),
+            carried=StataCarried(columns, (asked or "cp1252") if old else None),
+            notes=(f"not written again: notes of the file: {len(meta.notes):,}",) if meta.notes else (),
+            of_release=("Stata files are written for Stata 14 and later",) if old else (),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the file with pandas, piece by piece."""
-        del table
-        opened: Any = StataReader(path)
-        with opened as head:
-            head.variable_labels()  # reads the header
-            # pandas has no public name for the formats
-            names, formats, types = head._varlist, head._fmtlist, head._typlist
-        clocks, single = [stata_clock(shown) for shown in formats], [kind == "f" for kind in types]
+        """Read the file with pandas."""
+        as_stored = {"convert_dates": False, "convert_categoricals": False, "convert_missing": True}
+        try:
+            with _PANDAS.StataReader(path, **as_stored) as reader:
+                frame = reader.read()
+                # pandas has no public name for the formats
+                formats, types = reader._fmtlist, reader._typlist
+        except _CANNOT_READ as problem:  # what it says may quote a value
+            raise UnreadError(f"pandas ends with {type(problem).__name__}") from problem
+        clocks, encoding = [stata_clock(shown) for shown in formats], table.carried.encoding
 
         def rows() -> Iterator[LexemeRow]:
-            with pd.read_stata(
-                path,
-                convert_dates=False,
-                convert_categoricals=False,
-                convert_missing=True,
-                preserve_dtypes=True,
-                chunksize=_ROWS,
-            ) as reader:
-                for piece in reader:
-                    columns = [_objects(piece.iloc[:, at], single=low) for at, low in enumerate(single)]
-                    yield from rows_again(columns, clocks)
+            for start in range(0, len(frame), _ROWS):
+                piece = frame.iloc[start : start + _ROWS]
+                columns = [_objects(piece.iloc[:, at], kind, encoding) for at, kind in enumerate(types)]
+                yield from rows_again(columns, clocks)
 
-        return SecondReading(tuple(names), rows())
+        return SecondReading(tuple(frame.columns), rows())
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which some columns have other types, formats and labels."""
-        carried: StataCarried = table.carried
-        columns, file = dict(carried.columns), carried.file
-        for at, variable in enumerate(table.variables):
-            if (form := forms.get(variable.name)) is None:
-                continue
-            columns[variable.name] = reshaped_stored(columns[variable.name], form)
-            file = reshaped_file(file, at, columns[variable.name], form)
-        return replace(table, carried=replace(carried, columns=columns, file=file))
+        columns, variables = dict(table.carried.columns), []
+        for variable in table.variables:
+            form, stored = forms.get(variable.name), columns[variable.name].stored
+            if form is not None and not stored.text:
+                if form.values:
+                    columns[variable.name] = StataColumn(_with_room(stored, form.values))
+                variables.append(_labelled(variable, form.labels))
+            else:
+                variables.append(variable)
+        return replace(table, variables=tuple(variables), carried=replace(table.carried, columns=columns))
 
     def write(self, target: Path, release: TableRelease) -> None:
-        """Write the sections of the original, with the rows that are released."""
-        carried: StataCarried = release.original.carried
-        file = carried.file
-        position = {v.name: at for at, v in enumerate(release.original.variables)}
-        kept = [position[v.name] for v in release.variables]
-        taken = file.rows[release.rows]
-        cells, texts, lengths = {}, {}, {}
-        for variable, at in zip(release.variables, kept, strict=True):
-            kind, changed = file.rows.dtype[at], release.changed(variable.name)
-            if kind.kind == "S":  # what stands behind the end of a text is not copied
-                changed = np.ones(len(taken), dtype=np.bool_)
-            column = carried.columns[variable.name].released(
-                release.rows, changed, release.cells[variable.name], _TAGS
+        """Write a file with the types, formats and labels of the original."""
+        columns = []
+        for variable in release.variables:
+            held: StataColumn = release.original.carried.columns[variable.name]
+            stored = held.stored.released(
+                release.rows, release.changed(variable.name), release.cells[variable.name], _TAGS
             )
-            if kind.kind == "S" and not release.as_it_was(variable.name):
+            shown = held.shown
+            if stored.text and not release.as_it_was(variable.name):
                 # a width may be that of the longest text of the original
-                lengths[at] = _longest(column, file.release)
-                kind = np.dtype(f"S{lengths[at]}")
-            found = taken[str(at)].astype(kind)
-            if kind.kind == "u":
-                texts[at] = ["" if gone else text for text, gone in zip(column.values, column.absent, strict=True)]
-            elif changed.any():
-                found[changed] = _raw(column, changed, kind, file.release)
-            cells[at] = found
-        rows = np.empty(len(taken), dtype=[(str(at), cells[at].dtype) for at in kept])
-        for at in kept:
-            rows[str(at)] = cells[at]
-        file = file.of_lengths(lengths)
-        with target.open("wb") as stream:
-            stream.writelines(stata_bytes(file, kept, rows, texts))
+                found = _SHOWN_TEXT.fullmatch(shown)
+                if found is not None and int(found[2]) > _LEAST_SHOWN:
+                    shown = f"%{found[1]}{max(_longest(stored), _LEAST_SHOWN)}s"
+            columns.append(StataColumn(stored, shown, held.long))
+        _save(target, release.original.title, release.variables, columns)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new file, of Stata 14 and later."""
+        """Write a new file."""
         del options
-        pyreadstat = pyreadstat_library()
-        _NAMES.require([variable.column for variable in table.variables])
-        made = created_columns(table, _clock, _TAGS)
-        series, labels, tags, formats = {}, {}, {}, {}
-        for variable, one in zip(table.variables, made, strict=True):
-            column, name = one.column, variable.column
-            series[name] = _series(column)
-            said = {**variable.labels, **variable.missing}
-            named = {one.value(code): label for code, label in said.items() if label}
-            if named and not column.text and all(isinstance(code, str) or code == int(code) for code in named):
-                labels[name] = {code if isinstance(code, str) else int(code): label for code, label in named.items()}
-            used = {code[1:] for code in variable.missing if code in _TAGS}
-            used |= set() if column.tags is None else {tag[1:] for tag in column.tags if tag is not None}
-            if used and not column.text:
-                tags[name] = sorted(used)
-            if variable.stored is not None and pa.types.is_decimal(variable.stored) and one.decimals:
-                formats[name] = f"%{max(9, one.width + 1)}.{min(one.decimals, 16)}f"
-            elif variable.typed.shown is not None and not column.text:
+        columns = []
+        for variable, one in zip(table.variables, created_columns(table, _clock, _TAGS), strict=True):
+            stored, shown = one.column, ""
+            if stored.clock is not None:
+                shown = {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"}[stored.clock.what]
+            elif variable.stored is not None and pa.types.is_decimal(variable.stored) and one.decimals:
+                shown = f"%{max(9, one.width + 1)}.{min(one.decimals, 16)}f"
+            elif variable.typed.shown is not None and not stored.text:
                 width, places = variable.typed.shown
-                formats[name] = f"%{max(width, one.width)}.{min(max(places, one.decimals), 16)}f"
-            if column.clock is not None:
-                formats[name] = {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"}[column.clock.what]
-        try:
-            pyreadstat.write_dta(
-                pd.DataFrame(series),
-                str(target),
-                file_label=table.title[:80],
-                column_labels={v.column: v.label[:80] for v in table.variables if v.label},
-                version=15 if len(made) > _MOST_OF_14 else 14,
-                variable_value_labels=labels,
-                missing_user_values=tags,
-                variable_format=formats,
-            )
-        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-            raise UsageError.of("cannot-hold", target, format="Stata", detail=f"this table: {error}") from error
-
-    def form(self, table: Table) -> Iterator[str]:
-        """Say that its notes and characteristics stay behind."""
-        if count := len(table.carried.file.characteristics):
-            yield f"notes and characteristics of the file: {count:,}"
+                shown = f"%{max(width, one.width)}.{min(max(places, one.decimals), 16)}f"
+            columns.append(StataColumn(_narrowed(stored), shown))
+        _save(target, table.title, table.variables, columns)
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what Stata cannot hold."""
@@ -256,69 +213,65 @@ class StataFormat(TableFormat):
                 lambda v: v.missing and (v.typed.text or not _TAGS.issuperset(v.missing)),
             ),
             (
-                "labels of values of texts or fractions",
-                lambda v: v.labels and (v.typed.text or any("." in code for code in v.labels)),
+                "labels of values that are texts, fractions or beyond 2,147,483,620",
+                lambda v: v.labels and (v.typed.text or not all(map(_has_label, map(exact_number, v.labels)))),
             ),
-            ("labels beyond 80 characters", lambda v: len(v.label) > 80),
+            (f"labels beyond {_LONGEST_LABEL} characters", lambda v: len(v.label) > _LONGEST_LABEL),
             ("which variable is the weight", lambda v: v.weight),
             ("kinds of variables", lambda v: v.kind is not None),
         )
-        if len(table.title) > 80:
-            yield "what the title of the file has beyond 80 characters"
+        if len(table.title) > _LONGEST_LABEL:
+            yield f"what the title of the file has beyond {_LONGEST_LABEL} characters"
 
 
-_MOST_OF_14 = 32_767
-"""Variables of a file that Stata 14 reads."""
+def _is_old(path: Path) -> bool:
+    """Whether a file is older than Stata 14, so that its texts are not in UTF-8."""
+    with path.open("rb") as stream:
+        head = stream.read(40)
+    return not head.startswith(b"<stata_dta>") or b"<release>117<" in head
 
 
 def _clock(what: Any) -> Clock:
-    return Clock(what, _ORIGIN, _UNITS["days" if what == "date" else "milliseconds"])
+    return Clock(what, _ORIGIN.date(), _UNITS["days" if what == "date" else "milliseconds"])
 
 
 def _stored(name: str, values: list[Any], kind: str, shown: str) -> StoredColumn:
     if kind not in _DTYPES:
         texts = np.array([text if isinstance(text, str) else "" for text in values], dtype=np.object_)
         return StoredColumn(name, texts, np.array([not text.strip() for text in texts], dtype=np.bool_))
-    held = np.array(values, dtype=np.object_)
-    lettered = np.array([isinstance(value, str) for value in values], dtype=np.bool_)
-    tags = None
-    if lettered.any():
-        tags = np.full(len(held), None, dtype=np.object_)
-        tags[lettered] = [f".{letter}" for letter in held[lettered]]
+    tags = np.array([f".{value}" if isinstance(value, str) else None for value in values], dtype=np.object_)
     absent = np.array([value is None for value in values], dtype=np.bool_)
-    held[absent | lettered] = 0
-    typed = held.astype(_DTYPES[kind])
-    if words := stata_clock(shown):
-        return StoredColumn(name, typed, absent, tags, Clock(words[0], _ORIGIN, _UNITS[words[2]]))
-    found = _SHOWN.fullmatch(shown)
-    if found is None:
-        return StoredColumn(name, typed, absent, tags)
-    return StoredColumn(name, typed, absent, tags, None, int(found[2]), int(found[1]))
+    plain = (0 if tag or value is None else value for tag, value in zip(tags, values, strict=True))
+    typed = np.array([*plain], dtype=_DTYPES[kind])
+    words, found = stata_clock(shown), _SHOWN.fullmatch(shown)
+    clock = _clock(words[0]) if words else None
+    width, decimals = (int(found[1]), int(found[2])) if found else (None, None)
+    return StoredColumn(name, typed, absent, tags if any(tags) else None, clock, decimals, width)
 
 
 def _variable(name: str, stored: StoredColumn, meta: Any) -> Variable:
-    column = stored.name
-    said = {
-        f".{code}" if isinstance(code, str) else str(int(code)): label
-        for code, label in meta.variable_value_labels.get(column, {}).items()
-    }
-    held = set() if stored.tags is None else {tag for tag in stored.tags if tag is not None}
-    codes = sorted(held | _TAGS.intersection(said))
-    return Variable(
-        name,
-        column,
-        label=meta.column_names_to_labels.get(column) or "",
-        labels={code: label for code, label in said.items() if code not in _TAGS},
-        missing={code: said.get(code, "") for code in codes},
-        typed=_typed(stored),
-        stored=stored.arrow,
-    )
+    labels = meta.variable_value_labels.get(stored.name, {})
+    said = {_code(code, stored.clock): label for code, label in labels.items()}
+    tags = () if stored.tags is None else filter(None, stored.tags)
+    label = meta.column_names_to_labels.get(stored.name) or ""
+    variable = Variable(name, stored.name, label, typed=_typed(stored), stored=stored.arrow)
+    return _labelled(variable, dict.fromkeys(tags, "") | said)
 
 
-def _documents(file: StataFile) -> Iterator[str]:
-    """Say how many notes and characteristics a file has: they are whatever somebody wrote there."""
-    if count := len(file.characteristics):
-        yield f"notes and characteristics of the file are copied as they are: {count:,}, look at them"
+def _labelled(variable: Variable, labels: Mapping[str, str]) -> Variable:
+    """Return a variable with labels of its values, and of its missing values."""
+    missing = {code: labels[code] for code in sorted(_TAGS.intersection(labels))}
+    others = {code: label for code, label in labels.items() if code not in _TAGS}
+    return replace(variable, labels=others, missing=missing)
+
+
+def _code(code: float | str, clock: Clock | None) -> str:
+    """Return the lexeme of a value that has a label; the number that stands for a moment that no cell can be."""
+    if isinstance(code, str):
+        return f".{code}"
+    with suppress(UnfitError):
+        return str(int(code)) if clock is None else clock.lexeme(code)
+    return str(int(code))
 
 
 def _typed(stored: StoredColumn) -> Typed:
@@ -329,76 +282,131 @@ def _typed(stored: StoredColumn) -> Typed:
     return replace(stored.typed, lower=Fraction(-largest - 27), upper=Fraction(largest))
 
 
-def _longest(column: StoredColumn, release: int) -> int:
-    """Return the bytes of the longest text, but no more than a file of a release can hold."""
-    texts = (text for text, gone in zip(column.values, column.absent, strict=True) if not gone)
-    longest = max((len(_encoded(text, release, column.name)) for text in texts), default=0)
-    return min(max(1, longest), LONGEST_TEXT[release])
+def _objects(values: pd.Series[Any], kind: object, encoding: str | None) -> list[object]:
+    """Return the values of a piece of a column of pandas as numbers and texts.
+
+    pandas makes doubles of those of single precision beside a code, and takes all texts of old files for Latin-1.
+    """
+
+    def plain(value: Any) -> object:
+        if isinstance(value, _PANDAS.StataMissingValue):
+            return None if value.string == "." else value.string
+        if isinstance(value, str) and encoding is not None:
+            return value.encode("latin-1").decode(encoding)
+        return np.float32(value) if kind == "f" else value
+
+    return [plain(value) for value in values]
 
 
-def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], release: int) -> NDArray[Any]:
-    """Return changed cells as the file stores them."""
-    values, absent = column.values[changed], column.absent[changed]
-    name = column.name
-    if column.text:
-        encoded = [b"" if gone else _encoded(text, release, name) for text, gone in zip(values, absent, strict=True)]
-        if max(map(len, encoded)) > kind.itemsize:
-            detail = f"it has more than {kind.itemsize} bytes"
-            raise no_room(name, detail, "the type strL (recast strL, Stata 13 and later)")
-        return np.array(encoded, dtype=kind)
-    places = np.zeros(len(values), dtype=np.int64)
-    if column.tags is not None:
-        places = np.array([0 if tag is None else _LETTERS.index(tag[1]) + 1 for tag in column.tags[changed]])
-    gone = absent | (places > 0)
+def _with_room(stored: StoredColumn, lexemes: Sequence[str]) -> StoredColumn:
+    """Return an empty column of numbers in a type that holds some: its own one if that can."""
+    numbers = [number for lexeme in lexemes if (number := exact_number(lexeme)) is not None]
+    kind = stored.values.dtype
     if kind.kind == "i":
-        largest = _LARGEST[kind.itemsize]
-        if ((values.astype(np.int64) > largest) | (values.astype(np.int64) < -largest - 27))[~gone].any():
-            raise no_room(name, *_OUT_OF_RANGE)
-        return np.where(gone, largest + 1 + places, values).astype(kind)
-    raw = values.astype(kind)
-    # a missing value is 2 to the highest power, with the letter in the next bits
-    bits = {4: (np.uint32, 0x7F000000, 0x800), 8: (np.uint64, 0x7FE0000000000000, 0x10000000000)}[kind.itemsize]
-    unsigned, first, step = bits
-    codes = (np.uint64(first) + places.astype(np.uint64) * np.uint64(step)).astype(unsigned)
-    if (np.abs(values[~gone]) >= np.array([first], unsigned).view(values.dtype)[0]).any():
-        raise no_room(name, *_OUT_OF_RANGE)
-    found = np.where(gone, codes.view(values.dtype), raw.astype(values.dtype))
-    return found.astype(kind)
+        largest = max(map(abs, numbers), default=0)
+        whole = all(number.denominator == 1 for number in numbers)
+        sizes = [size for size, most in _LARGEST.items() if size >= kind.itemsize and whole and largest <= most]
+        kind = np.dtype(f"i{sizes[0]}") if sizes else np.dtype(np.float64)
+    size = len(stored.values)
+    return StoredColumn(stored.name, np.zeros(size, dtype=kind), np.ones(size, dtype=np.bool_))
 
 
-def _encoded(text: str, release: int, name: str) -> bytes:
+def _narrowed(stored: StoredColumn) -> StoredColumn:
+    """Return a column as integers where each cell is one."""
+    if stored.text or stored.clock is not None or stored.absent.any() or stored.tags is not None:
+        return stored
+    whole = ((stored.values == np.floor(stored.values)) & (np.abs(stored.values) <= _LARGEST[4])).all()
+    return replace(stored, values=stored.values.astype(np.int32)) if whole else stored
+
+
+def _save(target: Path, title: str, variables: Sequence[Variable], columns: Sequence[StataColumn]) -> None:
+    """Write a file whose time stamp is always the same.
+
+    pandas writes no extended missing values and no formats of its own: it is told the types of the columns first, and
+    then given the cells as they are stored.
+
+    Raises
+    ------
+    UsageError
+        Stata cannot hold a name or a value.
+    """
+    _NAMES.require([variable.column for variable in variables])
+    cells: dict[str, pd.Series[Any]] = {}
+    raw, labels, long = {}, {}, []
+    for variable, column in zip(variables, columns, strict=True):
+        name, stored = variable.column, column.stored
+        if stored.text:
+            texts = ["" if gone else text for text, gone in zip(stored.values, stored.absent, strict=True)]
+            cells[name] = pd.Series(texts, dtype=object)
+            if column.long or _longest(stored) > _LONGEST_TEXT:
+                long.append(name)
+        else:
+            raw[name], labels[name] = _raw(stored), _numbered(variable, stored)
+            cells[name] = pd.Series(np.zeros_like(raw[name]))
     try:
-        return text.encode("utf-8" if release >= 118 else "cp1252")
-    except UnicodeEncodeError:
-        raise no_room(name, "the encoding of the file lacks one of its letters", "the encoding of Stata 14") from None
-
-
-def _series(column: StoredColumn) -> pd.Series[Any]:
-    if column.text:
-        return pd.Series(
-            ["" if gone else text for text, gone in zip(column.values, column.absent, strict=True)], dtype=object
+        writer = _PANDAS.StataWriterUTF8(
+            target,
+            pd.DataFrame(cells),
+            write_index=False,
+            byteorder="little",
+            time_stamp=_ORIGIN,
+            data_label=title[:_LONGEST_LABEL],
+            variable_labels={v.column: v.label[:_LONGEST_LABEL] for v in variables if v.label},
+            value_labels={name: named for name, named in labels.items() if named},
+            convert_strl=long,
         )
-    values = column.values.astype(np.float64)
-    if column.tags is None or all(tag is None for tag in column.tags):
-        held = values[~column.absent]
-        small = bool((held == np.floor(held)).all()) and bool((np.abs(held) <= _LARGEST[4]).all())
-        if small and not column.absent.any() and column.clock is None:
-            return pd.Series(values.astype(np.int32))
-        return pd.Series(np.where(column.absent, np.nan, values))
-    mixed = [
-        None if gone else float(value) if tag is None else tag[1:]
-        for value, gone, tag in zip(values, column.absent, column.tags, strict=True)
-    ]
-    return pd.Series(mixed, dtype=object)
+        for name, values in raw.items():
+            writer.data[name] = values
+        writer.fmtlist = [column.shown or own for column, own in zip(columns, writer.fmtlist, strict=True)]
+        writer.write_file()
+    except ValueError as error:
+        raise UsageError.of("cannot-hold", target, format="Stata", detail=f"this table: {error}") from error
 
 
-def _objects(values: pd.Series[Any], *, single: bool) -> list[object]:
-    """Return the values of a piece of a column; pandas makes doubles of those of single precision beside a code."""
-    return [
-        (None if value.string == "." else value.string)
-        if isinstance(value, StataMissingValue)
-        else np.float32(value)
-        if single
-        else value
-        for value in values
-    ]
+def _longest(stored: StoredColumn) -> int:
+    """Return the bytes of the longest text."""
+    held = zip(stored.values, stored.absent, strict=True)
+    return max((len(text.encode()) for text, gone in held if not gone), default=0)
+
+
+def _numbered(variable: Variable, stored: StoredColumn) -> dict[int, str]:
+    """Return the labels of values, by the integers for which Stata has labels: those of its missing values, too."""
+    found = {}
+    for code, label in {**variable.labels, **variable.missing}.items():
+        number = exact_number(code)
+        if code in _TAGS:
+            found[_LARGEST[4] + 2 + _LETTERS.index(code[1])] = label
+        elif _has_label(number):
+            found[int(Created(stored).value(code) if number is None else number)] = label
+    return {number: label for number, label in found.items() if label}
+
+
+def _has_label(number: Fraction | None) -> bool:
+    """Whether Stata has labels for a number, or for a moment, which is none."""
+    return number is None or (number.denominator == 1 and abs(number) <= _LARGEST[4])
+
+
+def _raw(stored: StoredColumn) -> NDArray[Any]:
+    """Return the cells of a column of numbers as a file stores them.
+
+    Raises
+    ------
+    UsageError
+        One is out of range.
+    """
+    values = stored.values
+    places = np.zeros(len(values), dtype=np.uint64)
+    if stored.tags is not None:
+        places += np.array([0 if tag is None else _LETTERS.index(tag[1]) + 1 for tag in stored.tags], np.uint64)
+    gone = stored.absent | (places > 0)
+    if values.dtype.kind == "i":
+        largest = _LARGEST[values.dtype.itemsize]
+        outside = (values.astype(np.int64) > largest) | (values.astype(np.int64) < -largest - 27)
+        missing = (np.uint64(largest + 1) + places).astype(values.dtype)
+    else:
+        unsigned, first, step = _MISSING[values.dtype]
+        outside = np.abs(values) >= np.array([first], unsigned).view(values.dtype)[0]
+        missing = (np.uint64(first) + places * np.uint64(step)).astype(unsigned).view(values.dtype)
+    if (outside & ~gone).any():
+        raise no_room(stored.name, "it is out of range of its type", "a wider type (recast double)")
+    return np.where(gone, missing, values)
