@@ -143,7 +143,7 @@ def _require_same(table: Table, again: Table, target: str, out: Path) -> None:
     ViolationError, UsageError
         Its records or columns are others; or a value is, which is named by its field and record.
     """
-    from masktron.sources.tables.conversion import differences  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.two_readings import differences  # noqa: PLC0415 -- loads pyarrow
 
     if len(again) != len(table):
         raise ViolationError.of("cannot-hold", out, format=target, detail="all records")

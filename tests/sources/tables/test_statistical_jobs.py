@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pyreadstat
 import pytest
 
 import masktron
 from examples import parts
 from masktron.config import Config
+from masktron.errors import ViolationError
 from masktron.results import MaskResult
+from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
+from masktron.sources.records import Coded
 from paths import ROOT
+from refusals import code_of
 from sample_settings import untreated
 from statistical_files import first_records, written
 
@@ -57,3 +64,77 @@ def test_rules_values_and_figures_are_those_of_the_xml_twin(household: Household
     checked = masktron.check(out, RULES, original=data, manifest=tmp_path / "masked.manifest.json",
                              documents={"household.xml": data})  # fmt: skip
     assert checked.complies, checked.problems
+
+
+def survey(path: Path) -> Path:
+    """Write a file with a label and a missing code; the second one is that of SPSS or of Stata."""
+    frame = pd.DataFrame({"n": [1, 2, 3], "t": ["a", "b", "c"], "x": [0.5, 1.5, 2.5]})
+    labels = {"n": {1.0: "one", 3.0: "refused"}}
+    if path.suffix == ".sav":
+        pyreadstat.write_sav(
+            frame, path, column_labels={"n": "A number"}, variable_value_labels=labels, missing_ranges={"n": [3]}
+        )
+    else:
+        frame["n"] = pd.Series([1, 2, "a"], dtype=object)
+        pyreadstat.write_dta(
+            *(frame, path),
+            column_labels={"n": "A number"},
+            variable_value_labels={"n": {1: "one", "a": "refused"}},
+            missing_user_values={"n": ["a"]},
+        )
+    return path
+
+
+def with_other(path: Path, what: str) -> None:
+    """Write a file again with something else in it."""
+    sav = path.suffix == ".sav"
+    read, write = (pyreadstat.read_sav, pyreadstat.write_sav) if sav else (pyreadstat.read_dta, pyreadstat.write_dta)
+    frame, meta = read(str(path), user_missing=True)
+    said = {"column_labels": meta.column_names_to_labels, "variable_value_labels": meta.variable_value_labels}
+    missing = "missing_ranges" if sav else "missing_user_values"
+    said[missing] = {"n": [3]} if sav else {"n": ["a"]}
+    match what:
+        case "value":
+            frame["x"] = frame["x"] + 1
+        case "text":
+            frame["t"] = "z"
+        case "record":
+            frame = frame.iloc[:2]
+        case "label of a value":
+            said["variable_value_labels"] = {"n": {1: "other", **({3: "refused"} if sav else {"a": "refused"})}}
+        case "label of a variable":
+            said["column_labels"] = {"n": "Another"}
+        case "missing code":
+            said[missing] = {}
+            frame["n"] = [1, 2, 3]
+            if not sav:
+                said["variable_value_labels"] = {"n": {1: "one"}}
+    write(frame, str(path), **said)
+
+
+OTHER = ["nothing", "value", "text", "record", "label of a value", "label of a variable", "missing code"]
+
+
+@pytest.mark.parametrize("name", ["spss", "stata"])
+@pytest.mark.parametrize("what", OTHER)
+def test_a_file_that_is_written_otherwise_than_meant_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, what: str
+) -> None:
+    kind = type(table_format(name))
+    own = kind.write
+
+    def wrong(self: object, target: Path, release: object) -> None:
+        own(self, target, release)  # type: ignore[arg-type]
+        with_other(target, what)
+
+    monkeypatch.setattr(kind, "write", wrong)
+    source = open_source(survey(tmp_path / f"a.{FORMATS[name]}"))
+    # numbers may be spelled in other ways than files have them
+    new = {"x": Coded(np.array(["0.50", "7.0"], dtype=object), np.array([0, 1, 1]))}
+    out = tmp_path / f"b.{FORMATS[name]}"
+    if what == "nothing":
+        assert source.write(out, new) == 3
+        return
+    with pytest.raises(ViolationError) as caught:
+        source.write(out, new)
+    assert code_of(caught.value) == "self-check-failed"

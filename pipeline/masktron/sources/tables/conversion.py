@@ -359,27 +359,3 @@ def without_empty_texts(table: Table, names: Collection[str]) -> tuple[Table, di
             column = pc.if_else(empty, None, column)
         cells[name] = column
     return replace(table, cells=pa.table(cells) if cells else table.cells), found
-
-
-def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int]]:
-    """Yield the variables that a second file has otherwise.
-
-    Yields
-    ------
-    str
-        Name of the variable.
-    int
-        Cells that differ.
-    int
-        Position of the first of them.
-    """
-    for variable in before.variables:
-        own = before.cells[variable.name]
-        if variable.name in after.cells.column_names:
-            other = after.cells[variable.name]
-        else:
-            other = pa.chunked_array([pa.nulls(len(own), pa.string())])
-        same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
-        unlike = pc.indices_nonzero(pc.invert(same))
-        if len(unlike):
-            yield variable.name, len(unlike), unlike[0].as_py()

@@ -157,7 +157,10 @@ class SpssFormat(TableFormat):
         said = {argument: dict(one) for argument, one in carried.said.items()}
         for name, form in forms.items():
             columns[name] = _reshaped(columns[name], form, said)
-        return replace(table, carried=replace(carried, columns=columns, said=said))
+        variables = tuple(
+            replace(one, labels=forms[one.name].labels) if one.name in forms else one for one in table.variables
+        )
+        return replace(table, variables=variables, carried=replace(carried, columns=columns, said=said))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with what the original says of its columns."""

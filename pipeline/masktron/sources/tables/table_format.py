@@ -115,7 +115,8 @@ class TableFormat(ABC):
     labels_numbers : bool
         Whether numbers of a column may have labels: then classes of numbers are written as numbers with labels.
     copies : bool
-        Whether a file becomes another one of the same format with formats, widths and all else that it carries.
+        Whether a file becomes another one of the same format with formats, widths and labels that it carries. What is
+        written is read back, and compared with what was to be written.
     """
 
     name: ClassVar[str]

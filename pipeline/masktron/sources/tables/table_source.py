@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
-from masktron.errors import DocumentError, MasktronError
+from masktron.errors import DocumentError, MasktronError, ViolationError
 from masktron.files import file_hash, refuse_special
 from masktron.memory import bounded_memory, told_of_memory
 from masktron.problems.problem import Place, Sentence
@@ -54,7 +54,7 @@ from masktron.sources.tables.table_format import Options, SecondReading, TableFo
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords, record_digest
 from masktron.sources.tables.table_stream import TableStream
-from masktron.sources.tables.two_readings import compared_with
+from masktron.sources.tables.two_readings import compared_with, written_otherwise
 from masktron.sources.variables import Variable
 from masktron.sources.xml import wellformed
 from masktron.sources.xml.microdata import cell_of
@@ -458,7 +458,10 @@ class TableSource(Source):
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
         original = self.format.reshaped(self.table, self._forms) if self._forms else self.table
-        self._save(target, TableRelease(original, pa.table(cells), rows, frozenset(replacements)))
+        release = TableRelease(original, pa.table(cells), rows, frozenset(replacements))
+        self._save(target, release)
+        if self.format.copies and self._written is None:
+            self._require_as_meant(target, release)
         changes.told(size, size)
         return len(rows)
 
@@ -484,6 +487,13 @@ class TableSource(Source):
         else:
             whole = Table(release.variables, release.cells, self.table.title, self.table.carried)
             self._written.create(opened_place(target), whole, {})
+
+    def _require_as_meant(self, target: Path, release: TableRelease) -> None:
+        """Refuse a written file that is read back with other cells, types, labels or missing codes."""
+        with _readable(str(target), self.format.name):
+            found = self.format.read(target, self._asked.options)
+        for detail in written_otherwise(Table(release.variables, release.cells), found):
+            raise ViolationError.of("self-check-failed", self.path, detail=detail)
 
     def written_as(self, out: Path) -> Self:
         """Return a source that writes the format for which the name stands, where its own can only be read."""

@@ -1,4 +1,4 @@
-"""Two readings of a table, compared cell by cell."""
+"""Two readings of a table, compared cell by cell: by two readers, or of what was to be written and what was."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import DocumentError
-from masktron.problems.problem import Field, Place
+from masktron.problems.problem import Field, Note, Place
+from masktron.recodings import exact_number
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.table_model import Table
+from masktron.sources.variables import Variable
 
 
 class ComparedBlocks:
@@ -109,3 +112,63 @@ def unlike_names(where: str) -> DocumentError:
 def disagreement(name: str, record: int, where: str) -> DocumentError:
     """Return the error of a cell, in a record counted from 0, of which two readers do not say the same."""
     return DocumentError.of("readings-differ", Place(where, record=record + 1), what=Field(name))
+
+
+def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int]]:
+    """Yield the variables that a second file has otherwise.
+
+    Yields
+    ------
+    str
+        Name of the variable.
+    int
+        Cells that differ.
+    int
+        Position of the first of them.
+    """
+    for variable in before.variables:
+        own = before.cells[variable.name]
+        if variable.name in after.cells.column_names:
+            other = after.cells[variable.name]
+        else:
+            other = pa.chunked_array([pa.nulls(len(own), pa.string())])
+        same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
+        unlike = pc.indices_nonzero(pc.invert(same))
+        if len(unlike):
+            yield variable.name, len(unlike), unlike[0].as_py()
+
+
+def written_otherwise(meant: Table, written: Table) -> Iterator[Note]:
+    """Say what a written file does not hold as it was meant: names, cells, types, labels, and what is missing.
+
+    Parameters
+    ----------
+    meant : Table
+        Lexemes of numbers may be spelled in other ways than they are read back.
+    written : Table
+        As it is read back.
+    """
+    columns = [[one.column for one in table.variables] for table in (meant, written)]
+    if len(meant) != len(written) or columns[0] != columns[1]:
+        yield Note("it does not have the records and columns that were to be written")
+        return
+    for name, *_ in differences(meant, written):
+        own, other = meant.cells[name].to_pylist(), written.cells[name].to_pylist()
+        if not all(_equal(*pair) for pair in set(zip(own, other, strict=True))):
+            yield Note("values of {field} are not those that were to be written", field=Field(name))
+    for one, other in zip(meant.variables, written.variables, strict=True):
+        held = set(meant.cells[one.name].unique().to_pylist())
+        if _described(one) != _described(other) or not other.missing.keys() >= held.intersection(one.missing):
+            template = "type, labels or missing codes of {field} are not those that were to be written"
+            yield Note(template, field=Field(one.name))
+
+
+def _equal(one: str | None, other: str | None) -> bool:
+    if one is None or other is None or (number := exact_number(one)) is None:
+        return one == other
+    return number == exact_number(other)
+
+
+def _described(variable: Variable) -> tuple[object, ...]:
+    labels = {**variable.missing, **variable.labels}
+    return variable.typed.text, variable.label, {code: label for code, label in labels.items() if label}
