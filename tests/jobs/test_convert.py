@@ -402,3 +402,48 @@ def test_labels_of_codes_are_among_the_losses(tmp_path: Path) -> None:
         frame, data, variable_value_labels={"rent": {9998.0: "refused"}}, missing_ranges={"rent": [9998]}
     )
     assert "labels of values: rent" in run_convert(data, tmp_path / "o.csv").losses
+
+
+def test_labels_that_are_cut_and_become_equal_are_among_the_losses(tmp_path: Path) -> None:
+    data = tmp_path / "d.dta"
+    long = {1: "ö" * 100 + ", first", 2: "ö" * 100 + ", second", 3: "short"}
+    pyreadstat.write_dta(
+        pd.DataFrame({"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 2, 3]}),
+        str(data),
+        column_labels={"c": "x" * 80},
+        variable_value_labels={"a": long, "b": {1: "y" * 130}, "c": {1: "z" * 120}},
+    )
+    assert run_convert(data, tmp_path / "o.sav").losses == (
+        "ends of labels of values, which are cut as they are too long: a, b",
+        "that labels of values differ, as some become equal: a",
+    )
+    labels = open_source(tmp_path / "o.sav").variables[0].labels
+    assert labels == {"1": "ö" * 60, "2": "ö" * 60, "3": "short"}
+    assert run_convert(data, tmp_path / "o.xpt", writing=ReadOptions(options={"version": "5"})).losses == (
+        "ends of labels of variables, which are cut as they are too long: c",
+        "labels of values: a, b, c",
+    )
+
+
+@pytest.mark.parametrize("name", ["o.dta", "o.xpt", "o.parquet", "o.zsav", "o.sqlite", "o.duckdb"])
+def test_times_of_more_than_a_day_become_texts_and_are_among_the_losses(tmp_path: Path, name: str) -> None:
+    for hours, losses in ((23, ()), (25, ("types of columns, which become text: t",))):
+        data = tmp_path / "d.sav"
+        frame = pd.DataFrame({"t": [3600.0 * hours + 0.5, 1.5]})
+        pyreadstat.write_sav(frame, str(data), variable_format={"t": "TIME12.1"})
+        expected = losses or (("types of columns, which become text: t",) if name == "o.sqlite" else ())
+        assert run_convert(data, tmp_path / name).losses == expected
+        assert open_source(tmp_path / name).records().columns["t"].lexemes[0] == f"{hours}:00:00.5"
+
+
+def test_a_range_of_missing_codes_is_among_the_losses(tmp_path: Path) -> None:
+    data = tmp_path / "d.sav"
+    pyreadstat.write_sav(
+        pd.DataFrame({"a": [1.0, 97.0]}), str(data), missing_ranges={"a": [{"lo": 90.0, "hi": 99.0}]}
+    )
+    assert run_convert(data, tmp_path / "o.sav").losses == ()
+    assert run_convert(data, tmp_path / "o.zsav").losses == ("ranges of values that mean 'missing': a",)
+    assert run_convert(data, tmp_path / "o.dta").losses == (
+        "which codes mean 'missing': a",
+        "ranges of values that mean 'missing': a",
+    )

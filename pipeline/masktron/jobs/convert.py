@@ -74,7 +74,7 @@ def run_convert(
         with_types,
         without_empty_texts,
     )
-    from masktron.sources.tables.table_format import described_by  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.descriptions import descriptions_lost  # noqa: PLC0415 -- loads pyarrow
 
     if writing.format is None and format_of_name(out) is None and out.suffix.lower() != ".xml":
         formats = Setting("--to", ("csv",)), "a name that ends in .csv"
@@ -100,7 +100,6 @@ def run_convert(
             if target == XML:
                 losses += columns_not_in_xml(table, str(data))
                 create_xml(opened, table, writing.record)
-                losses += described_by(table)
             elif not (rename or writing.options) and copied(source, target, opened, out.suffix):
                 losses = []
             else:
@@ -118,11 +117,13 @@ def run_convert(
                 losses += [*made.losses(table), *numbers_as_texts(typed, made.exact_digits)]
                 made.create(opened, typed, writing.options)
         progress("comparing both files", 0)
+        again = None
         if len(table) or target != XML:  # without records, a document has no fields
             named = None if isinstance(place, AddressPath) else target
             how = ReadOptions(writing.record, named, writing.options)
             again = table_of_source(open_source(place, reading=how, progress=progress, whole=True, memory=_ALL))
             _require_same(table, again, target, out)
+        losses += descriptions_lost(table, again)
     return ConvertResult(
         data=str(data),
         output=str(out),

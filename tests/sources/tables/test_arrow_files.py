@@ -26,6 +26,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.problems.problem import Field
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.source import Source
+from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
@@ -190,9 +191,10 @@ def test_ordered_categories_are_ordinal_in_their_order(end: str, tmp_path: Path)
     new = tmp_path / f"new{end}"
     _format(new).create(new, _read(path), {})
     assert _read(new).variable("Region").order == ("low", "mid", "never", "high")
-    assert not list(_format(new).losses(_read(path)))
+    assert not list(descriptions_lost(_read(path), _read(new)))
     texts = Table((Variable("Region", "Region", kind=Kind.NOMINAL, label="where"),), cells)
-    assert list(_format(new).losses(texts)) == ["labels of variables: Region", "kinds of variables: Region"]
+    _format(new).create(new, texts, {})
+    assert list(descriptions_lost(texts, _read(new))) == ["labels of variables: Region", "kinds of variables: Region"]
 
 
 def test_the_metadata_of_pandas_follow_what_is_released(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
+from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.new_tables import require_new_table
 from masktron.sources.tables.postgresql import catalogue, transaction
 from masktron.sources.tables.postgresql.postgres_format import PostgresFormat
@@ -352,7 +353,7 @@ def test_labels_become_comments(place: str) -> None:
         PostgresFormat().create(target, table, {})
     found = read(place, "labelled")
     assert (found.variables[0].label, found.title) == ("It's a", "All")
-    assert list(PostgresFormat().losses(table)) == []
+    assert list(descriptions_lost(table, found)) == []
 
 
 def test_an_interrupted_write_leaves_no_table(place: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
-from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, require_sound, value_type, variable_of
+from masktron.sources.tables.arrow_lexemes import lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.arrow_reshaped import pandas_metadata, reshaped_values
 from masktron.sources.tables.arrow_scalars import one_array
@@ -135,17 +135,6 @@ class _ArrowTyped(TableFormat):
             detail = f"this table: {_first_line(error)}"
             raise UsageError.of("cannot-hold", format=self.name.capitalize(), detail=detail) from None
 
-    def losses(self, table: Table) -> Iterator[str]:
-        """Say what a file does not hold: the kind of a variable is in a type of truths or categories alone."""
-        variables = tuple(
-            replace(variable, kind=None) if self._tells_kind(variable) else variable for variable in table.variables
-        )
-        yield from super().losses(replace(table, variables=variables))
-
-    def _tells_kind(self, variable: Variable) -> bool:
-        """Whether the type in which a variable is stored says its kind when it is read again."""
-        return _tells_kind(variable)
-
     def _require_kind(self, path: Path) -> None:
         """Refuse, by its name, a file that libraries would only call invalid."""
 
@@ -162,11 +151,6 @@ class ParquetFormat(_ArrowTyped):
     """Apache Parquet."""
 
     name: ClassVar[str] = "parquet"
-
-    def _tells_kind(self, variable: Variable) -> bool:
-        """Whether it does in Parquet, where categories that are no texts are read as plain values."""
-        kind = variable.stored
-        return _tells_kind(variable) and kind is not None and (is_text(value_type(kind)) or pa.types.is_boolean(kind))
 
     def _require_kind(self, path: Path) -> None:
         with path.open("rb") as stream:
@@ -393,15 +377,6 @@ def category_notes(columns: list[str]) -> Iterator[str]:
             "those that no record has; one that is masked, or of which records are left out, only those that "
             "released records have"
         )
-
-
-def _tells_kind(variable: Variable) -> bool:
-    """Whether the type in which a variable is stored says its kind."""
-    kind = variable.stored
-    if kind is None or not (pa.types.is_dictionary(kind) or pa.types.is_boolean(kind)):
-        return False
-    ordered = pa.types.is_dictionary(kind) and kind.ordered
-    return variable.kind is (Kind.ORDINAL if ordered else Kind.NOMINAL)
 
 
 def _metadata_notes(schema: pa.Schema) -> Iterator[Sentence]:

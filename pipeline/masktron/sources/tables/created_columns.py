@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +14,7 @@ import pyarrow.compute as pc
 from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.stored_values import Clock, StoredColumn, all_short_decimals, stored_column
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import Table, losses_by_column
 from masktron.sources.variables import Variable
 
 type ClockOf = Callable[[Literal["date", "datetime", "time"]], Clock]
@@ -147,24 +145,10 @@ def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
     return bool(len(texts)) and all_short_decimals(texts)
 
 
-def texts_lost(table: Table) -> tuple[tuple[str, Callable[[Variable], bool]], ...]:
-    """Say what texts lose in packages, for `losses_by_column`.
-
-    Columns of truths and of moments with a time zone become texts. Packages fill texts with blanks.
-    """
-
-    def becomes_text(one: Variable) -> bool:
-        return (
-            one.stored is not None
-            and not (is_text(one.stored) or pa.types.is_null(one.stored))
-            and _clock(one, lambda what: Clock(what, date(1960, 1, 1), Decimal(1))) is None
-            and not _holds_numbers(one, pc.drop_null(table.cells[one.name].unique().cast(pa.string())))
-        )
+def texts_lost(table: Table) -> Iterator[str]:
+    """Say what texts lose in packages, which fill them with blanks."""
 
     def has_blanks(one: Variable) -> bool:
         return bool(pc.any(pc.match_substring_regex(table.cells[one.name], "^[ \\t\\r\\n]*$| $")).as_py())
 
-    return (
-        ("types of columns, which become text", becomes_text),
-        ("blanks at the end of texts, and texts of nothing else", has_blanks),
-    )
+    yield from losses_by_column(table, ("blanks at the end of texts, and texts of nothing else", has_blanks))

@@ -22,8 +22,7 @@ from masktron.problems.problem import Known, Setting
 from masktron.sources.tables.arrow_objects import decimal_text
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options
-from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
-from masktron.sources.variables import Variable
+from masktron.sources.tables.table_model import TableRelease
 
 OPTIONS: Mapping[str, str] = {
     "table": "name of the table; may be left out where there is only one",
@@ -155,13 +154,6 @@ def require_table(release: TableRelease) -> None:
     carried: DatabaseCarried = release.original.carried
     if not carried.table:
         raise UsageError.of("query-not-written", table=Setting("--format-option", ("table=NAME",)))
-
-
-def become_text(table: Table, is_text: Callable[[Variable], bool]) -> Iterator[str]:
-    """Say which columns have a type, and are texts in a database for want of it."""
-    return losses_by_column(
-        table, ("types of columns, which become text", lambda one: one.stored is not None and is_text(one))
-    )
 
 
 def object_text(value: Any) -> str | None:

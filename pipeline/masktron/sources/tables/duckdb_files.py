@@ -25,7 +25,6 @@ from masktron.sources.tables.database_files import (
     OPTIONS,
     DatabaseCarried,
     TimeLimit,
-    become_text,
     chosen,
     object_text,
     require_table,
@@ -118,11 +117,6 @@ class DuckdbFormat(TableFormat):
         """Write a new database with one table."""
         values = typed_values(replace(table, variables=tuple(map(_for_duckdb, table.variables))))
         _write_duckdb(target, options.get("table", "data"), None, values)
-
-    def losses(self, table: Table) -> Iterator[str]:
-        """Say what of a table a database does not hold."""
-        yield from super().losses(table)
-        yield from become_text(table, lambda one: not pa.types.is_null(one.stored) and _for_duckdb(one) is not one)
 
 
 def _for_duckdb(variable: Variable) -> Variable:

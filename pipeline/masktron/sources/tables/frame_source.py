@@ -16,8 +16,8 @@ from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
 from masktron.sources.records import Records
 from masktron.sources.tables.conversion import with_types
+from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.frames import categories_kept, frame_format
-from masktron.sources.tables.table_format import described_by
 from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.tables.table_source import TableRequest, TableSource, opened_place
 from masktron.sources.xml.xml_source import XmlSource
@@ -59,7 +59,7 @@ class FrameSource(TableSource):
         table, name = written.table, self._file_format or XML
         if name == XML:
             shutil.copyfile(written.document_path, target)
-            self._lost[:] = described_by(table)
+            self._lost[:] = descriptions_lost(table, None)
             return
         made = table_format(name)
         empty = [one.column for one in table.variables if pc.any(pc.equal(table.cells[one.name], "")).as_py()]
@@ -79,7 +79,9 @@ class FrameSource(TableSource):
             return self._again()
         if self._file_format == XML:
             return XmlSource(path, record=self.twin.record, progress=self._asked.progress)
-        return TableSource(path, table_format(self._file_format), self._asked)
+        found = TableSource(path, table_format(self._file_format), self._asked)
+        self._lost += [lost for lost in descriptions_lost(self._again().table, found.table) if lost not in self._lost]
+        return found
 
     def handed_back(self, released: Records) -> Any:
         """Return the frame that `write` has made.

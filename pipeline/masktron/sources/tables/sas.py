@@ -35,7 +35,7 @@ from masktron.sources.tables.read_only import ReadOnlyFormat
 from masktron.sources.tables.read_statistical import rows_again, sas_clock
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, UnreadError
-from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _ORIGIN = datetime.date(1960, 1, 1)
@@ -96,6 +96,7 @@ class XportFormat(TableFormat):
     """SAS transport files of version 5 and 8."""
 
     name: ClassVar[str] = "xpt"
+    copies: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 15
     options: ClassVar[Mapping[str, str]] = {
         "encoding": "of its texts, where they are not in UTF-8",
@@ -151,20 +152,7 @@ class XportFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SAS transport files cannot hold."""
-        yield from losses_by_column(
-            table,
-            *texts_lost(table),
-            (
-                "which codes mean 'missing', as they are no special missing values (.A to .Z, ._)",
-                lambda v: v.missing and (v.typed.text or not _TAGS.issuperset(v.missing)),
-            ),
-            ("labels of values", lambda v: v.labels or any(v.missing.values())),
-            ("labels beyond 256 characters", lambda v: len(v.label.encode()) > _LONGEST_LABEL[8]),
-            ("which variable is the weight", lambda v: v.weight),
-            ("kinds of variables", lambda v: v.kind is not None),
-        )
-        if len(table.title.encode()) > _LONGEST_TITLE:
-            yield "what the title of the file has beyond 40 characters"
+        yield from texts_lost(table)
 
 
 class Sas7bdatFormat(ReadOnlyFormat):
@@ -296,7 +284,7 @@ def _with_texts(table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         empty = np.ones(len(table), dtype=np.bool_)
         columns[variable.name] = StoredColumn(own.name, np.full(len(table), "", dtype=np.object_), empty)
         formats.pop(variable.column, None)
-        variables[at] = replace(variable, typed=Typed(text=True), stored=pa.string())
+        variables[at] = replace(variable, typed=Typed(text=True), stored=pa.string(), missing={})
     carried = replace(carried, columns=columns, formats=formats)
     return replace(table, variables=tuple(variables), carried=carried)
 

@@ -34,7 +34,7 @@ from masktron.sources.tables.pyreadstat_files import (
 )
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _SPSS = "an SPSS file"
@@ -207,12 +207,7 @@ class SpssFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SPSS cannot hold."""
-        many = f"which codes mean 'missing', as there are more than {_MOST_DISCRETE}"
-        yield from losses_by_column(table, *texts_lost(table), (many, lambda v: len(v.missing) > _MOST_DISCRETE))
-        some = tuple(v for v in table.variables if len(v.missing) <= _MOST_DISCRETE and _too_long(v.missing))
-        part = Table(some, table.cells.select([variable.name for variable in some]))
-        if long := [one.column.name for one in _created(part) if one.column.text]:
-            yield f"which codes mean 'missing', as one is longer than {_LONGEST_CODE} bytes: {', '.join(long)}"
+        yield from texts_lost(table)
 
 
 def _header(path: Path, widths: Mapping[str, int]) -> tuple[int, str | None]:

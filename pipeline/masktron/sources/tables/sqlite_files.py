@@ -32,7 +32,6 @@ from masktron.sources.tables.database_files import (
     OPTIONS,
     DatabaseCarried,
     TimeLimit,
-    become_text,
     chosen,
     object_text,
     require_table,
@@ -164,14 +163,6 @@ class SqliteFormat(TableFormat):
             columns.append(values)
             declared.append((variable.column, kind))
         _write_sqlite(target, options.get("table", "data"), declared, columns)
-
-    def losses(self, table: Table) -> Iterator[str]:
-        """Say what of a table a database does not hold: SQLite has integers, doubles and texts."""
-        yield from super().losses(table)
-        yield from become_text(
-            table,
-            lambda one: not is_text(one.stored) and _new_column(table.cells[one.name].to_pylist(), one)[0] == "TEXT",
-        )
 
 
 def _holds(variable: Variable, form: ColumnForm) -> bool:

@@ -34,7 +34,7 @@ from masktron.sources.tables.pyreadstat_files import read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, UnreadError
-from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _PANDAS: Any = pandas_stata  # types of pandas leave its names out
@@ -205,23 +205,7 @@ class StataFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what Stata cannot hold."""
-        yield from losses_by_column(
-            table,
-            *texts_lost(table),
-            (
-                "which codes mean 'missing', as they are no extended missing values (.a to .z)",
-                lambda v: v.missing and (v.typed.text or not _TAGS.issuperset(v.missing)),
-            ),
-            (
-                "labels of values that are texts, fractions or beyond 2,147,483,620",
-                lambda v: v.labels and (v.typed.text or not all(map(_has_label, map(exact_number, v.labels)))),
-            ),
-            (f"labels beyond {_LONGEST_LABEL} characters", lambda v: len(v.label) > _LONGEST_LABEL),
-            ("which variable is the weight", lambda v: v.weight),
-            ("kinds of variables", lambda v: v.kind is not None),
-        )
-        if len(table.title) > _LONGEST_LABEL:
-            yield f"what the title of the file has beyond {_LONGEST_LABEL} characters"
+        yield from texts_lost(table)
 
 
 def _is_old(path: Path) -> bool:

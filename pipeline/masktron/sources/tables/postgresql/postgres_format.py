@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +17,7 @@ from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.postgresql.server_types import PostgresColumn, declared_type
 from masktron.sources.tables.postgresql.snapshot import PostgresCarried, fetch
 from masktron.sources.tables.postgresql.writing_rows import WritingRows
-from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, described_by
+from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
@@ -75,11 +75,6 @@ class PostgresFormat(TableFormat):
         labels = {variable.column: variable.label for variable in table.variables}
         columns = {one.name: PostgresColumn(declared_type(one), comment=labels[one.name]) for one in values.schema}
         _writing(target).fill(values, columns, table.title)
-
-    def losses(self, table: Table) -> Iterator[str]:
-        """Name what comments do not hold."""
-        bare = tuple(replace(variable, label="") for variable in table.variables)
-        yield from described_by(replace(table, title="", variables=bare))
 
 
 def _address_path(path: Path) -> AddressPath:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told
-from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.descriptions import is_typed
 from masktron.sources.tables.separated import csv_dialect as said
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import content_of
@@ -138,10 +138,7 @@ class CsvFormat(TableFormat):
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what of a table `create` does not write."""
-        yield from super().losses(table)
-        yield from losses_by_column(
-            table, ("types of columns", lambda v: v.stored is not None and not is_text(v.stored))
-        )
+        yield from losses_by_column(table, ("types of columns", is_typed))
 
     def form(self, table: Table) -> Iterator[str]:
         """Say in which dialect the file is, where that is not the one of a new file."""
