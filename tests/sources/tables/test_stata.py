@@ -18,6 +18,7 @@ from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
+from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.variables import Variable
 from refusals import refused
 from statistical_files import read_cells, table_of_texts
@@ -290,6 +291,39 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
     said = {variable.name: variable for variable in open_source(out).variables}
     assert (said["n"].label, said["n"].labels, said["n"].missing) == ("A number", {"1": "one"}, {".c": "refused"})
     assert pyreadstat.read_dta(str(out))[1].readstat_variable_types["i"] == "int32"
+
+
+def test_names_that_pandas_would_change_stay(tmp_path: Path) -> None:
+    path, out = tmp_path / "new.dta", tmp_path / "out.dta"
+    texts: dict[str, list[str | None]] = {
+        "class": ["1", "2"],
+        "end": ["a", "b"],
+        "µ": ["1", None],
+        "größe": ["1", "2"],
+    }
+    labelled = Variable("class", "class", "A class", {"1": "one"})
+    table_format("stata").create(path, table_of_texts(texts, **{"class": labelled}), {})
+    open_source(path).write(out, {})
+    for written in (path, out):
+        assert list(read_cells(written).values()) == list(texts.values())
+        said = open_source(written).variables
+        assert [one.column for one in said] == list(texts)
+        assert (said[0].label, said[0].labels) == ("A class", {"1": "one"})
+
+
+def test_labels_that_stata_does_not_have_are_told(tmp_path: Path) -> None:
+    out = tmp_path / "new.dta"
+    table = table_of_texts(
+        {"n": ["1", "2"], "f": ["0.5", "1"], "b": ["3000000000", "1"], "m": ["2020-01-01T00:00:00", None]},
+        n=Variable("n", "n", labels={"1": "one"}),
+        f=Variable("f", "f", labels={"0.5": "half", "1": "one"}),
+        b=Variable("b", "b", labels={"3000000000": "many"}),
+        m=Variable("m", "m", labels={"2020-01-01T00:00:00": "new year"}, stored=pa.timestamp("us")),
+    )
+    made = table_format("stata")
+    made.create(out, table, {})
+    assert [variable.labels for variable in open_source(out).variables] == [{"1": "one"}, {"1": "one"}, {}, {}]
+    assert list(descriptions_lost(table, open_source(out).table)) == ["labels of values: f, b, m"]
 
 
 @pytest.mark.parametrize("name", ["annual income", "x" * 33, "_all", "1st"])

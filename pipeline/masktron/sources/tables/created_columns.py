@@ -59,12 +59,7 @@ class Created:
         return float(one.values[0])
 
 
-def created_columns(
-    table: Table,
-    clock: ClockOf,
-    tags: frozenset[str] = frozenset(),
-    kind_of: Callable[[Variable, pa.ChunkedArray], np.dtype[Any]] | None = None,
-) -> list[Created]:
+def created_columns(table: Table, clock: ClockOf, tags: frozenset[str] = frozenset()) -> list[Created]:
     """Return the columns of a table as numbers, moments or texts.
 
     A column that says no type is one of numbers if all its values are written as numbers that a double keeps: without
@@ -78,8 +73,6 @@ def created_columns(
         How the package counts dates, datetimes and times.
     tags : frozenset of str
         Codes for missing values that are no numbers and that columns of numbers can hold.
-    kind_of : callable, optional
-        Type of a column of numbers; doubles without it.
 
     Raises
     ------
@@ -95,10 +88,7 @@ def created_columns(
         texts = texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(sorted(tags), pa.string()))))
         moments = _clock(variable, clock)
         number = moments is not None or _holds_numbers(variable, texts)
-        kind: np.dtype[Any] = np.dtype(np.object_)
-        if number:
-            double = np.dtype(np.float64)
-            kind = double if moments is not None or kind_of is None else kind_of(variable, cells)
+        kind: np.dtype[Any] = np.dtype(np.float64 if number else np.object_)
         try:
             stored = stored_column(variable.column, cells, kind, tags, clock=moments)
         except UnfitError as problem:

@@ -166,7 +166,7 @@ def as_series(column: StoredColumn, width: int) -> tuple[pd.Series[Any], int]:
     width : int
         Of the column, unless a text is longer.
     """
-    texts = ["" if gone else text for text, gone in zip(column.values, column.absent, strict=True)]
+    texts = column.texts
     width = max(1, width, *(len(text.encode()) for text in texts))
     if texts:
         texts[0] += " " * (width - len(texts[0].encode()))

@@ -45,7 +45,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _TAGS = frozenset(f".{letter}" for letter in _LETTERS)
 _UNITS = {"days": Decimal(86_400), "milliseconds": Decimal("0.001")}
 _SHOWN = re.compile(r"%-?0?(\d+)[.,](\d+)fc?")
-_SHOWN_TEXT = re.compile(r"%([-~]?)(\d+)s")
+_SHOWN_TEXT = re.compile(r"%([-~]?)\d\d+s")
 _BINARY = re.compile(rb"GSO(?:...\0.{5}\0{3}|...\0.{4}|\0...\0{3}.{5}|\0....{4})\x81", re.DOTALL)
 """How a strL of bytes begins: its variable and its record, in all releases and both orders of bytes, and its type."""
 _LEAST_SHOWN = 9
@@ -65,8 +65,7 @@ _CANNOT_READ = (ValueError, NotImplementedError)
 """What pandas raises for files that it does not read; all else is that the file is damaged."""
 _RESERVED = "_all _b byte _coef _cons double float if in int long _n _N _pi _pred _rc _skip strL using with"
 _ALLOWED = "letters, digits and '_', at most 32, beginning with no digit"
-_PATTERN = re.compile(r"[^\W\dªµº][^\Wªµº]{0,31}")
-_NAMES = NamesAllowed("Stata", _PATTERN, 32, 128, _ALLOWED, frozenset(_RESERVED.split()))
+_NAMES = NamesAllowed("Stata", re.compile(r"[^\W\d]\w{0,31}"), 32, 128, _ALLOWED, frozenset(_RESERVED.split()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,9 +180,7 @@ class StataFormat(TableFormat):
             shown = held.shown
             if stored.text and not release.as_it_was(variable.name):
                 # a width may be that of the longest text of the original
-                found = _SHOWN_TEXT.fullmatch(shown)
-                if found is not None and int(found[2]) > _LEAST_SHOWN:
-                    shown = f"%{found[1]}{max(_longest(stored), _LEAST_SHOWN)}s"
+                shown = _SHOWN_TEXT.sub(rf"%\g<1>{max(_longest(stored), _LEAST_SHOWN)}s", shown)
             columns.append(StataColumn(stored, shown, held.long))
         _save(target, release.original.title, release.variables, columns)
 
@@ -303,6 +300,13 @@ def _narrowed(stored: StoredColumn) -> StoredColumn:
     return replace(stored, values=stored.values.astype(np.int32)) if whole else stored
 
 
+class _Writer(_PANDAS.StataWriterUTF8):  # type: ignore[misc]
+    """The writer of pandas, without its changes of names that only Mata reserves, such as ``class``."""
+
+    def _check_column_names(self, data: pd.DataFrame) -> pd.DataFrame:
+        return data
+
+
 def _save(target: Path, title: str, variables: Sequence[Variable], columns: Sequence[StataColumn]) -> None:
     """Write a file whose time stamp is always the same.
 
@@ -320,15 +324,14 @@ def _save(target: Path, title: str, variables: Sequence[Variable], columns: Sequ
     for variable, column in zip(variables, columns, strict=True):
         name, stored = variable.column, column.stored
         if stored.text:
-            texts = ["" if gone else text for text, gone in zip(stored.values, stored.absent, strict=True)]
-            cells[name] = pd.Series(texts, dtype=object)
+            cells[name] = pd.Series(stored.texts, dtype=object)
             if column.long or _longest(stored) > _LONGEST_TEXT:
                 long.append(name)
         else:
             raw[name], labels[name] = _raw(stored), _numbered(variable, stored)
             cells[name] = pd.Series(np.zeros_like(raw[name]))
     try:
-        writer = _PANDAS.StataWriterUTF8(
+        writer = _Writer(
             target,
             pd.DataFrame(cells),
             write_index=False,
@@ -349,8 +352,7 @@ def _save(target: Path, title: str, variables: Sequence[Variable], columns: Sequ
 
 def _longest(stored: StoredColumn) -> int:
     """Return the bytes of the longest text."""
-    held = zip(stored.values, stored.absent, strict=True)
-    return max((len(text.encode()) for text, gone in held if not gone), default=0)
+    return max((len(text.encode()) for text in stored.texts), default=0)
 
 
 def _numbered(variable: Variable, stored: StoredColumn) -> dict[int, str]:
@@ -360,14 +362,14 @@ def _numbered(variable: Variable, stored: StoredColumn) -> dict[int, str]:
         number = exact_number(code)
         if code in _TAGS:
             found[_LARGEST[4] + 2 + _LETTERS.index(code[1])] = label
-        elif _has_label(number):
-            found[int(Created(stored).value(code) if number is None else number)] = label
+        elif _has_label(number := Fraction(Created(stored).value(code)) if number is None else number):
+            found[int(number)] = label
     return {number: label for number, label in found.items() if label}
 
 
-def _has_label(number: Fraction | None) -> bool:
-    """Whether Stata has labels for a number, or for a moment, which is none."""
-    return number is None or (number.denominator == 1 and abs(number) <= _LARGEST[4])
+def _has_label(number: Fraction) -> bool:
+    """Whether Stata has labels for a number."""
+    return number.denominator == 1 and abs(number) <= _LARGEST[4]
 
 
 def _raw(stored: StoredColumn) -> NDArray[Any]:

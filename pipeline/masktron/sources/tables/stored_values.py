@@ -146,6 +146,11 @@ class StoredColumn:
         return self.values.dtype == np.object_
 
     @property
+    def texts(self) -> list[str]:
+        """Its texts, empty where one is absent."""
+        return ["" if gone else text for text, gone in zip(self.values, self.absent, strict=True)]
+
+    @property
     def typed(self) -> Typed:
         """What the type says of the values that it can hold."""
         if self.text:
