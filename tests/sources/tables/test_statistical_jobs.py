@@ -138,3 +138,4 @@ def test_a_file_that_is_written_otherwise_than_meant_is_refused(
     with pytest.raises(ViolationError) as caught:
         source.write(out, new)
     assert code_of(caught.value) == "self-check-failed"
+    assert "does not say" in str(caught.value)

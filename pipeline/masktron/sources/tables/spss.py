@@ -158,7 +158,8 @@ class SpssFormat(TableFormat):
         for name, form in forms.items():
             columns[name] = _reshaped(columns[name], form, said)
         variables = tuple(
-            replace(one, labels=forms[one.name].labels) if one.name in forms else one for one in table.variables
+            replace(one, labels=forms[one.name].labels, kind=None) if one.name in forms else one
+            for one in table.variables
         )
         return replace(table, variables=variables, carried=replace(carried, columns=columns, said=said))
 

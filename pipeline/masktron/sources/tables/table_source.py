@@ -25,7 +25,7 @@ from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError, ViolationError
 from masktron.files import file_hash, refuse_special
 from masktron.memory import bounded_memory, told_of_memory
-from masktron.problems.problem import Place, Sentence
+from masktron.problems.problem import Note, Place, Sentence
 from masktron.progress import Progress, Told
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
@@ -492,7 +492,8 @@ class TableSource(Source):
         """Refuse a written file that is read back with other cells, types, labels or missing codes."""
         with _readable(str(target), self.format.name):
             found = self.format.read(target, self._asked.options)
-        for detail in written_otherwise(Table(release.variables, release.cells), found):
+        for lost in written_otherwise(Table(release.variables, release.cells, release.original.title), found):
+            detail = Note("the file that was written does not say {lost}", lost=lost)
             raise ViolationError.of("self-check-failed", self.path, detail=detail)
 
     def written_as(self, out: Path) -> Self:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import DocumentError
-from masktron.problems.problem import Field, Note, Place
+from masktron.problems.problem import Field, Note, Place, Sentence
 from masktron.recodings import exact_number
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.table_model import Table
 from masktron.sources.variables import Variable
 
@@ -138,8 +140,8 @@ def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int]]:
             yield variable.name, len(unlike), unlike[0].as_py()
 
 
-def written_otherwise(meant: Table, written: Table) -> Iterator[Note]:
-    """Say what a written file does not hold as it was meant: names, cells, types, labels, and what is missing.
+def written_otherwise(meant: Table, written: Table) -> Iterator[Sentence]:
+    """Say what a written file does not hold as it was meant: names, cells, and all that is said of them.
 
     Parameters
     ----------
@@ -150,25 +152,24 @@ def written_otherwise(meant: Table, written: Table) -> Iterator[Note]:
     """
     columns = [[one.column for one in table.variables] for table in (meant, written)]
     if len(meant) != len(written) or columns[0] != columns[1]:
-        yield Note("it does not have the records and columns that were to be written")
+        yield "the records and columns that were to be written"
         return
     for name, *_ in differences(meant, written):
         own, other = meant.cells[name].to_pylist(), written.cells[name].to_pylist()
         if not all(_equal(*pair) for pair in set(zip(own, other, strict=True))):
-            yield Note("values of {field} are not those that were to be written", field=Field(name))
-    for one, other in zip(meant.variables, written.variables, strict=True):
-        held = set(meant.cells[one.name].unique().to_pylist())
-        if _described(one) != _described(other) or not other.missing.keys() >= held.intersection(one.missing):
-            template = "type, labels or missing codes of {field} are not those that were to be written"
-            yield Note(template, field=Field(one.name))
+            yield Note("values of {field} that were to be written", field=Field(name))
+    said = replace(meant, variables=tuple(_with_held_codes(one, meant) for one in meant.variables))
+    yield from descriptions_lost(said, written)
+
+
+def _with_held_codes(variable: Variable, table: Table) -> Variable:
+    """Return a variable without missing codes that have no label and are in no cell: some formats list no others."""
+    held = set(table.cells[variable.name].unique().to_pylist())
+    missing = {code: label for code, label in variable.missing.items() if label or code in held}
+    return replace(variable, missing=missing)
 
 
 def _equal(one: str | None, other: str | None) -> bool:
     if one is None or other is None or (number := exact_number(one)) is None:
         return one == other
     return number == exact_number(other)
-
-
-def _described(variable: Variable) -> tuple[object, ...]:
-    labels = {**variable.missing, **variable.labels}
-    return variable.typed.text, variable.label, {code: label for code, label in labels.items() if label}
