@@ -23,7 +23,7 @@ from masktron.reading.nodes import (
 )
 from masktron.reading.plain_text import source_of
 from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
-from masktron.rulebook.expressions.spacing import quoted
+from masktron.rulebook.expressions.spacing import quoted, quoted_in_any
 from masktron.rulebook.schema import XPathVersion
 from masktron.translation.truth_trees import Both, Branch, Claim, Either, OneOf, TruthTree
 
@@ -111,10 +111,7 @@ class Spelling:
         return f"not({text})" if listed.negated else text
 
     def _literal(self, text: str) -> str:
-        if self._modern or "'" not in text or '"' not in text:
-            return quoted(text)
-        pieces = ', "\'", '.join(f"'{piece}'" for piece in text.split("'"))
-        return f"concat({pieces})"
+        return quoted(text) if self._modern else quoted_in_any(text)
 
     def _named(self, expression: Expression) -> Expression:
         """Put prefixes before the names of fields."""

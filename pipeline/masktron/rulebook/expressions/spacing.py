@@ -19,6 +19,13 @@ def quoted(text: str) -> str:
     return f'"{text}"' if '"' not in text else "'" + text.replace("'", "''") + "'"
 
 
+def quoted_in_any(text: str) -> str:
+    """Write a string as XPath of every version reads it."""
+    if "'" not in text or '"' not in text:
+        return quoted(text)
+    return "concat(" + ', "\'", '.join(f"'{piece}'" for piece in text.split("'")) + ")"
+
+
 def as_written(node: Node, *, without: Collection[str] = ()) -> str:
     """Write part of a tree as it is written, on one line: without the parentheses around it, and evenly spaced.
 

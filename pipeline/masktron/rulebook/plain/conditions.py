@@ -14,7 +14,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from masktron.problems.problem import Problem
-from masktron.rulebook.expressions.spacing import quoted
+from masktron.rulebook.expressions.spacing import quoted_in_any
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import TALLIES, misused
 from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of, linear
@@ -192,7 +192,7 @@ class Conditions:
         if not isinstance(pattern, tree.Text):
             raise misused("matches", pattern.span)
         self.later = True
-        return _Test(f"matches({self._text(of)}, {_quoted(pattern.value)})")
+        return _Test(f"matches({self._text(of)}, {quoted_in_any(pattern.value)})")
 
     def _same_conditions(self, node: tree.Compared, truth: bool, certain: bool) -> _Test:
         if node.operator not in ("==", "!="):
@@ -246,7 +246,7 @@ class Conditions:
 
     def _there_at(self, path: str, name: Node) -> _Test:
         codes = self._records.codes_of(name.name) if isinstance(name, tree.Name) else ()
-        others = (_not(_Test(f"{path} = {_quoted(code)}")) for code in codes)
+        others = (_not(_Test(f"{path} = {quoted_in_any(code)}")) for code in codes)
         return _joined("and", (_Test(f"{path} != ''"), *others))
 
     def _defined(self, node: Node) -> _Test:
@@ -330,7 +330,7 @@ class Conditions:
     def _text(self, node: Node) -> str:
         match node:
             case tree.Text(value):
-                return _quoted(value)
+                return quoted_in_any(value)
             case tree.Name():
                 return self._path(node)
             case tree.Call("lag", (tree.Name() as of,)):
@@ -500,13 +500,6 @@ def _none(path: str) -> _Test:
 
 def _some(path: str) -> _Test:
     return _Test(f"count({path}) > 0", opposite=_Test(f"count({path}) = 0"))
-
-
-def _quoted(text: str) -> str:
-    """Write a string literal; one that holds both kinds of quotes as XPath 1.0 has it, too."""
-    if "'" not in text or '"' not in text:
-        return quoted(text)
-    return "concat(" + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ")"
 
 
 def _decimal(text: str) -> str:
