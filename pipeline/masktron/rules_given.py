@@ -53,6 +53,12 @@ class GivenRules(Path):
         self.text, self.missing_fails, self.places = text, missing_fails, places
         self._shown = shown
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GivenRules) and self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash(self.__reduce__())
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.text, self._shown, self.missing_fails, self.places)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.grammar import parse
 from masktron.rulebook.plain.reading import read_plain
+from masktron.rulebook.plain.tree import Kind
 
-RECORDS = Records(kinds={"a": "number", "b": "number", "c": "number", "s": "text", "t": "text"})
+KINDS: dict[str, Kind] = {"a": "number", "b": "number", "c": "number", "s": "text", "t": "text"}
+RECORDS = Records(kinds_of=lambda names: {name: KINDS[name] for name in names})
 
 
 @pytest.mark.parametrize(
@@ -217,12 +221,12 @@ def test_rules_that_are_the_same(text: str, other: str) -> None:
     ],
 )
 def test_rules_in_xpath(text: str, context: str, test: str) -> None:
-    (one,) = compiled(read_plain(text, "edits.rules"), (RECORDS,), "edits.rules")
-    assert (one.context, one.test) == (context, test)
+    (pattern,) = compiled(read_plain(text, "edits.rules"), (RECORDS,), Path("edits.rules")).patterns
+    assert (pattern.rules[0].context, pattern.rules[0].checks[0].test) == (context, test)
 
 
 def test_what_is_decided() -> None:
-    (one,) = compiled(read_plain("a < b", "edits.rules"), (RECORDS,), "edits.rules")
+    (one,) = compiled(read_plain("a < b", "edits.rules"), (RECORDS,), Path("edits.rules")).checks
     there = "a != '' and b != ''"
     assert one.decided == f"({there} and number(a) < number(b)) or ({there} and not(number(a) < number(b)))"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from masktron.errors import RulebookError
@@ -12,7 +14,6 @@ from refusals import problem_of
 
 RECORDS = Records(
     fields={name: name for name in ("id", "age", "wage", "other", "total", "status", "region", "sex")},
-    kinds={"age": "number", "wage": "number", "other": "number", "total": "number", "status": "text"},
 )
 
 
@@ -99,7 +100,7 @@ RECORDS = Records(
 )
 def test_a_misspelt_rule(text: str, code: str, column: int, proposed: str) -> None:
     with pytest.raises(RulebookError) as caught:
-        compiled(read_plain(f"first: age > 0\n{text}", "edits.rules"), (RECORDS,), "edits.rules")
+        compiled(read_plain(f"first: age > 0\n{text}", "edits.rules"), (RECORDS,), Path("edits.rules"))
     problem = problem_of(caught.value)
     assert problem.code == code
     assert f"edits.rules:2:{column}" in str(caught.value)
@@ -108,7 +109,7 @@ def test_a_misspelt_rule(text: str, code: str, column: int, proposed: str) -> No
 
 def test_a_rule_that_goes_on_names_its_own_line() -> None:
     with pytest.raises(RulebookError) as caught:
-        compiled(read_plain("a > 0 and\n   b => 1", "edits.rules"), (RECORDS,), "edits.rules")
+        compiled(read_plain("a > 0 and\n   b => 1", "edits.rules"), (RECORDS,), Path("edits.rules"))
     assert "edits.rules:2:6" in str(caught.value)
 
 

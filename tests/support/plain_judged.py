@@ -22,11 +22,11 @@ from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
-from masktron.rulebook.plain.compiled import Compiled, compiled, rulebook
+from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.grammar import parse
 from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules
-from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schema import Pattern, Rulebook
 from masktron.sources.xml.plain import PlainRecords, survey_plain
 from plain_generator import CODES, PATHS, Maker, row
 from plain_interpreter import Interpreter, Outcome, Row, kinds_of, of_whole_file
@@ -87,11 +87,11 @@ def _compare(
     plain = tuple(PlainRule(f"r{at}", parse(text), at + 1, text) for at, (_, text) in enumerate(made))
     plain = _without_refused(plain, known)
     total.refused += len(made) - len(plain)
-    found = compiled(PlainRules(plain, missing_fails=strict), (known,), "rules")
-    interpreter = Interpreter(rows, CODES, kinds_of((rule.node for rule in plain), {}))
     where = folder / f"{seed}.xml"
+    book = compiled(PlainRules(plain, missing_fails=strict), (known,), where.with_suffix(".rules"))
+    interpreter = Interpreter(rows, CODES, kinds_of((rule.node for rule in plain), {}))
     where.write_bytes(document(rows))
-    _judge(seed, found, interpreter, where, strict, total)
+    _judge(seed, plain, book, interpreter, where, total)
 
 
 def _without_refused(plain: Sequence[PlainRule], known: Records) -> tuple[PlainRule, ...]:
@@ -99,7 +99,7 @@ def _without_refused(plain: Sequence[PlainRule], known: Records) -> tuple[PlainR
     kept = tuple(plain)
     while True:
         try:
-            compiled(PlainRules(kept), (known,), "rules")
+            compiled(PlainRules(kept), (known,), Path("rules"))
         except RulebookError as error:
             assert error.problem is not None
             each = error.problem.references.get("problems", (error.problem,))
@@ -121,9 +121,15 @@ def document(rows: Sequence[Row]) -> bytes:
 
 
 def _judge(
-    seed: int, some: Sequence[Compiled], interpreter: Interpreter, where: Path, strict: bool, total: Comparison
+    seed: int,
+    some: Sequence[PlainRule],
+    compiled_: Rulebook,
+    interpreter: Interpreter,
+    where: Path,
+    total: Comparison,
 ) -> None:
-    book = rulebook([*_asked(some, strict)], Records(fields=PATHS, codes=CODES), where.with_suffix(".rules"))
+    strict = not compiled_.checks[0].decided
+    book = _with_decisions(compiled_)
     expected = [*_expected(some, interpreter, strict, total)]
     request = _request(where, book)
     judges = {
@@ -133,35 +139,38 @@ def _judge(
     }
     for judge, ask in judges.items():
         said = _said(ask())
-        total.rules.update(f"{judge}, XPath 2" if one.later else judge for one in some)
+        total.rules.update(f"{judge}, XPath 2" if one.version == "2.0" else judge for one in compiled_.patterns)
         for at, (wanted, told) in enumerate(zip(expected, said, strict=True)):
             if wanted == told:
                 continue
             one = some[at // (1 if strict else 2)]
             rows = [k for k, (x, y) in enumerate(zip(wanted[1], told[1], strict=True)) if x != y][:3]
             total.differences.append(
-                f"{seed}, {judge}: {one.rule.written!r} "
+                f"{seed}, {judge}: {one.written!r} "
                 f"{'strict' if strict else 'decided' if at % 2 else 'fails'}: {wanted[0]}, judged {told[0]}; "
                 f"rows {rows} {[wanted[1][k] + told[1][k] for k in rows]} {[interpreter.rows[k] for k in rows[:1]]} "
                 f"by {book.checks[at].test[:600]!r}"
             )
 
 
-def _asked(some: Sequence[Compiled], strict: bool) -> Iterable[Compiled]:
-    """Yield each rule, and one that fails where it is not decided."""
-    for one in some:
-        yield one
-        if not strict:
-            yield replace(one, rule=replace(one.rule, name=f"{one.rule.name}-decided"), test=one.decided)
+def _with_decisions(book: Rulebook) -> Rulebook:
+    """Return rules of which each that may be undecided is followed by one that fails where it is."""
+    patterns: list[Pattern] = []
+    for pattern in book.patterns:
+        ((rule, (check,)),) = ((one, one.checks) for one in pattern.rules)
+        for test in filter(None, (check.test, check.decided)):
+            own = replace(check, id=f"{check.id}.{len(patterns)}", index=len(patterns), test=test)
+            patterns.append(replace(pattern, rules=(replace(rule, checks=(own,)),)))
+    return replace(book, patterns=tuple(patterns))
 
 
 def _expected(
-    some: Sequence[Compiled], interpreter: Interpreter, strict: bool, total: Comparison
+    some: Sequence[PlainRule], interpreter: Interpreter, strict: bool, total: Comparison
 ) -> Iterable[tuple[tuple[int, int], str]]:
     for one in some:
-        found = interpreter.outcomes(one.rule.node)
+        found = interpreter.outcomes(one.node)
         total.outcomes.update(found)
-        whole = of_whole_file(one.rule.node)
+        whole = of_whole_file(one.node)
         yield _counted(found, (False, None) if strict else (False,), len(interpreter.rows), whole)
         if not strict:
             yield _counted(found, (None,), len(interpreter.rows), whole)

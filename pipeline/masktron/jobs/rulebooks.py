@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place
 from masktron.resources import NO_RULES
-from masktron.rulebook.plain.compiled import compiled, rulebook
+from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.slips import require_readable
-from masktron.rulebook.plain.tree import PlainRules
+from masktron.rulebook.plain.tree import Kind, PlainRules
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.expressions import compile_all
 from masktron.rulebook.schematron.reader import read_rules
@@ -19,6 +22,7 @@ from masktron.rules_given import GivenRules
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.names import column_name
 from masktron.sources.records import Field as LayoutField
+from masktron.sources.records import Status
 from masktron.sources.source import Source
 
 OF_VALIDATE = (".r", ".txt", ".yaml", ".yml")
@@ -44,7 +48,7 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
     """
     if not is_plain(rules):
         return read_rules(rules, phase=phase)
-    found = rulebook(compiled(_plain_rules(rules), levels, str(rules)), levels[0], rules)
+    found = compiled(_plain_rules(rules), levels, rules)
     compile_all(found)
     return found
 
@@ -114,7 +118,8 @@ def levels_of(source: Source, missing: Mapping[str, frozenset[str]]) -> tuple[Re
             record="/".join(map(names, (tree.layout.record_tag, *tree.tags(path)))),
             above=tuple(map(names, tree.layout.record_path[:-1])),
             fields=_fields(tree, path, names),
-            codes=codes,
+            codes=_codes(tree, path, codes),
+            kinds_of=partial(_kinds_of, source, missing),
             within=dict(_within(level, "", names)),
             namespaces=names.prefixes,
         )
@@ -151,6 +156,40 @@ def _fields(tree: Tree, path: LevelPath, names: _Names) -> dict[str, str]:
                 found.setdefault(name, "../" * up + names.field(one))
                 if level.name:
                     found.setdefault(f"{level.name}.{name}", "../" * up + names.field(one))
+    return found
+
+
+def _codes(tree: Tree, path: LevelPath, given: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """Return the codes of all fields by all their names, those of a record itself before those around it."""
+    found = {"*": given.get("*", frozenset())}
+
+    def add(level: Level, prefix: str) -> None:
+        for one in level.fields:
+            spelled = _spellings(one.name)
+            each = (*spelled, *(f"{level.name}.{name}" for name in spelled))
+            said = frozenset[str]().union(*(given.get(name, ()) for name in each))
+            for name in spelled if said else ():
+                found.setdefault(f"{prefix}{name}", said)
+
+    for up in range(len(path) + 1):
+        add(tree.level(path[: len(path) - up]), "")
+    for _, level in tree.levels():
+        add(level, f"{level.name}.")
+    return found
+
+
+def _kinds_of(source: Source, missing: Mapping[str, frozenset[str]], names: Collection[str]) -> dict[str, Kind]:
+    """Return what fields of a flat file hold: numbers where all that is there are numbers."""
+    if source.tree is not None:
+        return {}
+    fields = {name: one.name for one in source.layout.fields for name in _spellings(one.name)}
+    columns = source.records(missing=missing, only={fields[name] for name in names if name in fields}).columns
+    found: dict[str, Kind] = {}
+    for name in names:
+        if name in fields:
+            column = columns[fields[name]]
+            there = column.used & (column.states == Status.PRESENT)
+            found[name] = "text" if np.isnan(column.numbers[there]).any() else "number"
     return found
 
 

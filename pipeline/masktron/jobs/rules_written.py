@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
@@ -15,12 +16,13 @@ from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook, plain_ru
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import RulesResult, WrittenRule, shown
-from masktron.rulebook.plain.compiled import Compiled, compiled
+from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.kinds import kinds_by_use
 from masktron.rulebook.plain.spelling import UnspelledError, name_of_rule, spelled, spelled_rule, without_tolerance
-from masktron.rulebook.plain.tree import PlainRule, PlainRules
+from masktron.rulebook.plain.tree import Missing, PlainRule, PlainRules, walk
 from masktron.rulebook.plain_of_schematron import Translated, plain_of_rulebook
+from masktron.rulebook.schema import Check, Rulebook
 from masktron.sources.opening import open_source
 from masktron.write.atomic import atomic_path, blamed
 
@@ -78,7 +80,7 @@ def run_rules_written(
             raise UsageError.of("setting-not-usable", name=to, reason="the rules are in Schematron already")
         rules = plain_rules(rulebook)
         records = levels or (Records(codes=config.missing),)
-        text = _as_schematron(compiled(rules, records, str(rulebook)), records[0])
+        text = _as_schematron(compiled(rules, records, rulebook))
         notes = [] if rules.missing_fails else [_PASSES]
     else:
         if is_plain(rulebook):
@@ -137,28 +139,31 @@ def _with_tolerances(rules: PlainRules) -> PlainRules:
 
 
 def _from_schematron(found: Sequence[Translated]) -> tuple[PlainRules, list[str], list[str]]:
-    rules = [one.rule for one in found if one.rule is not None]
+    rules: list[PlainRule] = []
+    for rule in (one.rule for one in found if one.rule is not None):
+        names = (f"{name_of_rule(rule.name)}{'' if at == 1 else f'-{at}'}" for at in count(1))
+        taken = {own.name for own in rules}
+        rules.append(replace(rule, name=next(name for name in names if name not in taken)))
     losses = [f"{one.check.id} (line {one.check.origin.line}): {one.reason}" for one in found if one.rule is None]
     caveats = [f"{one.check.id}: {caveat}" for one in found for caveat in one.caveats]
-    missing = any("missing(" in one.written for one in rules)
+    missing = any(isinstance(part, Missing) for one in rules for part in walk(one.node))
     return PlainRules(tuple(rules)), losses, [*([_FAILS] if missing else []), *caveats]
 
 
-def _as_schematron(rules: Iterable[Compiled], records: Records) -> str:
-    each = [*rules]
-    binding = ' queryBinding="xslt2"' if any(one.later for one in each) else ""
+def _as_schematron(rules: Rulebook) -> str:
+    binding = ' queryBinding="xslt2"' if rules.binding == "xslt2" else ""
     lines = [f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{binding}>']
-    lines += [f"  <ns prefix={quoteattr(p)} uri={quoteattr(uri)}/>" for p, uri in records.namespaces.items()]
-    for one in each:
-        lines += ["  <pattern>", f"    <rule context={quoteattr(one.context)}>"]
-        lines += [f"      {_assert(one)}", "    </rule>", "  </pattern>"]
+    lines += [f"  <ns prefix={quoteattr(p)} uri={quoteattr(uri)}/>" for p, uri in rules.namespaces]
+    for rule in (rule for pattern in rules.patterns for rule in pattern.rules):
+        lines += ["  <pattern>", f"    <rule context={quoteattr(rule.context)}>"]
+        lines += [*map(_assert, rule.checks), "    </rule>", "  </pattern>"]
     return "\n".join([*lines, "</schema>", ""])
 
 
-def _assert(one: Compiled) -> str:
-    role = "" if one.rule.severity == "error" else f' role="{one.rule.severity}"'
-    said = escape((one.rule.label or one.rule.written).replace("\n", " "))
-    return f"<assert id={quoteattr(one.rule.name)}{role} test={_attribute(one.test)}>{said}</assert>"
+def _assert(check: Check) -> str:
+    role = f' role="{check.role}"' if check.role else ""
+    said = escape(" ".join(map(str, check.message)).replace("\n", " "))
+    return f"      <assert id={quoteattr(check.id)}{role} test={_attribute(check.test)}>{said}</assert>"
 
 
 def _attribute(text: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from masktron.rulebook.expressions import tree as xpath
 from masktron.rulebook.expressions.parsing import understood
@@ -12,7 +11,7 @@ from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.kinds import kind_compared, kinds_by_use
 from masktron.rulebook.plain.spelling import UnspelledError, spelled
-from masktron.rulebook.plain.tree import Arithmetic, Compared, Kind, Name, Node, Number, PlainRule, Severity
+from masktron.rulebook.plain.tree import Arithmetic, Compared, Kind, Name, Node, Number, PlainRule, Severity, mapped
 from masktron.rulebook.plain.tree import walk as walk_plain
 from masktron.rulebook.plain_of_xpath import FieldsByPath, PlainOfXPath, Steps, steps_of, steps_with_predicates
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, ValueOf
@@ -60,8 +59,8 @@ def plain_of_rulebook(
         for at in range(len(pattern.rules))
         for one in _of_rule(rulebook, pattern, at, levels, lenient)
     ]
-    kinds = kinds_by_use(_changed(one.rule.node, {}) for one in found if one.rule is not None)
-    kinds |= {name: kind for level in reversed(levels) for name, kind in level.kinds.items()}
+    nodes = [_changed(one.rule.node, {}) for one in found if one.rule is not None]
+    kinds = kinds_by_use(nodes, levels[0].kinds_of if levels else None)
     return tuple(_spelt(one, kinds) for one in found)
 
 
@@ -85,7 +84,7 @@ def _of_rule(
             before = [_context(one, rulebook) for one in pattern.rules[:at]]
             unless = [one[2] for one in before if one[:2] == context[:2] or one[0][-1] == context[0][-1]]
             variables = _variables(rulebook, pattern, rule)
-            found = _translated(check, context, unless, variables, rulebook, levels, lenient)
+            found = _translated(check, context, unless, variables, rulebook, pattern.version, levels, lenient)
         except UnspelledError as error:
             found = Translated(check, None, str(error))
         yield found
@@ -97,6 +96,7 @@ def _translated(
     unless: Sequence[tuple[Expression, ...]],
     variables: Mapping[str, Expression],
     rulebook: Rulebook,
+    version: str,
     levels: Sequence[Records],
     lenient: bool,
 ) -> Translated:
@@ -111,13 +111,14 @@ def _translated(
         names = FieldsByPath(
             lambda path: understood(path, records.namespaces.items()), records, bool(levels), whole, full, top
         )
-        plain = PlainOfXPath(names, variables, rulebook.version != "1.0", lenient=lenient)
+        plain = PlainOfXPath(names, variables, version != "1.0", lenient=lenient)
         node = plain.condition(test, check.kind == "assert", context[2], unless)
         used = {one.name for one in walk_plain(node) if isinstance(one, Name)}
-        if not levels or next((one for one in levels if one.knows(used)), None) is records:
+        if not levels or next((one for one in levels if one.sees(node)), None) is records:
             said = "".join(f"{{{one.select}}}" if isinstance(one, ValueOf) else one for one in check.text)
             severity: Severity = "error" if not check.soft else "warning"
-            if check.soft and (check.role or "").lower().startswith("info"):
+            said_so = (word.lower() for word in (check.role, check.flag, check.severity) if word)
+            if check.soft and any(word.startswith("info") for word in said_so):
                 severity = "information"
             rule = PlainRule(check.id, node, check.origin.line, "", " ".join(said.split()), severity=severity)
             codes = {name: ", ".join(records.codes_of(name)) for name in sorted(used)}
@@ -180,19 +181,12 @@ def _variables(rulebook: Rulebook, pattern: Pattern, rule: Rule) -> dict[str, Ex
 
 def _changed(node: Node, kinds: Mapping[str, Kind]) -> Node:
     """Take away the ``0 +`` that makes a comparison one of numbers, where it is that anyhow."""
-    if (
-        isinstance(node, Compared)
-        and isinstance(node.left, Arithmetic)
-        and node.left.left == Number("0")
-        and node.left.operator == "+"
-    ):
-        bare = replace(node, left=node.left.right)
-        return bare if not kinds or kind_compared(bare.left, bare.right, "==", kinds) == "number" else node
-    changes: dict[str, Any] = {}
-    for one in fields(node):
-        value = getattr(node, one.name)
-        if isinstance(value, tuple):
-            changes[one.name] = tuple(_changed(part, kinds) for part in value)
-        elif one.name != "span" and hasattr(value, "span"):
-            changes[one.name] = _changed(value, kinds)
-    return replace(node, **changes)
+
+    def changed(one: Node) -> Node:
+        match one:
+            case Compared(_, Arithmetic("+", Number("0"), value), other):
+                plain = not kinds or kind_compared(value, other, "==", kinds) == "number"
+                return replace(one, left=value) if plain else one
+        return one
+
+    return mapped(node, changed)

@@ -17,6 +17,7 @@ from typing import Any, cast
 from masktron.rulebook.expressions import tree as xpath
 from masktron.rulebook.expressions.tree import GENERAL_OF_VALUE, MIRRORED, Expression, GeneralSign, NameTest
 from masktron.rulebook.plain.conditions import Records, may_be_undefined
+from masktron.rulebook.plain.functions import TALLIES
 from masktron.rulebook.plain.spelling import UnspelledError, spelled
 from masktron.rulebook.plain.tree import (
     Arithmetic,
@@ -33,13 +34,13 @@ from masktron.rulebook.plain.tree import (
     Text,
     Truth,
     children,
+    walk,
 )
 from masktron.rulebook.plain_shapes import folded, join
 from masktron.sources.names import column_name
 
 _SIGNS: Mapping[GeneralSign, Comparison] = MappingProxyType({"=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">="})
 _SAME_NAMES = frozenset({"abs", "round", "floor", "ceiling"})
-_TALLIES = frozenset({"sum", "count", "mean", "min", "max"})
 _ZERO = Number("0")
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType({"==": eq, "<": lt, "<=": le, ">": gt, ">=": ge})
 type Steps = tuple[str, ...]
@@ -457,15 +458,20 @@ class PlainOfXPath:
         first, *others = test.operands
         if test.sign != "or" or not others or not isinstance(first, xpath.Comparison) or first.left != first.right:
             return None
+        texts = set[Expression]()
+        counts = False
         for one in others:
             match one:
                 case xpath.Call(arguments=(xpath.Comparison(sign="=", left=left, right=right),)) if left == right:
-                    continue
+                    texts.add(left)
                 case xpath.Comparison(sign=">", left=left) if _is_count(left):
-                    continue
-            return None
+                    counts = True
+                case _:
+                    return None
         value = self._number(first.left, frozenset())
-        return _defined(value)
+        tallies = any(isinstance(part, Call) and part.function in TALLIES for part in walk(value))
+        ours = may_be_undefined(value) and counts <= tallies and texts <= {*xpath.walk(first.left)}
+        return _defined(value) if ours else None
 
     @staticmethod
     def _length(of: Expression) -> bool:
@@ -691,13 +697,13 @@ def _is_of_texts(node: Node, other: Node) -> bool:
     """Tell whether a condition says of texts what another one does, which sums up what the texts stand among."""
     match node:
         case Compared(_, Call("texts", (field,), by)):
-            summed = (one for one in _all(other) if isinstance(one, Call) and one.function in _TALLIES)
+            summed = (one for one in walk(other) if isinstance(one, Call) and one.function in TALLIES)
             return any(one.arguments == (field,) and one.by == by for one in summed)
     return False
 
 
 def _undefined(operator: str, left: Node, right: Node) -> Iterator[Node]:
-    if any(map(_is_ratio, (*_all(left), *_all(right)))):
+    if any(map(_is_ratio, (*walk(left), *walk(right)))):
         raise UnspelledError("a ratio of ratios may be undefined")
     if operator == "/":
         yield Compared("==", left, _ZERO)
@@ -711,7 +717,7 @@ def _excuses(node: Node) -> Iterator[Node]:
             yield Missing(node)
         case Call("lag"):
             yield Missing(cast(Name, node))
-        case Call(function, (field,), by) if function in _TALLIES:
+        case Call(function, (field,), by) if function in TALLIES:
             yield from map(Missing, by)
             if not node.remove_missing and function != "count":
                 yield Compared("!=", Call("count", (field,), by), Call("count", _records(field), by))
@@ -769,12 +775,6 @@ def _opposite(node: Node) -> Node:
         case Compared("==", Call("count") as left, Number("0") as right):
             return Compared(">", left, right)
     return Not(node)
-
-
-def _all(node: Node) -> Iterator[Node]:
-    yield node
-    for part in children(node):
-        yield from _all(part)
 
 
 def _is_ratio(node: Node) -> bool:

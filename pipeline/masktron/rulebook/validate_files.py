@@ -51,6 +51,7 @@ def read_validate(path: Path, text_of: Callable[[Path], str]) -> PlainRules:
     files = _Files(path, text_of)
     found = _named([*files.statements(path, ())])
     tolerance = (files.tolerance("lin.eq.eps"), files.tolerance("lin.ineq.eps"))
+    files.option("na.condition", "false", "false|no", "FALSE")
     missing_fails = files.option("na.value", "NA", r"\.?na|false|no", "NA or FALSE") in ("false", "no")
     read = rules_of(found, str(path), missing_fails=missing_fails)
     each = (replace(one, node=mapped(one.node, _as_in_r), tolerance=tolerance) for one in read.rules)

@@ -8,7 +8,7 @@ cost a rule no class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
@@ -44,8 +44,8 @@ class Records:
         The path of each field from its record, by the name that rules have for it; others are names of columns.
     codes : mapping of str to frozenset of str
         By field, values that mean that there is none; ``*`` for all fields.
-    kinds : mapping of str to Kind
-        What the file says that its fields are.
+    kinds_of : callable, optional
+        What returns the kinds of some fields, by their values.
     within : mapping of str to (str, str)
         By name: fields of records that stand within the record, such as ``Person.income``, as the path to these
         records and that from there; and these records themselves, with no path from there.
@@ -57,7 +57,7 @@ class Records:
     above: tuple[str, ...] = ("Data",)
     fields: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    kinds_of: Callable[[Collection[str]], Mapping[str, Kind]] | None = field(default=None, compare=False)
     within: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
@@ -71,9 +71,31 @@ class Records:
         """The path to all records."""
         return "/".join(("", *self.above, self.record))
 
-    def knows(self, names: Iterable[str]) -> bool:
-        """Tell whether it has all of these names; where nobody has said which there are, it has any."""
-        return not self.fields or all(name in self.fields or name in self.within for name in names)
+    def sees(self, node: Node) -> bool:
+        """Tell whether it has all fields of a condition; where nobody has said which there are, it has any."""
+        match node:
+            case tree.Name(name):
+                return not self.fields or name in self.fields
+            case tree.Call(function, (tree.Name(name),), by) if function in TALLIES and name in self.within:
+                return all(map(self.sees, by))
+        return all(map(self.sees, children(node)))
+
+    def whole(self, node: Node) -> bool:
+        """Tell whether a condition speaks of the whole file alone: of tallies over it, and of no single record."""
+        return self._tallies(node) and not self._of_record(node)
+
+    def _tallies(self, node: Node) -> bool:
+        return any(isinstance(part, tree.Call) and part.function in TALLIES for part in walk(node))
+
+    def _of_record(self, node: Node) -> bool:
+        match node:
+            case tree.Call(function, (tree.Name(name),), _) if function in TALLIES and name in self.within:
+                return True
+            case tree.Call(function, _, by) if function in TALLIES:
+                return bool(by)
+            case tree.Name() | tree.Call("is_unique" | "lag"):
+                return True
+        return any(map(self._of_record, children(node)))
 
     def path(self, name: str) -> str:
         """Return the path of a field from its record."""
@@ -138,7 +160,7 @@ class Conditions:
             case tree.Call("matches", (of, pattern), _, decided):
                 return self._guarded(self._matching(of, pattern), (of,), truth, certain, decided)
             case tree.Call("is_unique", arguments, _, decided):
-                stated = _Test(f"count({self._others(self._names(node))}) = 1")
+                stated = _Test(f"count({self._others(self._names(node), decided)}) = 1")
                 return self._guarded(stated, () if decided else arguments, truth, certain)
         what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
         raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.span.start)
@@ -184,7 +206,10 @@ class Conditions:
             bounds: tuple[tuple[Comparison, Node], ...] = ((">=", option.low), ("<=", option.high))
             return _joined("and", (self._stated(one, value, bound, "number") for one, bound in bounds))
         if isinstance(option, tree.Truth):
-            problem = Problem("plain-slip", construct="NA in a set", instead="or missing(FIELD)")
+            construct, instead = "NA in a set", "or missing(FIELD)"
+            if option.value is not None:
+                construct, instead = "TRUE or FALSE in a set", 'what the file has for it, such as "TRUE" or 1'
+            problem = Problem("plain-slip", construct=construct, instead=instead)
             raise PlainSyntaxError(problem, option.span.start)
         return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
 
@@ -280,19 +305,26 @@ class Conditions:
     def _tallied(self, of: Node, by: Iterable[tree.Name]) -> tuple[str, str]:
         """Return the path to the records over which a field is tallied, and the path of the field from there."""
         if isinstance(of, tree.Name) and of.name in self._records.within:
+            for name in by:
+                construct, instead = "by for records within a record", "the sum without it: it is of each record"
+                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), name.span.start)
             return self._records.within[of.name]
         return self._others(by), self._path(of)
 
-    def _others(self, by: Iterable[tree.Name]) -> str:
-        """Return the path to the records that are the same in some fields, the one at hand among them."""
-        agreed = [self._agrees(name) for name in by]
+    def _others(self, by: Iterable[tree.Name], lacking: bool = False) -> str:
+        """Return the path to the records that are the same in some fields, the one at hand among them.
+
+        Where lacking values count, two that lack one are the same, too.
+        """
+        agreed = [self._agrees(name, lacking) for name in by]
         return f"{self._records.all}[{' and '.join(agreed)}]" if agreed else self._records.all
 
-    def _agrees(self, name: tree.Name) -> str:
+    def _agrees(self, name: tree.Name, lacking: bool) -> str:
         path = self._path(name)
-        if self._kinds.get(name.name) == "number":
-            return f"number({path}) = number(current()/{path})"
-        return f"{path} = current()/{path}"
+        numbers = self._kinds.get(name.name) == "number"
+        same = f"number({path}) = number(current()/{path})" if numbers else f"{path} = current()/{path}"
+        either = _joined("or", (self._there(name), self._there_at(f"current()/{path}", name)))
+        return f"({same} or {_not(either).text})" if lacking else same
 
     def _names(self, node: tree.Call) -> tuple[tree.Name, ...]:
         names = tuple(one for one in node.arguments if isinstance(one, tree.Name))
@@ -383,21 +415,6 @@ class Conditions:
         if not 1 <= times <= _HIGHEST_POWER:
             raise PlainSyntaxError(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
         return f"({' * '.join([self._number(left, 3)] * times)})"
-
-
-def whole_file(node: Node) -> bool:
-    """Tell whether a condition speaks of the whole file alone: of tallies, and of no field of a single record."""
-    calls = {part.function for part in walk(node) if isinstance(part, tree.Call)}
-    return not calls.isdisjoint(TALLIES) and not _of_record(node)
-
-
-def _of_record(node: Node) -> bool:
-    match node:
-        case tree.Call(function, _, by) if function in TALLIES:
-            return bool(by)
-        case tree.Name() | tree.Call("is_unique" | "lag"):
-            return True
-    return any(map(_of_record, children(node)))
 
 
 def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:

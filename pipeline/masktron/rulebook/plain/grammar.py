@@ -18,7 +18,7 @@ from lark.lark import PostLex
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS, MEANT, SPELLINGS, TALLIES, misused
-from masktron.rulebook.plain.r_functions import R_FUNCTIONS, meaning
+from masktron.rulebook.plain.r_functions import R_FUNCTIONS, counted_in_r, meaning
 from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
 from masktron.rulebook.plain.tree import Node, Span
 
@@ -263,9 +263,8 @@ class _Trees(Transformer[Token, Node]):
     def options(self, meta: Any, parts: list[Any]) -> Any:
         if parts and isinstance(parts[0], Token):
             if parts[0] != "c":
-                raise PlainSyntaxError(
-                    Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}'), 0
-                )
+                problem = Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}')
+                raise PlainSyntaxError(problem, parts[0].start_pos or 0)
             parts = parts[1:]
         return tuple(parts)
 
@@ -308,12 +307,13 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
                 raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=shape), one.span.start)
             case _:
                 arguments.append(one)
+    if name == "sum" and (counted := counted_in_r(arguments, by, span)) is not None:
+        return counted
     least, most = FUNCTIONS[name].arguments
-    if not least <= len(arguments) <= (most or len(arguments)) or any(isinstance(one, tuple) for one in arguments):
+    wrong = any(isinstance(one, tuple) or (name == "missing" and not isinstance(one, tree.Name)) for one in arguments)
+    if not least <= len(arguments) <= (most or len(arguments)) or wrong:
         raise misused(name, span, str(token))
     if name == "missing":
-        if not isinstance(arguments[0], tree.Name):
-            raise misused(name, span, str(token))
         return tree.Missing(arguments[0], span)
     if name == "is_unique":  # of which groups are further fields
         arguments, by = [*arguments, *by], ()

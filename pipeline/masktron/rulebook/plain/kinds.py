@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS
@@ -45,11 +45,19 @@ def kind_compared(left: Node, right: Node, operator: str, names: Mapping[str, Ki
     return "number" if "number" in kinds or operator in ORDERS else "text"
 
 
-def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
+def kinds_by_use(
+    nodes: Iterable[Node], kinds_of: Callable[[Collection[str]], Mapping[str, Kind]] | None = None
+) -> dict[str, Kind]:
     """Return the kinds of fields that rules compute with, or compare with numbers or texts.
 
     A field that is compared with another one is what that one is. A field that one rule takes as a number and another
     one as a text, such as a code, is left out.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+    kinds_of : callable, optional
+        What fields hold that are compared with each other alone.
     """
     found: dict[str, set[Kind]] = {}
     same: list[tuple[str, str]] = []
@@ -83,7 +91,9 @@ def kinds_by_use(nodes: Iterable[Node]) -> dict[str, Kind]:
         for first, second in same:
             both = found.get(first, set()) | found.get(second, set())
             found[first], found[second] = {*both}, {*both}
-    return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
+    known = {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
+    alone = {name for pair in same for name in pair if name not in known}
+    return {**known, **kinds_of(alone)} if kinds_of is not None and alone else known
 
 
 def linear(node: Node) -> bool:

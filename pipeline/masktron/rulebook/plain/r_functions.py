@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from masktron.problems.problem import Problem
 from masktron.rulebook.plain import tree
@@ -36,6 +37,17 @@ def meaning(function: str, arguments: Sequence[Node], span: Span) -> Node:
         return mapped(build(*others, **named), lambda one: one if one.span.end else replace(one, span=span))
     except (TypeError, AttributeError):  # too many, too few, of another name, or a number where a text is needed
         raise PlainSyntaxError(Problem("plain-arguments", name=function, shape=shape), span.start) from None
+
+
+def counted_in_r(arguments: Sequence[Any], by: tuple[tree.Name, ...], span: Span) -> Node | None:
+    """Return what ``sum(is.na(x))`` and ``sum(!is.na(x))`` count; None for what sums numbers."""
+    match arguments:
+        case [tree.Not(tree.Missing(of))]:
+            return tree.Call("count", (of,), by, span=span)
+        case [tree.Missing(of)]:
+            present = tree.Call("count", (of,), by, span=span)
+            return tree.Arithmetic("-", tree.Call("count", (), by, span=span), present, span)
+    return None
 
 
 def _in_range(value: Node, min_: Node, max_: Node, strict_: tree.Truth = _NO) -> Node:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
-from masktron.problems.problem import Place, Problem, Rule
+from masktron.problems.problem import Problem
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import misused
 from masktron.rulebook.plain.grammar import parse
@@ -17,9 +18,12 @@ SEVERITIES: Mapping[str, Severity] = {
     "warn": "warning",
     "warning": "warning",
     "info": "information",
+    "information": "information",
     "error": "error",
 }
-_BEGIN = re.compile(rf"\s*(?:(?P<severity>{'|'.join(SEVERITIES)})\s+)?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
+_OPERATOR = r"(?![-+*/^%<>=!&|]|(?:in|and|or|not|by)(?![\w.]))"
+_SEVERITY = rf"(?P<severity>{'|'.join(SEVERITIES)})\s+{_OPERATOR}"
+_BEGIN = re.compile(rf"\s*(?:{_SEVERITY})?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
 DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
 _QUOTED = re.compile("""'[^']*'|"[^"]*"|`[^`]*`""")
 _CODE = re.compile(rf"""(?:[^"'`#]|{_QUOTED.pattern}|["'`].*)*""")
@@ -112,12 +116,14 @@ def named(text: str) -> bool:
 
 def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = False) -> PlainRules:
     """Read the conditions of rules, with what is defined before them; parameters as of `read_plain`."""
+    statements_ = [*found]
+    named_by_hand = {one.rule.name for one in statements_}
     rules: list[PlainRule] = []
     wrong: list[Problem] = []
     taken: dict[str, int] = {}
     defined: dict[str, Node] = {}
     unread = set[str]()
-    for one in found:
+    for one in statements_:
         rule = one.rule
         try:
             meaning = parse(one.text)
@@ -128,15 +134,18 @@ def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = Fa
                 defined[rule.name] = meaning
                 continue
             each = [*_each(meaning)]
-            name = rule.name or f"rule-{len(rules) + 1}"
-            _require_free(name, taken)
-            taken[name] = rule.line
+            numbered = (f"rule-{at}" for at in count(len(rules) + 1))
+            name = rule.name or next(own for own in numbered if own not in named_by_hand)
             names = [name] if len(each) == 1 else [f"{name}.{at}" for at in range(1, len(each) + 1)]
+            for own in dict.fromkeys((name, *names)):
+                _require_free(own, taken)
+                taken[own] = rule.line
             rules += [replace(rule, name=own, node=node) for own, node in zip(names, each, strict=True)]
         except PlainSyntaxError as error:
-            place = Place(rule.file or where, *rule.place(error.at), rule=Rule(rule.name) if rule.name else None)
-            wrong.append(error.problem.at(place))
+            wrong.append(rule.wrong(error.problem, error.at, where))
             unread |= {rule.name} if one.defines else set()
+        except RecursionError:
+            wrong.append(rule.wrong(Problem("plain-too-deep"), 0, where))
     return PlainRules(tuple(rules), missing_fails, tuple(wrong))
 
 

@@ -182,6 +182,8 @@ class _Spelling:
         match node.function:
             case "matches":
                 raise UnspelledError("R says that a missing text does not match, and this rule is undecided then")
+            case "is_unique" if not node.remove_missing:
+                raise UnspelledError("R says that missing values are the same, and this rule is undecided then")
             case "lag":
                 raise UnspelledError("validate has no value of the record before")
             case "round":

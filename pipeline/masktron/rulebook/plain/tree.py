@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Place, Problem, Rule
 
 type Kind = Literal["number", "text", "condition", "unknown"]
 type Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
@@ -215,6 +215,11 @@ class PlainRule:
         line, column = self.places[min(max(at, 0), len(self.places) - 1)]
         return line, column + (at >= len(self.places))
 
+    def wrong(self, problem: Problem, at: int, where: str) -> Problem:
+        """Return a problem at a sign of the rule, which stands in its own file or in `where`."""
+        rule = Rule(self.name) if self.name else None
+        return problem.at(Place(self.file or where, *self.place(at), rule=rule))
+
 
 @dataclass(frozen=True, slots=True)
 class PlainRules:
@@ -242,10 +247,11 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and all within it."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """Yield a node and all within it, each before what it has."""
+    waiting = [node]
+    while waiting:
+        yield (one := waiting.pop())
+        waiting += reversed([*children(one)])
 
 
 def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
