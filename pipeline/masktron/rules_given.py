@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from masktron.declared import Settings, WrongValue, setting
 from masktron.errors import UsageError
-from masktron.files import file_hash
+from masktron.files import file_hash, read_text
 from masktron.problems.problem import Place, Problem, SettingName
+from masktron.resources import NO_RULES
 from masktron.toml_text import TomlStatement, TomlText
 
 if TYPE_CHECKING:
@@ -52,6 +53,24 @@ class GivenRules(Path):
         super().__init__(shown)
         self.text, self.missing_fails, self.places = text, missing_fails, places
         self._shown = shown
+
+    def __bool__(self) -> bool:
+        """Whether there are any; settings may say something of the rules of a file alone."""
+        return bool(self.text)
+
+    def beside(self, named: Path) -> Path:
+        """Return the rules that count where a command names a rulebook: with the options of these.
+
+        Raises
+        ------
+        UsageError
+            The file of rules cannot be read.
+        """
+        if named == NO_RULES:
+            return self if self else named
+        if not self.missing_fails or isinstance(named, GivenRules) or named.suffix.lower() != ".rules":
+            return named
+        return GivenRules(read_text(named, "rulebook"), str(named), missing_fails=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GivenRules) and self.__reduce__() == other.__reduce__()
@@ -105,7 +124,7 @@ def rules(*given: str, missing: OnMissing = "undecided") -> GivenRules:
 
 
 def rules_in(given: object, toml: str, where: str) -> GivenRules | None:
-    """Return the rules of the table ``[rules]`` in a file of settings; None where it has none.
+    """Return the rules of the table ``[rules]`` in a file of settings; None where it says nothing.
 
     Each key is the name of a rule, as a file of rules has it: ``"warn hours"`` is one that is soft. A comment behind
     the rule is its label. A text that begins with ``:=`` is what its name stands for in other rules.
@@ -149,7 +168,8 @@ def rules_in(given: object, toml: str, where: str) -> GivenRules | None:
         raise UsageError(problem.at(Place(where, there.line_of(("rules", *error.keys))))) from None
     lines = [one.written(text) for one in entries]
     found = "\n".join(line for line, _ in lines)
-    return GivenRules(found, where, missing == "fails", tuple(places for _, places in lines)) if lines else None
+    fails = missing == "fails"
+    return GivenRules(found, where, fails, tuple(places for _, places in lines)) if lines or fails else None
 
 
 @dataclass(frozen=True, slots=True)

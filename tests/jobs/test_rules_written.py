@@ -162,3 +162,46 @@ def test_explain_shows_plain_rules_as_they_are_written(tmp_path: Path, run: Runn
     said = " ".join(run("explain", tmp_path / "edits.rules", "--data", tmp_path / "d.csv").out.split())
     assert "form one of LTD, SOLE or nothing" in said
     assert "sums: it sums or averages over the file: sum(wage) by region == total" in said
+
+
+@pytest.mark.parametrize("rule", ["info a: x > 1", "warn a: x > 1", "a: count(x) > 1", "a: x in {1, 3..5}"])
+def test_what_is_written_for_r_is_read_again(rule: str, tmp_path: Path) -> None:
+    edits, again, data = (tmp_path / name for name in ("edits.rules", "rules.yaml", "d.csv"))
+    edits.write_text(rule, encoding="utf-8")
+    data.write_text("x\n1\n2\n3\n", encoding="utf-8")
+    assert not run_rules_written(edits, "validate-yaml", out=again).losses
+    one, two = (masktron.validate(data, rules).rules[0] for rules in (edits, again))
+    assert (one.fired, one.failed, one.soft) == (two.fired, two.failed, two.soft)
+
+
+def test_what_r_counts_otherwise_is_not_written_for_it(tmp_path: Path) -> None:
+    edits = tmp_path / "edits.rules"
+    edits.write_text("u: is_unique(x)", encoding="utf-8")
+    (loss,) = run_rules_written(edits, "validate-yaml").losses
+    assert "missing values are the same" in loss
+
+
+def test_rules_get_names_of_their_own(tmp_path: Path) -> None:
+    rules, back = tmp_path / "rules.sch", tmp_path / "back.rules"
+    rules.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">'
+        '<assert id="R_1" test="a &gt; 1">x</assert><assert id="R 1" test="a &gt; 2" flag="info">y</assert>'
+        "</rule></pattern></schema>",
+        encoding="utf-8",
+    )
+    text = run_rules_written(rules, "plain", out=back).text
+    assert "R_1: " in text
+    assert "info R-1: " in text
+
+
+@pytest.mark.parametrize(
+    "test", ["number(z) = number(z) or not(number(b) = number(b))", "z = z or count(b) &gt; 3", "z = z or z = 1"]
+)
+def test_a_test_like_ours_is_not_taken_for_it(test: str, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.sch"
+    rules.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">'
+        f'<assert id="a" test="{test}">x</assert></rule></pattern></schema>',
+        encoding="utf-8",
+    )
+    assert "a: TRUE" not in run_rules_written(rules, "plain").text

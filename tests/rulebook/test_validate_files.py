@@ -297,3 +297,16 @@ def test_an_assignment_of_r_is_no_comparison(tmp_path: Path) -> None:
     with refused(RulebookError, "plain-slip") as caught:
         read(tmp_path, "x > 1\nx <- 3\n", "rules.R")
     assert caught.value.where.endswith("rules.R:2:3, rule V2")
+
+
+@pytest.mark.parametrize(
+    ("rule", "failed"),
+    [("is_unique(y)", 2), ("is_unique(z)", 0), ("sum(is.na(y)) <= 1", 1), ("sum(!is.na(y)) == 3", 0)],
+)
+def test_missing_values_are_counted_as_r_does(rule: str, failed: int, tmp_path: Path) -> None:
+    """Two missing values are the same for is_unique(), and one is like no other."""
+    data = tmp_path / "d.csv"
+    data.write_text("y,z\n1,\n,2\n3,3\n,4\n5,5\n".replace("5,5\n", ""), encoding="utf-8")
+    path = tmp_path / "rules.R"
+    path.write_text(rule.replace("== 3", "== 2"), encoding="utf-8")
+    assert [one.failed for one in masktron.validate(data, path).rules] == [failed]

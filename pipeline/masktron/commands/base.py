@@ -299,8 +299,8 @@ class Command(Config, Plain):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.given_rules is not None and getattr(self, "rules", None) == NO_RULES:
-            self._set("rules", self.given_rules)
+        if self.given_rules is not None and isinstance(named := getattr(self, "rules", None), Path):
+            self._set("rules", self.given_rules.beside(named))
 
     @property
     def settled(self) -> Config:

@@ -89,9 +89,10 @@ class Explain(Command, Paged):
             There are no rules.
         """
         if self.rules is not None and (self.data is not None or self.book is not None or not _is_data(self.rules)):
-            return rulebook_at(self.rules), self.data
+            rules = rulebook_at(self.rules)
+            return (rules if self.given_rules is None else self.given_rules.beside(rules)), self.data
         data = self.data or self.rules
-        if self.given_rules is None:
+        if not self.given_rules:
             raise UsageError.of("no-rules", data or "")
         return self.given_rules, data
 

@@ -121,7 +121,7 @@ class Rules(Command):
             changes = " or ".join(("--change", "--add", "--suggested", "--remove", "--up", "--down", "--to"))
             raise UsageError.of("needs-setting", name="--out", setting=changes, needed="another option")
         rulebook = self.rulebook or self.given_rules
-        if rulebook is None:
+        if not rulebook:
             raise UsageError.of("no-rules")
         if self.to is not None:
             from masktron.jobs.rules_written import run_rules_written

@@ -118,6 +118,7 @@ def run_check(
         whole=True,
         memory=settled.memory,
         missing=_missing(settled, described),
+        removed=() if described is None else described.removed,
     )
     beside = job.beside(
         original,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -200,6 +200,7 @@ def open_job(
     memory: int | None = None,
     source: Source | None = None,
     missing: Mapping[str, frozenset[str]] | None = None,
+    removed: Collection[str] = (),
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
@@ -217,6 +218,8 @@ def open_job(
         The file, where it is open.
     missing : mapping of str to frozenset of str, optional
         Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
+    removed : collection of str
+        Fields that masking has taken out of the file, and rules in plain text may name.
 
     Raises
     ------
@@ -233,7 +236,7 @@ def open_job(
     )
     source.require_readable()  # that is said before anything is said of documents
     if rulebook is None:
-        rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}))
+        rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}, removed))
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classified(rulebook, source))

@@ -99,7 +99,9 @@ def _text_of(path: Path) -> str:
     return text
 
 
-def levels_of(source: Source, missing: Mapping[str, frozenset[str]]) -> tuple[Records, ...]:
+def levels_of(
+    source: Source, missing: Mapping[str, frozenset[str]], removed: Collection[str] = ()
+) -> tuple[Records, ...]:
     """Return what a file calls what rules in plain text speak of: of each of its levels, each before those within it.
 
     Parameters
@@ -107,7 +109,10 @@ def levels_of(source: Source, missing: Mapping[str, frozenset[str]]) -> tuple[Re
     source : Source
     missing : mapping of str to frozenset of str
         Codes that mean 'missing', by field, ``*`` for all, beside those that the file declares.
+    removed : collection of str
+        Fields that its records have had.
     """
+    gone = {spelling: name for name in removed for spelling in _spellings(name)}
     tree = source.tree or Tree(Level("", source.layout.record_tag, source.layout.fields), source.layout)
     names = _Names(tree)
     codes = {name: frozenset(values) for name, values in missing.items()}
@@ -117,7 +122,7 @@ def levels_of(source: Source, missing: Mapping[str, frozenset[str]]) -> tuple[Re
         Records(
             record="/".join(map(names, (tree.layout.record_tag, *tree.tags(path)))),
             above=tuple(map(names, tree.layout.record_path[:-1])),
-            fields=_fields(tree, path, names),
+            fields={**gone, **_fields(tree, path, names)},
             codes=_codes(tree, path, codes),
             kinds_of=partial(_kinds_of, source, missing),
             within=dict(_within(level, "", names)),

@@ -76,7 +76,7 @@ def settings_text(config: Config, path: Path) -> str:
         for name in declared_in(Config)
         if name not in _KEPT_OUT and (name in ("k", "method") or getattr(config, name) != getattr(usual, name))
     }
-    if config.given_rules is not None:
+    if config.given_rules:
         own["rules"] = table_of(config.given_rules)
     made = toml_text(own)
     if apart := _apart(_read(made, path), config, path):

@@ -225,7 +225,8 @@ class Conditions:
         for one, other in ((node.left, node.right), (node.right, node.left)):
             if kind_of(one, self._kinds) != "condition":
                 missing = isinstance(other, tree.Truth) and other.value is None
-                instead = "missing(FIELD)" if missing else 'FIELD == "TRUE", or FIELD == 1'
+                negated = "not " if node.operator == "!=" else ""
+                instead = f"{negated}missing(FIELD)" if missing else 'FIELD == "TRUE", or FIELD == 1'
                 construct = f"a value compared with {'NA' if missing else 'a condition'}"
                 raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.span.start)
             if isinstance(other, tree.Truth) and other.value is not None:

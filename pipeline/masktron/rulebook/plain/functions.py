@@ -22,40 +22,33 @@ class Function:
     shape : str
         As it is written.
     takes, gives : Kind
-    across : bool
-        Whether it looks at several records.
     """
 
     arguments: tuple[int, int]
     shape: str
     takes: Kind
     gives: Kind
-    across: bool = False
 
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "missing": Function((1, 1), "missing(FIELD)", "unknown", "condition"),
         "abs": Function((1, 1), "abs(NUMBER)", "number", "number"),
-        "round": Function((1, 1), "round(NUMBER)", "number", "number"),
+        "round": Function((1, 1), "round(NUMBER); for two decimals round(NUMBER * 100) / 100", "number", "number"),
         "floor": Function((1, 1), "floor(NUMBER)", "number", "number"),
         "ceiling": Function((1, 1), "ceiling(NUMBER)", "number", "number"),
         "nchar": Function((1, 1), "nchar(FIELD)", "text", "number"),
         "matches": Function((2, 2), 'matches(FIELD, "PATTERN")', "text", "condition"),
         "smallest": Function((2, 0), "smallest(A, B, ...)", "number", "number"),
         "largest": Function((2, 0), "largest(A, B, ...)", "number", "number"),
-        "sum": Function((1, 1), "sum(FIELD) or sum(FIELD) by GROUP; within a record A + B", "number", "number", True),
-        "mean": Function((1, 1), "mean(FIELD) or mean(FIELD) by GROUP", "number", "number", True),
-        "min": Function(
-            (1, 1), "min(FIELD) or min(FIELD) by GROUP; within a record smallest(A, B)", "number", "number", True
-        ),
-        "max": Function(
-            (1, 1), "max(FIELD) or max(FIELD) by GROUP; within a record largest(A, B)", "number", "number", True
-        ),
-        "count": Function((0, 1), "count() or count() by GROUP", "unknown", "number", True),
-        "is_unique": Function((1, 0), "is_unique(FIELD, ...)", "unknown", "condition", True),
+        "sum": Function((1, 1), "sum(FIELD) or sum(FIELD) by GROUP; within a record A + B", "number", "number"),
+        "mean": Function((1, 1), "mean(FIELD) or mean(FIELD) by GROUP", "number", "number"),
+        "min": Function((1, 1), "min(FIELD), by GROUP or without; in a record smallest(A, B)", "number", "number"),
+        "max": Function((1, 1), "max(FIELD), by GROUP or without; in a record largest(A, B)", "number", "number"),
+        "count": Function((0, 1), "count() or count(FIELD), by GROUP or without", "unknown", "number"),
+        "is_unique": Function((1, 0), "is_unique(FIELD, ...)", "unknown", "condition"),
         "var_group": Function((1, 0), "var_group(FIELD, ...)", "unknown", "unknown"),
-        "lag": Function((1, 1), "lag(FIELD)", "unknown", "unknown", True),
+        "lag": Function((1, 1), "lag(FIELD)", "unknown", "unknown"),
     }
 )
 

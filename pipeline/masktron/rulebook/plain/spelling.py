@@ -155,7 +155,7 @@ class _Spelling:
         ranges = [one for one in node.options if isinstance(one, tree.Range)]
         listed = ", ".join(self.text(one) for one in node.options if not isinstance(one, tree.Range))
         if ranges and node.decided:
-            raise UnspelledError("R has no range that a missing value is outside of")
+            raise UnspelledError("R has no range with %in%: write !is.na(x) & x >= a & x <= b")
         value, sign = self.text(node.value, _ATOM), "%in%" if node.decided else "%vin%"
         each = [f"in_range({value}, min={self.text(one.low)}, max={self.text(one.high)})" for one in ranges]
         each += [f"{value} {sign} c({listed})"] if listed or not ranges else []
