@@ -194,6 +194,7 @@ OPENED = {
     "commands.explain": "whether XML is rules or microdata",
     "commands.rules": "proposals, as JSON",
     "settings_file": "settings",
+    "rules_given": "rules in plain text, of which settings say more",
     "release_secret": "a secret",
     "report.progress_lines": "how far a run is, for another program",
     "resources": "templates and style sheets that come with the package",

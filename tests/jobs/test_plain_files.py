@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,62 @@ def test_given_rules_are_the_same_by_what_they_say() -> None:
     assert masktron.rules("a > 0") == masktron.rules("a > 0")
     assert masktron.rules("a > 0") != masktron.rules("b > 0")
     assert masktron.rules("a > 0") != masktron.rules("a > 0", missing="fails")
+
+
+def test_an_element_comes_before_an_attribute_of_its_name(tmp_path: Path) -> None:
+    data = tmp_path / "d.xml"
+    data.write_text('<D><R v="5" w="1"><v>-1</v></R><R v="5" w="0"><v>1</v></R></D>', encoding="utf-8")
+    assert counted(data, "v >= 0") == (2, 1, 0)
+    assert counted(data, "w > 0") == (2, 1, 0)
+
+
+def test_the_record_before_is_a_record(tmp_path: Path) -> None:
+    data = tmp_path / "d.xml"
+    data.write_text("<D><R><k>5</k></R><X><k>1</k></X><R><k>3</k></R></D>", encoding="utf-8")
+    found = masktron.validate(data, masktron.rules("k >= lag(k)"), record="R").rules[0]
+    assert (found.fired, found.failed, found.undecided) == (2, 1, 1)
+
+
+GROUPS = " + ".join(f"var_group({', '.join(f'v{at}{n}' for n in range(7))})" for at in range(7)) + " > 0"
+DOUBLED = "\n".join(["a0 := a + a", *(f"a{at} := a{at - 1} + a{at - 1}" for at in range(1, 40)), "r: a39 > 0"])
+COMPARED = "a > 0"
+for _ in range(16):
+    COMPARED = f"xor({COMPARED}, b > 0)"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (DOUBLED, "plain-too-long"),
+        (COMPARED, "plain-too-long"),
+        ("((((((a)^6)^6)^6)^6)^6)^6 > 1", "plain-too-long"),
+        (GROUPS, "plain-too-long"),
+        ("a <= 1e99999999", "plain-slip"),
+        (f"a <= {'9' * 400}", "plain-slip"),
+        ("a <= 1e-400", "plain-slip"),
+        ("a := b + 100\nr: a > 10", "name-taken"),
+        ('x: a == "\x01"', "plain-sign"),
+        ("x: a > 1  # fine \x01", "plain-sign"),
+        ("is_complete()", "plain-arguments"),
+        ("a in {TRUE}", "plain-slip"),
+    ],
+)  # fmt: skip
+def test_rules_that_somebody_sent_end(text: str, code: str, tmp_path: Path) -> None:
+    data, edits = tmp_path / "d.csv", tmp_path / "edits.rules"
+    data.write_text("a,b\n1,2\n", encoding="utf-8")
+    edits.write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(RulebookError) as caught:
+        masktron.validate(data, edits)
+    assert code in (code_of(caught.value), *[one.code for one in caught.value.problem.references.get("problems", ())])
+
+
+@pytest.mark.parametrize("name", ["a\\0b.yaml", "loop.yaml", "pipe.yaml"])
+def test_included_files_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    path = tmp_path / "rules.yaml"
+    path.write_text(f'---\ninclude: ["{name}"]\n---\na > 0\n', encoding="utf-8")
+    with pytest.raises(RulebookError):
+        plain_rules(path)
+    with pytest.raises(RulebookError):
+        plain_rules(tmp_path / name.replace("\\0", ""))

@@ -16,7 +16,7 @@ from masktron.problems.problem import Known, Place, Rule
 from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult, shown
-from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schema import Check, Rulebook
 from masktron.sources.records import Layout
 from masktron.thresholds import OTHERS, Threshold
 
@@ -85,8 +85,12 @@ class Following:
                 listed = self._listed[check.index]
                 yield (
                     f"{check.id}: {count} of {listed} listed findings are rounding artefacts: they fail in doubles "
-                    "and hold in exact decimals; write a tolerance: A - B <= 0.005 and B - A <= 0.005"
+                    f"and hold in exact decimals; write a tolerance: {_tolerant(check)}"
                 )
+
+
+def _tolerant(check: Check) -> str:
+    return "abs(A - B) <= 0.005" if check.written else "A - B <= 0.005 and B - A <= 0.005"
 
 
 def allowances(rulebook: Rulebook, bounds: Mapping[str, Threshold]) -> dict[str, Threshold]:

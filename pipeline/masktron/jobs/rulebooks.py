@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from masktron.errors import RulebookError
+from masktron.files import refuse_special
 from masktron.problems.problem import Place
 from masktron.resources import NO_RULES
 from masktron.rulebook.plain.compiled import compiled
@@ -85,6 +86,7 @@ def _plain_rules(path: Path) -> PlainRules:
 
 
 def _text_of(path: Path) -> str:
+    refuse_special(path, RulebookError)
     try:
         with path.open("rb") as stream:
             content = stream.read(_MOST_BYTES + 1)
@@ -156,11 +158,10 @@ def _fields(tree: Tree, path: LevelPath, names: _Names) -> dict[str, str]:
     found: dict[str, str] = {}
     for up in range(len(path) + 1):
         level = tree.level(path[: len(path) - up])
-        for one in level.fields:
-            for name in _spellings(one.name):
-                found.setdefault(name, "../" * up + names.field(one))
-                if level.name:
-                    found.setdefault(f"{level.name}.{name}", "../" * up + names.field(one))
+        for name, one in _named(level):
+            found.setdefault(name, "../" * up + names.field(one))
+            if level.name:
+                found.setdefault(f"{level.name}.{name}", "../" * up + names.field(one))
     return found
 
 
@@ -169,11 +170,9 @@ def _codes(tree: Tree, path: LevelPath, given: Mapping[str, frozenset[str]]) -> 
     found = {"*": given.get("*", frozenset())}
 
     def add(level: Level, prefix: str) -> None:
-        for one in level.fields:
-            spelled = _spellings(one.name)
-            each = (*spelled, *(f"{level.name}.{name}" for name in spelled))
-            said = frozenset[str]().union(*(given.get(name, ()) for name in each))
-            for name in spelled if said else ():
+        for name, one in _named(level):
+            each = (*_spellings(one.name), *(f"{level.name}.{own}" for own in _spellings(one.name)))
+            if said := frozenset[str]().union(*(given.get(own, ()) for own in each)):
                 found.setdefault(f"{prefix}{name}", said)
 
     for up in range(len(path) + 1):
@@ -203,10 +202,15 @@ def _within(level: Level, above: str, names: _Names) -> Iterator[tuple[str, tupl
     for child in level.children:
         path = f"{above}{names(child.tag)}"
         yield child.name, (path, "")
-        yield from (
-            (f"{child.name}.{name}", (path, names.field(f))) for f in child.fields for name in _spellings(f.name)
-        )
+        # a dictionary keeps the last of a name
+        yield from ((f"{child.name}.{name}", (path, names.field(one))) for name, one in reversed([*_named(child)]))
         yield from _within(child, f"{path}/", names)
+
+
+def _named(level: Level) -> Iterator[tuple[str, LayoutField]]:
+    """Yield the fields of a level by their names; what one is called fully comes before what others may be called."""
+    for at in range(3):
+        yield from ((_spellings(one.name)[at], one) for one in level.fields if len(_spellings(one.name)) > at)
 
 
 def _spellings(name: str) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ class FieldsByPath:
         self._names: dict[Steps, str] = {}
         self._within: dict[Steps, str] = {}
         self.codes_of = records.codes_of
+        self._siblings = ("*", records.record.rpartition("/")[2])
 
         def steps(path: str) -> Steps:
             tree = parse(path)
@@ -103,6 +104,10 @@ class FieldsByPath:
         if self._known:
             return Name(self._names[steps]) if steps in self._names else None
         return Name(_local(steps[0])) if len(steps) == 1 and steps[0] not in ("..", "/") else None
+
+    def sibling(self, step: xpath.Step) -> bool:
+        """Tell whether a step to siblings leads to records of this kind."""
+        return str(step.test) in self._siblings or not self._known
 
     def tallied(self, records: Steps, below: Steps) -> tuple[bool, Name | None] | None:
         """Return whether records are all of the file, and the name of their field, or theirs; None of others."""
@@ -388,7 +393,9 @@ class PlainOfXPath:
     def _before(self, left: Expression, right: Expression) -> Name | None:
         """Return the field that is compared with that of all records before."""
         match right:
-            case xpath.Path(first=xpath.Step(axis="preceding-sibling", predicates=()), hops=(hop,)) if hop.to == left:
+            case xpath.Path(first=xpath.Step(axis="preceding-sibling", predicates=()) as step, hops=(hop,)) if (
+                hop.to == left and self._fields.sibling(step)
+            ):
                 return self._fields.field(left) if self._fields.top else None
         return None
 
@@ -569,8 +576,8 @@ class PlainOfXPath:
 
     def _lag(self, path: Expression) -> Node | None:
         match path:
-            case xpath.Path(first=xpath.Step(axis="preceding-sibling", predicates=(at,)), hops=(hop,)) if (
-                isinstance(at, xpath.Literal) and at.value == 1
+            case xpath.Path(first=xpath.Step(axis="preceding-sibling", predicates=(at,)) as step, hops=(hop,)) if (
+                isinstance(at, xpath.Literal) and at.value == 1 and self._fields.sibling(step)
             ):
                 name = self._fields.field(hop.to)
                 return None if name is None else Call("lag", (name,))

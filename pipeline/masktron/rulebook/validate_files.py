@@ -6,6 +6,7 @@ between lines of three dashes, that includes other files and sets options.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -82,13 +83,13 @@ class _Files:
     """A file and those that it includes, each once, before it."""
 
     def __init__(self, path: Path, text_of: Callable[[Path], str]) -> None:
-        self._top, self._folder, self._text_of = path, path.parent.resolve(), text_of
+        self._top, self._folder, self._text_of = path, Path(os.path.realpath(path.parent)), text_of
         self._read: set[Path] = set()
         self._yaml, self._options = _Yaml("", str(path)), dict[str, Any]()
 
     def statements(self, path: Path, above: tuple[Path, ...]) -> Iterator[Statement]:
         """Yield what is written in a file, and before it in those that it includes; `above` are those around it."""
-        self._read.add(path.resolve())
+        self._read.add(Path(os.path.realpath(path)))
         own: list[Statement] = []
         in_yaml = _IN_YAML_FILE if path.suffix.lower() in (".yaml", ".yml") else _IN_YAML
         for first, block in _blocks(self._text_of(path)):
@@ -98,15 +99,15 @@ class _Files:
             read = _Yaml("\n" * (first - 1) + block, str(path))
             root = read.entries(read.root(), _ROOT, "key")
             for included in read.items(root.get("include")):
-                yield from self._included(path, read, included, (*above, path.resolve()))
+                yield from self._included(path, read, included, (*above, Path(os.path.realpath(path))))
             own += [_statement(read, one) for one in read.items(root.get("rules"))]
             if path == self._top and "options" in root:
                 self._yaml, self._options = read, read.entries(root["options"], _OPTIONS, "option")
         yield from (replace(one, rule=replace(one.rule, file=str(path))) for one in own)
 
     def _included(self, path: Path, read: _Yaml, node: Any, above: tuple[Path, ...]) -> Iterator[Statement]:
-        name = read.text(node)
-        target = (path.parent / name).resolve()
+        name = read.text(node).replace("\0", "?")
+        target = Path(os.path.realpath(path.parent / name))
         reason = "it includes itself" if target in above else ""
         if not target.is_relative_to(self._folder):
             reason = "it is outside the folder of the rulebook"
@@ -133,7 +134,7 @@ class _Files:
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
     """Yield what stands between lines of dashes, each with the number of its first line."""
-    lines = text.splitlines()
+    lines = re.split(r"\r\n|\r|\n", text)
     ends = [0, *(at for at, line in enumerate(lines, start=1) if _DASHES.fullmatch(line)), len(lines) + 1]
     for start, end in pairwise(ends):
         if any(line.strip() for line in lines[start : end - 1]):

@@ -34,6 +34,10 @@ def compiled(rules: PlainRules, levels: Sequence[Records], path: Path) -> Rulebo
     kinds = kinds_by_use((rule.node for rule in rules.rules), levels[0].kinds_of)
     patterns: list[Pattern] = []
     wrong = [*rules.wrong]
+    for one in rules.definitions:
+        if any(one.name in records.fields for records in levels):
+            taken = Problem("name-taken", kind="field", name=one.name, first="by the file")
+            wrong.append(one.wrong(taken, 0, str(path)))
     for rule in rules.rules:
         try:
             records = _fitting(rule, levels)

@@ -27,7 +27,8 @@ FLIPPED: Mapping[str, Comparison] = MappingProxyType(
 )
 _XPATH = MappingProxyType({"==": "=", "*": "*", "/": "div", "+": "+", "-": "-"})
 _PRECEDENCE = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%%": 2, "^": 3})
-_HIGHEST_POWER = 6
+_HIGHEST_POWER, _LONGEST_FACTOR = 6, 2_000
+_MOST_ASKED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,8 @@ class Conditions:
 
     def __init__(self, records: Records, kinds: Mapping[str, Kind], tolerance: tuple[str, str] = ("", "")) -> None:
         self._records, self._kinds, self._tolerance = records, kinds, tolerance
+        self._before = f"preceding-sibling::{records.record.rpartition('/')[2]}[1]"
+        self._asked = 0
         self.later = False
 
     def written(self, node: Node, truth: bool, certain: bool) -> str:
@@ -138,6 +141,9 @@ class Conditions:
         return self._test(node, truth, certain).text
 
     def _test(self, node: Node, truth: bool, certain: bool) -> _Test:  # noqa: PLR0911 -- one branch per node
+        self._asked += 1
+        if self._asked > _MOST_ASKED:  # conditions that are compared are written twice each, and so are those in them
+            raise PlainSyntaxError(Problem("plain-too-long"), node.span.start)
         match node:
             case tree.Truth(value):
                 holds = not certain if value is None else value is truth
@@ -262,7 +268,7 @@ class Conditions:
                     if function != "sum":
                         yield _some(f"{others}[{there.text}]")
             case tree.Call("lag", arguments):
-                yield from (self._there_at(f"preceding-sibling::*[1]/{self._path(one)}", one) for one in arguments)
+                yield from (self._there_at(f"{self._before}/{self._path(one)}", one) for one in arguments)
             case _:
                 for part in children(node):
                     yield from self._presence(part)
@@ -367,7 +373,7 @@ class Conditions:
             case tree.Name():
                 return self._path(node)
             case tree.Call("lag", (tree.Name() as of,)):
-                return f"preceding-sibling::*[1]/{self._path(of)}"
+                return f"{self._before}/{self._path(of)}"
         raise PlainSyntaxError(Problem("plain-no-text"), node.span.start)
 
     def _number(self, node: Node, precedence: int = 0) -> str:  # noqa: PLR0911 -- one branch per node
@@ -415,7 +421,10 @@ class Conditions:
         times = int(right.text) if isinstance(right, tree.Number) and right.text.isdecimal() else 0
         if not 1 <= times <= _HIGHEST_POWER:
             raise PlainSyntaxError(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
-        return f"({' * '.join([self._number(left, 3)] * times)})"
+        factor = self._number(left, 3)
+        if len(factor) > _LONGEST_FACTOR:
+            raise PlainSyntaxError(Problem("plain-too-long"), left.span.start)
+        return f"({' * '.join([factor] * times)})"
 
 
 def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:

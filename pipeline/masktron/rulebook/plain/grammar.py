@@ -92,6 +92,7 @@ POWER: "^"
 %ignore /[ \t\r\n]+/
 """
 
+_MOST_DIGITS = 100
 _KEYWORDS = ("na.rm", "by", "fixed", "perl", "ignore.case")
 _COMPARISONS: Mapping[str, Any] = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
 
@@ -237,6 +238,12 @@ class _Trees(Transformer[Token, Node]):
         return tree.Number(_hundredth(parts[0][:-1]), _span(meta))
 
     def number(self, meta: Any, parts: list[Any]) -> Node:
+        digits, _, exponent = parts[0].removesuffix("L").lower().partition("e")
+        if len(digits) > _MOST_DIGITS or abs(int(exponent or 0)) > _MOST_DIGITS:
+            problem = Problem(
+                "plain-slip", construct="a number of that size", instead="one that a computer holds exactly"
+            )
+            raise PlainSyntaxError(problem, meta.start_pos)
         return tree.Number(parts[0].removesuffix("L"), _span(meta))
 
     def text(self, meta: Any, parts: list[Any]) -> Node:

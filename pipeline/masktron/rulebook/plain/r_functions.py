@@ -92,12 +92,12 @@ def _escaped(text: str, signs: Mapping[str, str] = MappingProxyType({})) -> str:
     return "".join(signs.get(one) or re.sub(r"[\\|.?*+(){}\[\]^$-]", r"\\\g<0>", one) for one in text)
 
 
-def _is_complete(*fields: tree.Name) -> Node:
-    return tree.Joined("and", tuple(tree.Not(tree.Missing(one)) for one in fields))
+def _is_complete(field: tree.Name, *others: tree.Name) -> Node:
+    return tree.Joined("and", tuple(tree.Not(tree.Missing(one)) for one in (field, *others)))
 
 
-def _all_complete(*fields: tree.Name) -> Node:
-    return tree.Joined("and", tuple(_all(tree.Not(tree.Missing(one))) for one in fields))
+def _all_complete(field: tree.Name, *others: tree.Name) -> Node:
+    return tree.Joined("and", tuple(_all(tree.Not(tree.Missing(one))) for one in (field, *others)))
 
 
 def _all(condition: Node) -> Node:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
+from math import prod
 
 from masktron.problems.problem import Problem
 from masktron.rulebook.plain import tree
@@ -27,6 +28,12 @@ _BEGIN = re.compile(rf"\s*(?:{_SEVERITY})?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?
 DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
 _QUOTED = re.compile("""'[^']*'|"[^"]*"|`[^`]*`""")
 _CODE = re.compile(rf"""(?:[^"'`#]|{_QUOTED.pattern}|["'`].*)*""")
+_LINE = re.compile(r"\r\n|\r|\n")
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_MOST_RULES = 1_000
+"""Rules that one may stand for, by the fields of its groups."""
+MOST_PARTS = 10_000
+"""Parts of one rule, with what its names stand for."""
 _IF = re.compile(r"(?<![\w.])if\s*$", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:[+\-*/^=<>&|,!]|%%|%v?in%|(?<![\w.])(?:and|or|not|if|then|else|in|by))\s*$", re.IGNORECASE)
 _CONTINUES = re.compile(r"\s*(?:(?:and|or|then|else)(?![\w.])|[&|=<>*/])", re.IGNORECASE)
@@ -121,6 +128,7 @@ def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = Fa
     rules: list[PlainRule] = []
     wrong: list[Problem] = []
     taken: dict[str, int] = {}
+    definitions: list[PlainRule] = []
     defined: dict[str, Node] = {}
     unread = set[str]()
     for one in statements_:
@@ -130,8 +138,10 @@ def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = Fa
             if any(isinstance(part, tree.Name) and part.name in unread for part in walk(meaning)):
                 continue  # nobody knows what it means until that can be read
             meaning = _put(meaning, defined)
+            _require_readable(one, meaning)
             if one.defines:
                 defined[rule.name] = meaning
+                definitions.append(rule)
                 continue
             each = [*_each(meaning)]
             numbered = (f"rule-{at}" for at in count(len(rules) + 1))
@@ -146,14 +156,14 @@ def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = Fa
             unread |= {rule.name} if one.defines else set()
         except RecursionError:
             wrong.append(rule.wrong(Problem("plain-too-deep"), 0, where))
-    return PlainRules(tuple(rules), missing_fails, tuple(wrong))
+    return PlainRules(tuple(rules), missing_fails, tuple(wrong), tuple(definitions))
 
 
 def _lines(text: str, first: int) -> Iterator[tuple[str, str, Places]]:
     """Yield rules, their comments, and the places of their signs; what is not complete goes on in the next line."""
     pieces: list[tuple[int, str]] = []
     comments: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=first):
+    for number, line in enumerate(_LINE.split(text), start=first):
         code, comment = without_comment(line)
         if not code.strip():
             continue
@@ -199,6 +209,14 @@ def _require_free(name: str, taken: Mapping[str, int]) -> None:
         raise PlainSyntaxError(Problem("name-taken", kind="rule", name=name, first=f"in line {taken[name]}"), 0)
 
 
+def _require_readable(one: Statement, meaning: Node) -> None:
+    """Require that a rule is no longer than engines read, and has no signs that XML cannot hold."""
+    if next(islice(walk(meaning), MOST_PARTS, None), None) is not None:
+        raise PlainSyntaxError(Problem("plain-too-long"), 0)
+    if sign := _CONTROL.search(f"{one.text}{one.rule.label}{one.rule.description}"):
+        raise PlainSyntaxError(Problem("plain-sign", sign=sign[0]), min(sign.start(), len(one.text)))
+
+
 def _put(node: Node, defined: Mapping[str, Node]) -> Node:
     """Return a rule with what its names stand for."""
 
@@ -210,7 +228,10 @@ def _put(node: Node, defined: Mapping[str, Node]) -> Node:
 
 def _each(node: Node) -> Iterator[Node]:
     """Yield a rule once for each field of a group that it names, and of each pair of two groups."""
-    group = next((one for one in walk(node) if isinstance(one, tree.Call) and one.function == "var_group"), None)
+    groups = [one for one in walk(node) if isinstance(one, tree.Call) and one.function == "var_group"]
+    if prod(len(one.arguments) for one in {*groups}) > _MOST_RULES:
+        raise PlainSyntaxError(Problem("plain-too-long"), 0)
+    group = next(iter(groups), None)
     for field in group.arguments if group else ():
 
         def meant(one: Node, field: Node = field) -> Node:

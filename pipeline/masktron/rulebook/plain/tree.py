@@ -232,11 +232,14 @@ class PlainRules:
         Whether a comparison with a missing value fails, and is not undecided.
     wrong : tuple of Problem
         Of other rules, which cannot be read: what was probably meant; see `require_readable`.
+    definitions : tuple of PlainRule
+        What gives names to parts of rules, by these names.
     """
 
     rules: tuple[PlainRule, ...]
     missing_fails: bool = False
     wrong: tuple[Problem, ...] = ()
+    definitions: tuple[PlainRule, ...] = ()
 
 
 def children(node: Node) -> Iterator[Node]:
