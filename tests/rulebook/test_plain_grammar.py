@@ -172,7 +172,8 @@ def test_rules_that_are_the_same(text: str, other: str) -> None:
         (
             "lag(a) < a",
             "Record",
-            "not(preceding-sibling::Record[1]/a != '') or not(a != '') or number(preceding-sibling::Record[1]/a) < number(a)",
+            "not(preceding-sibling::Record[1]/a != '') or not(a != '') or "
+            "number(preceding-sibling::Record[1]/a) < number(a)",
         ),
         ("is_unique(s)", "Record", "not(s != '') or count(/Data/Record[s = current()/s]) = 1"),
         (
