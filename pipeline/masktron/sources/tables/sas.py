@@ -258,10 +258,13 @@ def _stored(name: str, values: Sequence[Any], shown: str, *, text: bool) -> Stor
     if text:
         texts = np.array([value or "" for value in values], dtype=np.object_)
         return StoredColumn(name, texts, np.array([not one.strip() for one in texts], dtype=np.bool_))
-    tags = np.array([f".{value}" if isinstance(value, str) else None for value in values], dtype=np.object_)
-    absent = np.array([value is None for value in values], dtype=np.bool_)
-    numbers = np.array([0.0 if value is None or isinstance(value, str) else value for value in values], np.float64)
-    held = tags if any(tag is not None for tag in tags) else None
+    try:
+        numbers, held = np.array(values, np.float64), None  # None is NaN
+    except ValueError:  # the letter of a special missing value
+        held = np.array([f".{value}" if isinstance(value, str) else None for value in values], dtype=np.object_)
+        numbers = np.array([0.0 if isinstance(value, str) else value for value in values], np.float64)
+    absent = np.isnan(numbers)
+    numbers[absent] = 0.0
     if words := sas_clock(shown):
         return StoredColumn(name, numbers, absent, held, Clock(words[0], _ORIGIN, _UNITS[words[2]]))
     found = _SHOWN.fullmatch(shown)

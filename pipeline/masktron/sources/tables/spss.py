@@ -139,7 +139,7 @@ class SpssFormat(TableFormat):
             notes.append("texts will be written in UTF-8, and columns of texts are as wide as that needs")
         return Table(
             tuple(variables),
-            pa.table(cells) if cells else pa.table({"x": pa.nulls(len(frame))}).select([]),
+            pa.table(cells),
             title=meta.file_label or "",
             carried=SpssCarried(columns, said, widths, tuple(meta.notes), compression, weight),
             notes=tuple(notes),
