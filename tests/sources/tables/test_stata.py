@@ -191,6 +191,25 @@ def test_the_same_bytes_are_written_at_any_time(tmp_path: Path) -> None:
     assert read.creation_time == read.modification_time == datetime.datetime(1960, 1, 1)
 
 
+def test_a_file_without_records_keeps_its_types(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.dta", tmp_path / "b.dta"
+    values = pd.DataFrame({"b": pd.Series([], dtype=np.int8), "d": pd.Series([], dtype=np.float64), "t": []})
+    values.astype({"t": object}).to_stata(path, write_index=False)
+    open_source(path).write(out, {})
+    first, second = (pyreadstat.read_dta(str(one))[1].readstat_variable_types for one in (path, out))
+    assert first == second == {"b": "int8", "d": "double", "t": "string"}
+
+
+def test_integers_of_an_old_file_may_be_larger(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.dta", tmp_path / "b.dta"
+    values = pd.DataFrame({"n": pd.Series([1, 2, 1_234_567_890], dtype=np.int32)})
+    pyreadstat.write_dta(values, str(path), version=8)
+    content = path.read_bytes().replace((1_234_567_890).to_bytes(4, "little"), (2_147_483_640).to_bytes(4, "little"))
+    path.write_bytes(bytes([111]) + content[1:])  # of Stata 7
+    open_source(path).write(out, {})
+    assert read_cells(path) == read_cells(out) == {"n": ["1", "2", "2147483640"]}
+
+
 def test_labels_of_moments_have_the_values_of_rules(tmp_path: Path) -> None:
     path, out = tmp_path / "a.dta", tmp_path / "b.dta"
     labels = {"d": {-1: "before"}, "m": {1500: "soon"}}

@@ -103,7 +103,7 @@ class StataCarried:
 
 
 class StataFormat(TableFormat):
-    """Stata: files of all releases are read, those of Stata 14 and later are written."""
+    """Stata: what pyreadstat reads is read, and written for Stata 14 and later."""
 
     name: ClassVar[str] = "stata"
     exact_digits: ClassVar[int | None] = 15
@@ -224,6 +224,8 @@ def _stored(name: str, values: list[Any], kind: str, shown: str) -> StoredColumn
     absent = np.array([value is None for value in values], dtype=np.bool_)
     plain = (0 if tag or value is None else value for tag, value in zip(tags, values, strict=True))
     typed = np.array([*plain], dtype=_DTYPES[kind])
+    if typed.dtype.kind == "i" and (typed > _LARGEST[typed.dtype.itemsize]).any():
+        typed = typed.astype(np.float64)  # before Stata 8, fewer integers stood for missing values
     words, found = stata_clock(shown), _SHOWN.fullmatch(shown)
     clock = _clock(words[0]) if words else None
     width, decimals = (int(found[1]), int(found[2])) if found else (None, None)
@@ -362,14 +364,12 @@ def _numbered(variable: Variable, stored: StoredColumn) -> dict[int, str]:
         number = exact_number(code)
         if code in _TAGS:
             found[_LARGEST[4] + 2 + _LETTERS.index(code[1])] = label
-        elif _has_label(number := Fraction(Created(stored).value(code)) if number is None else number):
+            continue
+        if number is None:
+            number = Fraction(Created(stored).value(code))
+        if number.denominator == 1 and abs(number) <= _LARGEST[4]:
             found[int(number)] = label
     return {number: label for number, label in found.items() if label}
-
-
-def _has_label(number: Fraction) -> bool:
-    """Whether Stata has labels for a number."""
-    return number.denominator == 1 and abs(number) <= _LARGEST[4]
 
 
 def _raw(stored: StoredColumn) -> NDArray[Any]:
