@@ -41,7 +41,7 @@ OPTIONAL_PACKAGES = MappingProxyType(
         one.name: one
         for one in (
             OptionalPackage("zstandard", "zstd", "0.22", "zstandard"),
-            OptionalPackage("pyreadstat", "spss", "1.3", "pyreadstat"),
+            OptionalPackage("pyreadstat", "spss", "1.3.6", "pyreadstat"),
             OptionalPackage("fastexcel", "excel", "0.14", "fastexcel"),
             OptionalPackage("xlsxwriter", "excel", "3.2", "xlsxwriter"),
             OptionalPackage("matplotlib", "report", "3.10", "matplotlib"),
