@@ -7,7 +7,7 @@ Rules of R's package validate are read by the same grammar: what R alone writes 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, reduce
 from typing import Any, cast
 
@@ -142,30 +142,29 @@ def parse(text: str) -> Node:
     PlainSyntaxError
         It is none: what stands where, and what was probably meant.
     """
-    tokens: list[Token] = []
     text = text.rstrip()
     try:
-        tokens += _parser().lex(text)
         return _Trees().transform(_parser().parse(text))
     except UnexpectedCharacters as error:
         at = error.pos_in_stream or 0
-        raise _wrong(text, at, [*_parser().lex(text[:at])], frozenset()) from None
+        raise _wrong(text, at, at) from None
     except UnexpectedToken as error:
-        at = len(text) if error.token.type == "$END" else error.token.start_pos or 0
-        raise _wrong(text, at, tokens, frozenset(error.expected)) from None
+        at, end = error.token.start_pos or 0, error.token.end_pos or 0
+        at, end = (len(text), len(text)) if error.token.type == "$END" else (at, end)
+        raise _wrong(text, at, end, frozenset(error.expected)) from None
     except VisitError as error:
         if not isinstance(error.orig_exc, PlainSyntaxError):
             raise
         comma = re.search(r"\d(?=,\d)", text[error.orig_exc.at :])
         if error.orig_exc.problem.code == "plain-arguments" and comma:
-            raise _wrong(text, error.orig_exc.at + comma.end(), [], frozenset()) from None
+            raise _wrong(text, error.orig_exc.at + comma.end(), 0) from None
         raise error.orig_exc from None
     except RecursionError:
         raise PlainSyntaxError(Problem("plain-too-deep"), 0) from None
 
 
-def _wrong(text: str, at: int, tokens: Sequence[Token], expected: frozenset[str]) -> PlainSyntaxError:
-    problem, place = slip_at(text, at, tokens, expected)
+def _wrong(text: str, at: int, end: int, expected: frozenset[str] = frozenset()) -> PlainSyntaxError:
+    problem, place = slip_at(text, at, [*_parser().lex(text[:end])], expected)
     return PlainSyntaxError(problem, place)
 
 
