@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 type OnMissing = Literal["undecided", "fails"]
 OPTIONS = "options"
 """The table in ``[rules]`` that has no rules."""
+OF_VALIDATE = (".r", ".txt", ".yaml", ".yml")
+"""How names of files end that R's package validate reads."""
 _FAILS = "\0missing fails"
 
 
@@ -84,6 +86,11 @@ class GivenRules(Path):
     def with_segments(self, *segments: Any) -> Path:  # type: ignore[override] # such as the folder that it is not in
         """Return a plain path: what is made of rules is none."""
         return Path(*segments)
+
+
+def is_plain(rules: Path) -> bool:
+    """Tell whether a file has rules in plain text."""
+    return isinstance(rules, GivenRules) or rules.suffix.lower() in (".rules", *OF_VALIDATE)
 
 
 def rules(*given: str, missing: OnMissing = "undecided") -> GivenRules:

@@ -21,13 +21,14 @@ from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
-from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook
+from masktron.jobs.rulebooks import levels_of, open_rulebook
 from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult, shown
 from masktron.rulebook.context_paths import context_names
 from masktron.rulebook.schema import Rulebook
+from masktron.rules_given import is_plain
 from masktron.sources.names import NO_CONTEXTS
 from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.source import Source

@@ -19,17 +19,13 @@ from masktron.rulebook.plain.tree import Kind, PlainRules
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.expressions import compile_all
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.rules_given import GivenRules
+from masktron.rules_given import OF_VALIDATE, GivenRules, is_plain
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.names import column_name
 from masktron.sources.records import Field as LayoutField
 from masktron.sources.records import Status
 from masktron.sources.source import Source
 
-OF_VALIDATE = (".r", ".txt", ".yaml", ".yml")
-"""How names of files end that R's package validate reads."""
-PLAIN = (".rules", *OF_VALIDATE)
-"""How names of files end that have rules in plain text."""
 _MOST_BYTES = 10_000_000
 
 
@@ -52,11 +48,6 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
     found = compiled(_plain_rules(rules), levels, rules)
     compile_all(found)
     return found
-
-
-def is_plain(rules: Path) -> bool:
-    """Tell whether a file has rules in plain text."""
-    return isinstance(rules, GivenRules) or rules.suffix.lower() in PLAIN
 
 
 def plain_rules(path: Path) -> PlainRules:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from masktron.errors import RulebookError
 from masktron.files import refuse_special
-from masktron.jobs.rulebooks import is_plain
 from masktron.jobs.rules_written import listed
 from masktron.results import RulesResult, WrittenRule, shown
 from masktron.rulebook_text.rule_entries import RulesInText, rules_in
+from masktron.rules_given import is_plain
 from masktron.write.atomic import atomic_path, blamed
 
 type TextChange = Callable[[RulesInText], bytes]

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.files import refuse_outputs
-from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook, plain_rules
+from masktron.jobs.rulebooks import levels_of, open_rulebook, plain_rules
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import RulesResult, WrittenRule, shown
@@ -23,6 +23,7 @@ from masktron.rulebook.plain.spelling import UnspelledError, name_of_rule, spell
 from masktron.rulebook.plain.tree import Missing, PlainRule, PlainRules, walk
 from masktron.rulebook.plain_of_schematron import Translated, plain_of_rulebook
 from masktron.rulebook.schema import Check, Rulebook
+from masktron.rules_given import is_plain
 from masktron.sources.opening import open_source
 from masktron.write.atomic import atomic_path, blamed
 

@@ -20,7 +20,7 @@ from masktron.files import refuse_outputs
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.job import Job
-from masktron.jobs.rulebooks import is_plain, levels_of, open_rulebook
+from masktron.jobs.rulebooks import levels_of, open_rulebook
 from masktron.preflight.rulebook import what_follows
 from masktron.problems.problem import Known, Place, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
@@ -33,7 +33,7 @@ from masktron.roles import refuse_unknown_fields
 from masktron.rulebook.plain.spelling import name_of_rule, spelled_rule
 from masktron.rulebook.plain.tree import PlainRule
 from masktron.rulebook.plain_of_schematron import plain_of_rulebook
-from masktron.rules_given import GivenRules
+from masktron.rules_given import GivenRules, is_plain
 from masktron.scratch import private_folder
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import ResourceError, RulebookError, UsageError
-from masktron.jobs.rulebooks import is_plain
 from masktron.problems.problem import Place
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, includes_of, rules_in
 from masktron.rulebook_text.spans import NotInPlaceError
+from masktron.rules_given import is_plain
 from masktron.web.pages.paging import SIZE, page_of_items
 from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
 from masktron.web.runs.one_run import ToldError
