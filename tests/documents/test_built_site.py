@@ -79,7 +79,7 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     for path, tree in trees.items():
         for one in tree.iter("a", "img", "link", "script"):
             target = one.get("href") or one.get("src") or ""
-            if not target or re.match(r"(https?|mailto|data):", target):
+            if not target or re.match(r"(https?|mailto|data|tcp):", target):
                 continue
             name, anchor = urldefrag(unquote(target))
             at = (path.parent / name.partition("?")[0]).resolve() if name else path

@@ -15,7 +15,7 @@ import masktron
 from cli_runner import write_rules
 from masktron.config import config_from
 from masktron.errors import OutsideLimitsError
-from masktron.jobs.given_away import read_off_concerns, read_off_notes, with_read_off
+from masktron.jobs.given_away import _filled, read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.key_treatments import run_keys
 from masktron.measures.keys.key_file import KeyFile
 from masktron.perturbation_settings import PramSettings
@@ -164,7 +164,7 @@ def test_a_masked_field_that_tells_a_key_has_advice_that_mask_accepts(tmp_path: 
     result = masked(tmp_path, frame, **more)
     [concern] = [one for one in result.concerns if one.kind == "read-off-key"]
     assert "INCOME (" in concern.says
-    assert 'recode={"REGION": "..."}' in concern.hint
+    assert "--recode REGION=" in concern.hint
     assert "--role INCOME=identifier" in concern.hint
     hierarchy = tmp_path / "region.csv"
     hierarchy.write_text("A,low\nB,low\nC,high\nD,high\n")
@@ -236,3 +236,8 @@ def test_digits_of_other_scripts_are_letters(tmp_path: Path) -> None:
     table.to_csv(data, index=False)
     found = masktron.mask(data, rules, tmp_path / "m.csv", **settings())
     assert any(one.kind == "suppression" for one in found.treatments)
+
+
+def test_cells_of_which_nothing_is_shown_are_filled_with_nothing() -> None:
+    hidden = np.full(3, -1, dtype=np.int32)
+    assert _filled(np.arange(3, dtype=np.int32), hidden, hidden).tolist() == [0, 1, 2]

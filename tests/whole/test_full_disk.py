@@ -67,7 +67,7 @@ def test_files_that_may_not_grow(given: tuple[Path, Path]) -> None:
         assert out.read_bytes() == b"old"
         assert "old" not in manifest.read_text()
         parts = parts_folder(out)
-        assert ("--resume" in error.hint) == parts.exists()
+        assert ("resume=True" in error.hint) == parts.exists()
         assert {path.name for path in folder.iterdir()} - {parts.name} == {
             *("d.xml", "r.sch", *sizes, out.name, manifest.name)
         }

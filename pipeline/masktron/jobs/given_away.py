@@ -171,7 +171,8 @@ def _filled(column: _Numbers, shown: _Numbers, cells: _Numbers) -> _Numbers:
     """Return a column with some cells filled in, which have the codes of `shown`, by those of the column itself."""
     there = np.flatnonzero(shown >= 0)
     # a value that nobody shows gets a code of its own
-    own = int(column.max(initial=-1)) + 1 + np.arange(max(int(shown.max()), int(cells.max())) + 1, dtype=np.int32)
+    most = max(0, int(shown.max()), int(cells.max()))
+    own = int(column.max(initial=-1)) + 1 + np.arange(most + 1, dtype=np.int32)
     own[shown[there]] = column[there]
     return np.where(cells >= 0, own[np.maximum(cells, 0)], column).astype(np.int32)
 
