@@ -123,7 +123,7 @@ def section(data: Path, docs: Path) -> Section:
     studies = {rule: study(households, rule) for rule in RULES}
     main = studies["small"]
     text = "\n".join([
-        HEAD, *(_table(main, table) for table in range(2, 7)), ERRORS, _errors_shown(studies), _findings(main, studies),
+        HEAD, *(_table(main, table) for table in range(2, 7)), ERRORS, _rmse_table(studies), _findings(main, studies),
     ])  # fmt: skip
     return Section(text, tuple(_marks(main)))
 
@@ -235,7 +235,7 @@ def _table(main: Study, table: int) -> str:
     return f"### Table {table}: {titles[table]}\n\n{_markdown(head, rows)}"
 
 
-def _errors_shown(studies: dict[Stop, Study]) -> str:
+def _rmse_table(studies: dict[Stop, Study]) -> str:
     rows = [
         (what, _three(printed), *(_three(one.errors[at]) for one in studies.values()))
         for at, (what, printed) in enumerate(PRINTED_ERRORS.items())
