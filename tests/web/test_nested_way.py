@@ -176,7 +176,7 @@ def test_households_from_upload_to_release_by_clicks(chromium: Any, tmp_path: Pa
         user.plan("mask takes each Household with all its members as one record")
         user.begin_masking()
         rare = page.get_by_role("button", name="Leave these out")
-        page.get_by_text("The data are masked").or_(rare).first.wait_for()
+        page.get_by_text("What came of it").or_(rare).first.wait_for()
         if rare.count():
             rare.first.click()
         user.see_masked()
