@@ -186,6 +186,11 @@ def require_short(form: ColumnForm, most: int, name: str, package: str) -> None:
             raise unfit_field(package, name, detail)
 
 
+def cut(text: str, most: int) -> str:
+    """Return as much of a text as so many bytes hold."""
+    return text.encode()[:most].decode("utf-8", "ignore")
+
+
 def overwrite(target: Path, places: dict[int, bytes]) -> None:
     """Change bytes of a file that ReadStat has written, such as the time of writing, which no option fixes.
 

@@ -25,6 +25,7 @@ from masktron.sources.tables.created_columns import created_columns, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import (
     as_series,
+    cut,
     is_utf8,
     overwrite,
     pyreadstat_library,
@@ -317,8 +318,8 @@ def _save(
         pyreadstat_library().write_xport(
             pd.DataFrame(series),
             str(target),
-            file_label=title.encode()[:_LONGEST_TITLE].decode("utf-8", "ignore"),
-            column_labels={v.column: _cut(v.label, _LONGEST_LABEL[version]) for v in variables if v.label},
+            file_label=cut(title, _LONGEST_TITLE),
+            column_labels={v.column: cut(v.label, _LONGEST_LABEL[version]) for v in variables if v.label},
             table_name=carried.member,
             file_format_version=version,
             variable_format=formats,
@@ -326,10 +327,6 @@ def _save(
         )
     overwrite(target, dict.fromkeys(_TIMES, _NO_TIME))
     _tag(target, columns, widths)
-
-
-def _cut(text: str, most: int) -> str:
-    return text.encode()[:most].decode("utf-8", "ignore")
 
 
 def _in_range(column: StoredColumn, package: str) -> NDArray[np.float64]:

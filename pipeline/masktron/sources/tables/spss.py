@@ -25,6 +25,7 @@ from masktron.sources.tables.created_columns import Created, created_columns, te
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import (
     as_series,
+    cut,
     is_utf8,
     overwrite,
     pyreadstat_library,
@@ -315,7 +316,7 @@ def _said_of(variable: Variable, one: Created) -> Iterator[tuple[str, Any]]:
     """Yield what is said of a variable of another format, by arguments of pyreadstat's writer."""
     column = one.column
     labels = {
-        one.value(code): label.encode()[:_LONGEST_LABEL].decode("utf-8", "ignore")
+        one.value(code): cut(label, _LONGEST_LABEL)
         for code, label in (*variable.labels.items(), *variable.missing.items())
         if label
     }
