@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from masktron.declared import Settings, WrongValue, setting
-from masktron.errors import UsageError
-from masktron.files import file_hash, read_text
+from masktron.errors import RulebookError, UsageError
+from masktron.files import file_hash, refuse_special
 from masktron.problems.problem import Place, Problem, SettingName
 from masktron.resources import NO_RULES
 from masktron.toml_text import TomlStatement, TomlText
@@ -23,6 +23,7 @@ OPTIONS = "options"
 """The table in ``[rules]`` that has no rules."""
 OF_VALIDATE = (".r", ".txt", ".yaml", ".yml")
 """How names of files end that R's package validate reads."""
+_MOST_BYTES = 10_000_000
 _FAILS = "\0missing fails"
 
 
@@ -65,14 +66,14 @@ class GivenRules(Path):
 
         Raises
         ------
-        UsageError
+        RulebookError
             The file of rules cannot be read.
         """
         if named == NO_RULES:
             return self if self else named
         if not self.missing_fails or isinstance(named, GivenRules) or named.suffix.lower() != ".rules":
             return named
-        return GivenRules(read_text(named, "rulebook"), str(named), missing_fails=True)
+        return GivenRules(text_of_rules(named), str(named), missing_fails=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GivenRules) and self.__reduce__() == other.__reduce__()
@@ -91,6 +92,29 @@ class GivenRules(Path):
 def is_plain(rules: Path) -> bool:
     """Tell whether a file has rules in plain text."""
     return isinstance(rules, GivenRules) or rules.suffix.lower() in (".rules", *OF_VALIDATE)
+
+
+def text_of_rules(path: Path) -> str:
+    """Read a file of rules in plain text.
+
+    Raises
+    ------
+    RulebookError
+        It cannot be read.
+    """
+    refuse_special(path, RulebookError)
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise RulebookError.of("cannot-read", path, file="rulebook", reason=error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise RulebookError.of("plain-encoding", Place(str(path), line)) from error
+    if len(content) > _MOST_BYTES:
+        raise RulebookError.of("not-supported", path, construct="rules of more than 10 MB", instead="split the file")
+    return text
 
 
 def rules(*given: str, missing: OnMissing = "undecided") -> GivenRules:

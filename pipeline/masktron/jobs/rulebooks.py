@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from masktron.errors import RulebookError
-from masktron.files import refuse_special
-from masktron.problems.problem import Place
 from masktron.resources import NO_RULES
 from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
@@ -19,14 +17,12 @@ from masktron.rulebook.plain.tree import Kind, PlainRules
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.expressions import compile_all
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.rules_given import OF_VALIDATE, GivenRules, is_plain
+from masktron.rules_given import OF_VALIDATE, GivenRules, is_plain, text_of_rules
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.names import column_name
 from masktron.sources.records import Field as LayoutField
 from masktron.sources.records import Status
 from masktron.sources.source import Source
-
-_MOST_BYTES = 10_000_000
 
 
 def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Records] = (Records(),)) -> Rulebook:
@@ -70,26 +66,10 @@ def _plain_rules(path: Path) -> PlainRules:
     if isinstance(path, GivenRules):
         return read_plain(path.text, str(path), missing_fails=path.missing_fails, places=path.places)
     of_validate = path.suffix.lower() in OF_VALIDATE
-    found = read_validate(path, _text_of) if of_validate else read_plain(_text_of(path), str(path))
+    found = read_validate(path, text_of_rules) if of_validate else read_plain(text_of_rules(path), str(path))
     if not (found.rules or found.wrong) and path != NO_RULES:
         raise RulebookError.of("plain-empty", path)
     return found
-
-
-def _text_of(path: Path) -> str:
-    refuse_special(path, RulebookError)
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(_MOST_BYTES + 1)
-        text = content.decode("utf-8-sig")
-    except OSError as error:
-        raise RulebookError.of("cannot-read", path, file="rulebook", reason=error.strerror or str(error)) from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise RulebookError.of("plain-encoding", Place(str(path), line)) from error
-    if len(content) > _MOST_BYTES:
-        raise RulebookError.of("not-supported", path, construct="rules of more than 10 MB", instead="split the file")
-    return text
 
 
 def levels_of(
@@ -200,8 +180,9 @@ def _within(level: Level, above: str, names: _Names) -> Iterator[tuple[str, tupl
 
 def _named(level: Level) -> Iterator[tuple[str, LayoutField]]:
     """Yield the fields of a level by their names; what one is called fully comes before what others may be called."""
+    spelled = [(_spellings(one.name), one) for one in level.fields]
     for at in range(3):
-        yield from ((_spellings(one.name)[at], one) for one in level.fields if len(_spellings(one.name)) > at)
+        yield from ((names[at], one) for names, one in spelled if len(names) > at)
 
 
 def _spellings(name: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -140,15 +140,16 @@ def _with_tolerances(rules: PlainRules) -> PlainRules:
 
 
 def _from_schematron(found: Sequence[Translated]) -> tuple[PlainRules, list[str], list[str]]:
-    rules: list[PlainRule] = []
+    named: dict[str, PlainRule] = {}
     for rule in (one.rule for one in found if one.rule is not None):
         names = (f"{name_of_rule(rule.name)}{'' if at == 1 else f'-{at}'}" for at in count(1))
-        taken = {own.name for own in rules}
-        rules.append(replace(rule, name=next(name for name in names if name not in taken)))
+        name = next(name for name in names if name not in named)
+        named[name] = replace(rule, name=name)
+    rules = tuple(named.values())
     losses = [f"{one.check.id} (line {one.check.origin.line}): {one.reason}" for one in found if one.rule is None]
     caveats = [f"{one.check.id}: {caveat}" for one in found for caveat in one.caveats]
     missing = any(isinstance(part, Missing) for one in rules for part in walk(one.node))
-    return PlainRules(tuple(rules)), losses, [*([_FAILS] if missing else []), *caveats]
+    return PlainRules(rules), losses, [*([_FAILS] if missing else []), *caveats]
 
 
 def _as_schematron(rules: Rulebook) -> str:
@@ -172,28 +173,27 @@ def _attribute(text: str) -> str:
 
 
 def _as_plain(rules: PlainRules, losses: list[str], notes: list[str], name: str) -> str:
-    lines = []
-    for one in rules.rules:
-        try:
-            lines.append(spelled_rule(one))
-        except UnspelledError as error:
-            losses.append(f"{one.name} (line {one.line}): {error}")
+    lines = [*_said(rules, spelled_rule, losses)]
     return "\n".join([*_comments(losses, notes, name), *lines, ""])
 
 
 def _as_yaml(rules: PlainRules, losses: list[str], notes: list[str], name: str) -> str:
     import yaml  # noqa: PLC0415 -- only files of validate need it
 
-    entries = []
-    for one in rules.rules:
-        try:
-            entries.append(_entry(one))
-        except UnspelledError as error:
-            losses.append(f"{one.name} (line {one.line}): {error}")
+    entries = [*_said(rules, _entry, losses)]
     missing = {"na.value": False} if rules.missing_fails else {}
     content = {"options": {"lin.eq.eps": 0, "lin.ineq.eps": 0, **missing}, "rules": entries}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10_000)
     return "\n".join([*_comments(losses, notes, name), text])
+
+
+def _said[T](rules: PlainRules, say: Callable[[PlainRule], T], losses: list[str]) -> Iterator[T]:
+    """Yield rules in a language; what it cannot say goes to the losses."""
+    for one in rules.rules:
+        try:
+            yield say(one)
+        except UnspelledError as error:
+            losses.append(f"{one.name} (line {one.line}): {error}")
 
 
 def _entry(rule: PlainRule) -> dict[str, object]:

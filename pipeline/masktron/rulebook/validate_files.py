@@ -21,7 +21,7 @@ import yaml
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Place, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.reading import DEFINED, SEVERITIES, Statement, places_of, rules_of, statements
+from masktron.rulebook.plain.reading import DEFINED, LINE, SEVERITIES, Statement, places_of, rules_of, statements
 from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, mapped
 
 _DASHES = re.compile(r"---\s*")
@@ -134,7 +134,7 @@ class _Files:
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
     """Yield what stands between lines of dashes, each with the number of its first line."""
-    lines = re.split(r"\r\n|\r|\n", text)
+    lines = LINE.split(text)
     ends = [0, *(at for at, line in enumerate(lines, start=1) if _DASHES.fullmatch(line)), len(lines) + 1]
     for start, end in pairwise(ends):
         if any(line.strip() for line in lines[start : end - 1]):

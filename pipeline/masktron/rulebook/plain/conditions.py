@@ -83,10 +83,8 @@ class Records:
 
     def whole(self, node: Node) -> bool:
         """Tell whether a condition speaks of the whole file alone: of tallies over it, and of no single record."""
-        return self._tallies(node) and not self._of_record(node)
-
-    def _tallies(self, node: Node) -> bool:
-        return any(isinstance(part, tree.Call) and part.function in TALLIES for part in walk(node))
+        tallies = any(isinstance(part, tree.Call) and part.function in TALLIES for part in walk(node))
+        return tallies and not self._of_record(node)
 
     def _of_record(self, node: Node) -> bool:
         match node:

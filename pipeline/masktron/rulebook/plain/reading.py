@@ -28,11 +28,12 @@ _BEGIN = re.compile(rf"\s*(?:{_SEVERITY})?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?
 DEFINED = re.compile(r"\s*(?P<severity>)(?P<name>[^\W\d][\w.]*)\s*:=\s*")
 _QUOTED = re.compile("""'[^']*'|"[^"]*"|`[^`]*`""")
 _CODE = re.compile(rf"""(?:[^"'`#]|{_QUOTED.pattern}|["'`].*)*""")
-_LINE = re.compile(r"\r\n|\r|\n")
+LINE = re.compile(r"\r\n|\r|\n")
+"""What ends a line."""
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _MOST_RULES = 1_000
 """Rules that one may stand for, by the fields of its groups."""
-MOST_PARTS = 10_000
+_MOST_PARTS = 10_000
 """Parts of one rule, with what its names stand for."""
 _IF = re.compile(r"(?<![\w.])if\s*$", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:[+\-*/^=<>&|,!]|%%|%v?in%|(?<![\w.])(?:and|or|not|if|then|else|in|by))\s*$", re.IGNORECASE)
@@ -163,7 +164,7 @@ def _lines(text: str, first: int) -> Iterator[tuple[str, str, Places]]:
     """Yield rules, their comments, and the places of their signs; what is not complete goes on in the next line."""
     pieces: list[tuple[int, str]] = []
     comments: list[str] = []
-    for number, line in enumerate(_LINE.split(text), start=first):
+    for number, line in enumerate(LINE.split(text), start=first):
         code, comment = without_comment(line)
         if not code.strip():
             continue
@@ -211,7 +212,7 @@ def _require_free(name: str, taken: Mapping[str, int]) -> None:
 
 def _require_readable(one: Statement, meaning: Node) -> None:
     """Require that a rule is no longer than engines read, and has no signs that XML cannot hold."""
-    if next(islice(walk(meaning), MOST_PARTS, None), None) is not None:
+    if next(islice(walk(meaning), _MOST_PARTS, None), None) is not None:
         raise PlainSyntaxError(Problem("plain-too-long"), 0)
     if sign := _CONTROL.search(f"{one.text}{one.rule.label}{one.rule.description}"):
         raise PlainSyntaxError(Problem("plain-sign", sign=sign[0]), min(sign.start(), len(one.text)))
