@@ -12,7 +12,7 @@ TEXTS = {
     ),
     "plain-by": ("by can only stand behind sum(), mean(), min(), max() or count()", "write sum(FIELD) by GROUP"),
     "plain-arguments": ("{name}() is not written like this", "write {shape}"),
-    "plain-too-long": ("the rule is too long, with all that its names stand for", "split it into several rules"),
+    "plain-too-long": ("the rule is too long once its definitions are filled in", "split it into several rules"),
     "plain-too-deep": ("the rule has too many brackets within each other", "split it into several rules"),
     "plain-no-condition": (
         "here stands {what}, and a condition is needed",
