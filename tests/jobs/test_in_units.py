@@ -316,7 +316,7 @@ def test_a_file_may_be_pinned_whole(given: Files, monkeypatch: pytest.MonkeyPatc
 
 
 def test_nothing_to_go_on_from(given: Files) -> None:
-    with refused(UsageError, "cannot-resume"):
+    with refused(UsageError, "nothing-to-resume"):
         mask(given, resume=True)
 
 

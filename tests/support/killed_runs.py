@@ -184,7 +184,7 @@ class Runs:
     def _looked_at(self, kind: str, after: float, stage: str, code: int, said: str) -> Kill:
         assert "Traceback" not in said, said
         if code > 2:
-            told = "for --resume" in said
+            told = "for --resume" in said or "--resume goes on from there" in said
             # who goes on from parts and is killed before he has looked at them says nothing of them
             assert told == bool(self._parts()) or (stage == "loading" and not told), said
         output = "old" if self.out.read_bytes() == OLD else "new"
@@ -225,7 +225,7 @@ class Runs:
     def gone_on(self, *more: str) -> None:
         """End the run: go on from its parts where there are some, else begin anew; it gives the same file."""
         code, said = _end(self.started("--resume", *more))
-        if code == 2 and "there is nothing to go on from" in said:
+        if code == 2 and "[nothing-to-resume]" in said:
             code, said = _end(self.started(*more))
         assert code == 0, said
         assert self._digests() == self.digests

@@ -75,11 +75,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
     elif resume:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
-            raise UsageError.of(
-                "cannot-resume",
-                out,
-                reason="there are no finished parts of a run of yours, which only runs in units keep",
-            )
+            raise UsageError.of("nothing-to-resume", out)
         if config.unit_records is None:
             size = former.get("unit_records", "")
             if not size.isdecimal():

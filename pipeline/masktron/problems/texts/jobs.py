@@ -139,6 +139,10 @@ TEXTS = {
         "the run cannot be resumed: {reason}{changes?}",
         "undo what changed, or run it again without [[--resume]], which removes what is finished",
     ),
+    "nothing-to-resume": (
+        "there are no finished parts of a run of yours to go on from; only runs in units keep them",
+        "run it again without [[--resume]]",
+    ),
     "out-of-memory": (
         "there is too little memory: {reason}",
         "free memory, split the file, or lift the limit of addresses (ulimit -v unlimited); a damaged file may ask "
