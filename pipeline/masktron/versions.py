@@ -30,7 +30,6 @@ EFFECTS = MappingProxyType(
         "fastexcel": "how workbooks are read",
         "xlsxwriter": "the bytes of Excel workbooks",
         "duckdb": "how tables of DuckDB are read and written",
-        "adbc-driver-sqlite": "how tables of SQLite are read and written",
         "adbc-driver-postgresql": "how tables of PostgreSQL are read and written",
     }
 )
@@ -42,7 +41,6 @@ OPTIONAL = frozenset(
         "fastexcel",
         "xlsxwriter",
         "duckdb",
-        "adbc-driver-sqlite",
         "adbc-driver-postgresql",
     }
 )

@@ -21,7 +21,7 @@ from ods_files import write_ods
 from schema_files import conforms
 from statistical_files import write_sas7bdat
 
-OF_FORMATS = ("zstandard", "pyreadstat", "fastexcel", "xlsxwriter", "adbc-driver-sqlite", "duckdb")
+OF_FORMATS = ("zstandard", "pyreadstat", "fastexcel", "xlsxwriter", "duckdb")
 """Packages without which some file is not read or written; that of a server is looked at in `test_postgresql`."""
 SCREEN = 30
 RULES = (
@@ -116,7 +116,7 @@ def test_all_of_it_fits_a_screen_and_says_what_to_install(monkeypatch: pytest.Mo
     bare = looked_at()
     assert bare.works  # by what every installation has
     conforms(bare.as_dict(), "doctor")
-    assert {one.name for one in bare.formats if one.reads} == {"xml", "csv", "parquet", "arrow"}
+    assert {one.name for one in bare.formats if one.reads} == {"xml", "csv", "parquet", "arrow", "sqlite"}
     assert not any(one.works for one in bare.features)
     for result in (whole, bare):
         text = render(tables(result), width=100)

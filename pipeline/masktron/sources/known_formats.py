@@ -76,8 +76,7 @@ _FORMATS: dict[str, Format] = {
             instead=("xlsx", "csv"),
         ),
         Format(
-            *("sqlite", (".sqlite", ".sqlite3", ".db"), "an SQLite database"),
-            *(f"{_TABLES}.sqlite_files", "SqliteFormat", ("adbc-driver-sqlite",)),
+            "sqlite", (".sqlite", ".sqlite3", ".db"), "an SQLite database", f"{_TABLES}.sqlite_files", "SqliteFormat"
         ),
         Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.duckdb_files", "DuckdbFormat", ("duckdb",)),
         Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat", _READSTAT),

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
+import adbc_driver_sqlite.dbapi as adbc
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from masktron.addresses import AddressPath, parse_address
-from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
+from masktron.sources.opening import open_source
 from masktron.sources.records import UNTYPED, Typed
+from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.duckdb_files import DuckdbFormat
 from masktron.sources.tables.sqlite_files import SqliteFormat
 from masktron.sources.tables.table_format import TableFormat
@@ -43,7 +47,7 @@ def duck(path: Path, *statements: str) -> Path:
 
 
 def read(path: Path, **options: str) -> Table:
-    """Read a file; the two readers are compared."""
+    """Read a file as a source does."""
     made = next(one for one in FORMATS if path.suffix == f".{one.name}")
     source = TableSource(path, made, TableRequest(options))
     assert source.layout.fields
@@ -108,6 +112,53 @@ def test_columns_of_duckdb_have_types(tmp_path: Path) -> None:
     assert read(out).cells.equals(table.cells.take([1, 0]))
 
 
+def test_another_library_reads_sqlite_alike(tmp_path: Path) -> None:
+    path = sqlite(tmp_path / "a.sqlite", "CREATE TABLE t(i INTEGER, r REAL, x TEXT)")
+    rows = [(2**63 - 1, 0.1, "a"), (-(2**63), 1e300, ""), (None, -0.0, "ä\n'"), (7, None, None), (0, 2.0**60, "007")]
+    rows += [(number, number / 7, str(number)) for number in range(20_000)]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        connection.commit()
+    with closing(adbc.connect(f"file:{path}")) as other, closing(other.cursor()) as cursor:
+        cursor.execute("SELECT * FROM t")
+        values = cursor.fetch_arrow_table()
+    assert read(path).cells.equals(table_of(values, "").cells)
+
+
+def test_rows_of_duckdb_are_what_its_columns_are(tmp_path: Path) -> None:
+    path = duck(
+        tmp_path / "a.duckdb",
+        "CREATE TABLE t AS SELECT range::BIGINT AS i, range / 7 AS r, (range / 8)::FLOAT AS f, "
+        "(range / 4)::DECIMAL(9,3) AS n, 'x' || range AS x, DATE '2020-01-01' + range::INTEGER AS d FROM range(20000)",
+    )
+    with closing(duckdb.connect(str(path), read_only=True)) as connection:
+        rows = connection.execute("SELECT * FROM t").fetchall()
+    cells = read(path).cells
+    assert [Decimal(text) for text in cells["n"].to_pylist()] == [row[3] for row in rows]
+    assert [np.float32(text) for text in cells["f"].to_pylist()] == [np.float32(row[2]) for row in rows]
+    assert [float(text) for text in cells["r"].to_pylist()] == [row[1] for row in rows]
+    for at, name in ((0, "i"), (4, "x"), (5, "d")):
+        assert cells[name].to_pylist() == [str(row[at]) for row in rows]
+
+
+@BOTH
+def test_a_file_that_was_not_written_as_meant_is_refused(
+    tmp_path: Path, made: TableFormat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = {"sqlite": sqlite, "duckdb": duck}[made.name]
+    path = write(tmp_path / f"a.{made.name}", "CREATE TABLE t(a INTEGER, b INTEGER)", "INSERT INTO t VALUES (1, 2)")
+    proper = type(made).write
+
+    def spoiling(self: TableFormat, target: Path, release: TableRelease) -> None:
+        proper(self, target, release)
+        write(target, "UPDATE t SET b = 3")
+
+    source, out = open_source(path), tmp_path / f"b.{made.name}"
+    monkeypatch.setattr(type(made), "write", spoiling)
+    with refused(ViolationError, "self-check-failed"):
+        source.write(out, {})
+
+
 @BOTH
 def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
     columns: dict[str, tuple[list[str | None], pa.DataType | None]] = {
@@ -162,7 +213,7 @@ def test_files_that_are_no_databases_are_refused(tmp_path: Path, made: TableForm
 
 def test_what_has_no_text_form_is_refused(tmp_path: Path) -> None:
     path = sqlite(tmp_path / "a.sqlite", "CREATE TABLE t(a)", "INSERT INTO t VALUES (1), (x'00')")
-    with refused(DocumentError, "column-not-readable", where=f"{path}, table 't', record 2", field="a"):
+    with refused(DocumentError, "column-not-readable", where=f"{path}, record 2", field="a"):
         read(path)
     path = duck(tmp_path / "a.duckdb", "CREATE TABLE t(a INTEGER[], h HUGEINT)")
     with refused(DocumentError, "column-not-readable", field="a", detail="values of type INTEGER[]"):

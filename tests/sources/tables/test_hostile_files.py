@@ -12,7 +12,6 @@ import time
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -177,38 +176,14 @@ def test_a_view_without_end_is_ended(
     assert sorted(one.name for one in tmp_path.iterdir()) == [f"a.{suffix}"]
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
-@pytest.mark.parametrize("view", [False, True])
-def test_only_the_time_of_the_database_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, view: bool
-) -> None:
-    monkeypatch.setattr(database_files, "SECONDS", 2.0)
+def test_a_table_has_no_limit_of_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    monkeypatch.setattr(database_files, "SECONDS", 0.0)
+    monkeypatch.setattr(database_files, "BYTES_A_SECOND", 1 << 60)
     digits = "(SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)"
     rows = f"SELECT a.n FROM {', '.join(f'{digits} {name}' for name in 'abcdefg')}"  # noqa: S608
-    path = database(tmp_path / f"a.{suffix}", f"CREATE {'VIEW' if view else 'TABLE'} data AS {rows}")
-    source = open_source(path)
-    again = iter(source.format.read_again(path, source.table).in_columns(str(path)))
-    first = next(again)
-    time.sleep(3)
-    assert len(first[0]) + sum(len(block[0]) for block in again) == 5**7
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
-def test_both_readings_of_a_view_share_one_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
-    monkeypatch.setattr(database_files, "SECONDS", 2.0)
-    source = open_source(database(tmp_path / f"a.{suffix}", "CREATE VIEW data AS SELECT 1 AS n"))
-    with source.table.carried.limit.counted(lambda: None):
-        time.sleep(2.5)
-    endless = ENDLESS.partition(" AS ")[2].format("count(*) AS n")
-    carried = replace(source.table.carried, query=endless)
-    begun = time.monotonic()
-    with refused(ResourceError, "database-too-slow"):
-        list(source.format.read_again(source.path, replace(source.table, carried=carried)).in_columns(""))
-    assert time.monotonic() - begun < 1.5
+    path = database(tmp_path / f"a.{suffix}", f"CREATE TABLE data AS {rows}")
+    assert len(open_source(path).table) == 5**7
 
 
 @pytest.mark.parametrize(
@@ -359,19 +334,12 @@ def test_what_is_no_such_file_is_one_error(tmp_path: Path, suffix: str, content:
         open_source(path).require_readable()
 
 
-@pytest.mark.parametrize("reading", ["adbc", "sqlite3"])
-def test_no_connection_to_sqlite_trusts_the_schema(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: str
-) -> None:
+def test_no_connection_to_sqlite_trusts_the_schema(tmp_path: Path) -> None:
     from masktron.sources.tables import sqlite_files
 
     path = database(tmp_path / "a.sqlite", "CREATE TABLE data AS SELECT 1 AS n")
     options = {"query": "SELECT trusted_schema AS n FROM pragma_trusted_schema"}
-    table = sqlite_files.SqliteFormat().read(path, options)
-    if reading == "adbc":
-        assert table.cells.column(0).to_pylist() == ["0"]
-    else:
-        assert list(sqlite_files.SqliteFormat().read_again(path, table).rows) == [["0"]]
+    assert sqlite_files.SqliteFormat().read(path, options).cells.column(0).to_pylist() == ["0"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -558,8 +558,14 @@ def _unused(release: TableRelease, name: str, column: pa.ChunkedArray) -> set[st
     return set(categories_of(column)).difference(pc.unique(release.cells[name]).to_pylist())
 
 
-def typed_values(table: Table) -> pa.Table:
+def typed_values(table: Table, held: Callable[[pa.DataType], pa.DataType] | None = None) -> pa.Table:
     """Return a table in the types that its variables are stored in, text where they have none.
+
+    Parameters
+    ----------
+    table : Table
+    held : callable, optional
+        Returns the type of a format that holds the values of a type.
 
     Raises
     ------
@@ -569,6 +575,7 @@ def typed_values(table: Table) -> pa.Table:
     columns = {}
     for variable in table.variables:
         kind = variable.stored or pa.string()
+        kind = held(kind) if held is not None else kind
         try:
             columns[variable.column] = values_of(table.cells[variable.name], kind, _order(variable, kind))
         except UnfitError as problem:

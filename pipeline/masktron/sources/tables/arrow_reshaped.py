@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_columns import values_of
-from masktron.sources.tables.arrow_lexemes import is_text, value_type
+from masktron.sources.tables.arrow_lexemes import is_text, value_type, variable_of
 from masktron.sources.tables.class_values import holds
+from masktron.sources.variables import Variable
 
 _PANDAS = b"pandas"
 _MOST_OF_8 = 127
@@ -69,6 +71,16 @@ def reshaped_values(values: pa.Table, names: Sequence[str], forms: Mapping[str, 
         for name, one, column in zip(names, schema, values.columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def reshaped_variables(
+    variables: Sequence[Variable], schema: pa.Schema, forms: Mapping[str, ColumnForm]
+) -> tuple[Variable, ...]:
+    """Return variables of which some are of the types that `reshaped_values` gives their columns."""
+    return tuple(
+        replace(variable_of(one.name, one.column, field.type), label=one.label) if one.name in forms else one
+        for one, field in zip(variables, schema, strict=True)
+    )
 
 
 def _nothing(kind: pa.DataType, form: ColumnForm, rows: int) -> pa.ChunkedArray:

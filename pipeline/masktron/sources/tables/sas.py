@@ -98,6 +98,7 @@ class XportFormat(TableFormat):
 
     name: ClassVar[str] = "xpt"
     copies: ClassVar[bool] = True
+    compared: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 15
     options: ClassVar[Mapping[str, str]] = {
         "encoding": "of its texts, where they are not in UTF-8",

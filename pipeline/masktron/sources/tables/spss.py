@@ -113,6 +113,7 @@ class SpssFormat(TableFormat):
     exact_digits: ClassVar[int | None] = 15
     labels_numbers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
+    compared: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of its texts, where the file does not say it or is wrong"}
 
     def read(self, path: Path, options: Options) -> Table:
@@ -146,10 +147,6 @@ class SpssFormat(TableFormat):
             notes=tuple(notes),
             of_release=tuple(_documents(list(meta.notes))),
         )
-
-    def read_again(self, path: Path, table: Table) -> None:
-        """Return nothing: no second library reads system files."""
-        del path, table
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which the values of some columns have other labels, and other formats show them."""

@@ -1,50 +1,76 @@
-"""SQLite databases, where each cell has a type of its own. One table, or what a query returns, is the table."""
+"""SQLite databases, where each cell has a type of its own. One table, or what a query returns, is the table.
+
+The library of Python reads and writes them. It gives each cell in its type and can be interrupted; ADBC and DuckDB
+have one type for a column, and change or refuse cells of others.
+"""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.extras import library
 from masktron.files import refuse_special
 from masktron.problems.problem import Field, Place
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import UNTYPED, Typed
-from masktron.sources.tables.arrow_lexemes import is_text, plain
+from masktron.sources.tables.arrow_files import typed_values
+from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.database_files import (
-    BY_QUERY,
-    OPTIONS,
-    DatabaseCarried,
-    TimeLimit,
-    chosen,
-    object_text,
-    require_table,
-)
+from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
 from masktron.sources.tables.sql_texts import quoted
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _LARGE = 1 << 63
+_ROWS = 1 << 14
+"""Rows that are Python objects at once."""
 _SQLITE = "an SQLite database"
-_UNTRUSTED = "PRAGMA trusted_schema = OFF"
-"""Views and triggers of a file call no function that does more than compute."""
+_TABLES = (
+    "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY 1"
+)
+_CELLS: tuple[type[Any], ...] = (type(None), int, float, str)
+"""Types of cells as Python has them; bytes are refused."""
+_ARROW = (pa.null(), pa.int64(), pa.float64(), pa.string())
+_NAMES = ("null", "integer", "real", "text")
+_DECLARED = {pa.int64(): "INTEGER", pa.float64(): "REAL", pa.string(): "TEXT"}
+_PLACES = {kind: place for place, kind in enumerate(_CELLS)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SqliteCarried:
+    """What is kept of a table.
+
+    Attributes
+    ----------
+    table : str
+        Its name, that of the released table too; empty for a query.
+    declared : mapping of str to str
+        The type that each column was declared with.
+    kinds : mapping of str to ndarray of int8
+        The type of each cell, as its place in `_CELLS`, by the name of the field.
+    """
+
+    table: str
+    declared: Mapping[str, str]
+    kinds: Mapping[str, NDArray[np.int8]]
 
 
 class SqliteFormat(TableFormat):
@@ -55,197 +81,123 @@ class SqliteFormat(TableFormat):
     choosing: ClassVar[frozenset[str]] = frozenset(OPTIONS)
     tells_empty: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 0
+    compared: ClassVar[bool] = True
     journals: ClassVar[tuple[str, ...]] = ("-wal", "-journal")
 
     def read(self, path: Path, options: Options) -> Table:
-        """Read a table with ADBC, each cell as text beside its type."""
-        adbc = library("adbc_driver_sqlite.dbapi", "an SQLite database")
+        """Read a table, each cell with its type."""
         where = str(path)
-        with _sqlite(path) as plain_reader:
-            kinds_of = dict(
-                plain_reader.execute(
-                    "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') "
-                    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-                )
-            )
-            table, query = chosen(options, list(kinds_of), where)
-            computed = kinds_of.get(table) != "table"
-            limit = TimeLimit(path, computed=computed)
-            columns = _columns(plain_reader, query, limit)
-            types = {}
-            if computed:
-                # ADBC cannot be interrupted: so this is tried here first
-                for _ in limit.rows(partial(plain_reader.execute, query), plain_reader.interrupt):
-                    pass
-            if not options.get("query"):
-                types = {row[1]: row[2] for row in plain_reader.execute(f"PRAGMA table_info({quoted(table)})")}
-        names = xml_names(columns, where)
-        listed = ", ".join(
-            f"typeof({one}), CASE typeof({one}) WHEN 'real' THEN quote({one}) ELSE CAST({one} AS TEXT) END"
-            for one in map(quoted, columns)
-        )
-        try:
-            with closing(adbc.connect(_uri(path))) as connection, closing(connection.cursor()) as cursor:
-                cursor.execute(_UNTRUSTED)
-                cursor.execute(f"SELECT {listed} FROM ({query})")  # noqa: S608 -- quoted
-                found = cursor.fetch_arrow_table()
-        except adbc.Error as error:
-            detail = "PRAGMA integrity_check says where it is damaged"
-            raise DocumentError.of("file-damaged", where, format=_SQLITE, detail=detail) from error
-        variables, cells, kinds = [], {}, {}
-        for at, (name, column) in enumerate(zip(names, columns, strict=True)):
-            these = np.array(found.column(2 * at).to_pylist(), dtype="U7")
-            if (these == "blob").any():
-                place = Place(f"{where}, table {table!r}", record=int(np.argmax(these == "blob")) + 1)
-                raise _unread(place, column, "bytes, which have no text form")
-            texts = _texts(found.column(2 * at + 1), column, where)
-            lexemes = [
-                _of_double(str(text), column, where) if kind == "real" else text
-                for text, kind in zip(texts, these.tolist(), strict=True)
-            ]
-            cells[name], kinds[name] = pa.array(lexemes, type=pa.string()), these
-            variables.append(Variable(name, column, typed=_typed(these), stored=_stored(these)))
-        return Table(
-            tuple(variables), pa.table(cells), carried=DatabaseCarried(table, query, limit, types, kinds=kinds)
-        )
-
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the rows with the library of Python."""
-        carried: DatabaseCarried = table.carried
         with _sqlite(path) as connection:
-            columns = _columns(connection, carried.query, carried.limit)
-
-        def rows() -> Iterator[LexemeRow]:
-            with _sqlite(path) as again:
-                for batch in carried.limit.rows(partial(again.execute, carried.query), again.interrupt):
-                    for row in batch:
-                        yield [object_text(value) for value in row]
-
-        return SecondReading(columns, rows())
+            found = dict(connection.execute(_TABLES))
+            table, query = chosen(options, list(found), where)
+            declared = {row[1]: row[2] for row in connection.execute(f"PRAGMA table_info({quoted(table)})")}
+            with within_time(path, connection.interrupt, computed=found.get(table) != "table"):
+                cursor = connection.execute(query)
+                columns = [one[0] for one in cursor.description]
+                blocks: list[list[tuple[pa.Array, NDArray[np.int8]]]] = [[] for _ in columns]
+                for number, rows in enumerate(iter(partial(cursor.fetchmany, _ROWS), [])):
+                    for column, cells, block in zip(columns, zip(*rows, strict=True), blocks, strict=True):
+                        block.append(_read_cells(cells, column, where, number * _ROWS))
+        variables, lexemes, kinds = [], {}, {}
+        for name, column, block in zip(xml_names(columns, where), columns, blocks, strict=True):
+            lexemes[name] = pa.chunked_array([texts for texts, _ in block], pa.string())
+            kinds[name] = np.concatenate([np.zeros(0, np.int8), *(kinds for _, kinds in block)])
+            typed, stored = _types(_names(kinds[name]))
+            variables.append(Variable(name, column, typed=typed, stored=stored))
+        return Table(tuple(variables), pa.table(lexemes), carried=SqliteCarried(table, declared, kinds))
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which some columns are declared as texts, and have texts in all cells."""
-        carried: DatabaseCarried = table.carried
-        types, kinds = dict(carried.types), dict(carried.kinds or {})
+        carried: SqliteCarried = table.carried
+        declared, kinds, variables = dict(carried.declared), dict(carried.kinds), []
         for variable in table.variables:
-            form = forms.get(variable.name)
-            if form is None or not form.values or _holds(variable, form):
-                continue
-            types[variable.column] = "TEXT"
-            kinds[variable.name] = np.full(len(table), "text", dtype="U7")
-        return replace(table, carried=replace(carried, types=types, kinds=kinds))
+            form, kind = forms.get(variable.name, ColumnForm()), variable.stored
+            if form.values and not (kind is not None and (is_text(kind) or holds(kind, form.values))):
+                declared[variable.column] = "TEXT"
+                kinds[variable.name] = np.full(len(table), _PLACES[str], np.int8)
+                variable = replace(variable, typed=Typed(text=True), stored=pa.string())  # noqa: PLW2901
+            variables.append(variable)
+        return replace(table, variables=tuple(variables), carried=SqliteCarried(carried.table, declared, kinds))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a database with this table alone; cells that have not changed have the type that they had."""
-        require_table(release)
-        carried: DatabaseCarried = release.original.carried
+        table, carried = written_name(release), release.original.carried
         columns = []
         for variable in release.variables:
-            before = (carried.kinds or {})[variable.name]
-            there = set(before.tolist()) - {"null"}
-            kinds, changed = before[release.rows], release.changed(variable.name)
+            before = carried.kinds[variable.name]
+            there, changed = _names(before), release.changed(variable.name)
             texts = release.cells[variable.name].to_pylist()
-            columns.append(
-                [
-                    _masked(text, there, variable.column) if other else _value(text, kind)
-                    for text, kind, other in zip(texts, kinds.tolist(), changed.tolist(), strict=True)
-                ]
-            )
-        declared = [(variable.column, carried.types.get(variable.column, "")) for variable in release.variables]
-        _write_sqlite(target, carried.table, declared, columns)
+            values = [
+                None if text is None else _masked(text, there, variable.column) if new else _CELLS[kind](text)
+                for text, kind, new in zip(texts, before[release.rows].tolist(), changed.tolist(), strict=True)
+            ]
+            columns.append((variable.column, carried.declared.get(variable.column, ""), values))
+        _write(target, table, columns)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new database with one table."""
-        columns, declared = [], []
-        for variable in table.variables:
-            texts = table.cells[variable.name].to_pylist()
-            kind, values = _new_column(texts, variable)
-            columns.append(values)
-            declared.append((variable.column, kind))
-        _write_sqlite(target, options.get("table", "data"), declared, columns)
-
-
-def _holds(variable: Variable, form: ColumnForm) -> bool:
-    """Whether cells of the types that a column has hold what is to be written."""
-    kind = variable.stored
-    return kind is not None and (is_text(kind) or holds(kind, form.values))
-
-
-def _uri(path: Path) -> str:
-    return f"file:{quote(str(path.resolve()))}?mode=ro"
-
-
-def _columns(connection: sqlite3.Connection, query: str, limit: TimeLimit) -> tuple[str, ...]:
-    with limit.counted(connection.interrupt):
-        return tuple(one[0] for one in connection.execute(f"SELECT * FROM ({query}) LIMIT 0").description)  # noqa: S608
+        values = typed_values(table, _held)
+        columns = [(one.name, _DECLARED[one.type], values[one.name].to_pylist()) for one in values.schema]
+        _write(target, options.get("table", "data"), columns)
 
 
 @contextmanager
 def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
     refuse_special(path, DocumentError)
     try:
-        with closing(sqlite3.connect(_uri(path), uri=True)) as connection:
-            connection.execute(_UNTRUSTED)
+        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
+            # views and triggers of a file call no function that does more than compute
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             yield connection
     except sqlite3.Error as error:
         if path.is_file() and not isinstance(error, sqlite3.DatabaseError):
             raise
-        detail = "a text is not UTF-8" if "decode" in str(error) else str(error)  # that would quote the value
-        raise DocumentError.of("file-damaged", path, format=_SQLITE, detail=detail) from error
+        raise DocumentError.of("file-damaged", path, format=_SQLITE, detail=str(error)) from error
 
 
-def _unread(place: Place, column: str, detail: str) -> DocumentError:
+def _read_cells(values: Sequence[object], column: str, where: str, before: int) -> tuple[pa.Array, NDArray[np.int8]]:
+    """Return the lexemes and the types of some cells of a column, before which others stand.
+
+    Raises
+    ------
+    DocumentError
+        A cell has no text form.
+    """
+    kinds = np.array([_PLACES.get(type(value), -1) for value in values], np.int8)
+    if -1 in kinds:
+        raise _unread(column, where, before + int(np.argmin(kinds)), "bytes, which have no text form")
+    found = pa.nulls(len(values), pa.string())
+    for place in np.unique(kinds[kinds > 0]):
+        own = [value if kind == place else None for value, kind in zip(values, kinds, strict=True)]
+        try:
+            typed = pa.chunked_array([pa.array(own, _ARROW[place])])
+        except UnicodeEncodeError:
+            row = next(at for at, text in enumerate(own) if re.search("[\udc80-\udcff]", str(text)))
+            raise _unread(column, where, before + row, "a text that is not UTF-8") from None
+        found = pc.coalesce(found, lexemes_of(typed, column, where, before).combine_chunks())
+    return found, kinds
+
+
+def _unread(column: str, where: str, row: int, detail: str) -> DocumentError:
+    place = Place(where, record=row + 1)
     return DocumentError.of("column-not-readable", place, field=Field(column), detail=detail, how=BY_QUERY)
 
 
-def _texts(column: pa.ChunkedArray, name: str, where: str) -> list[str | None]:
-    """Return the texts of a column, which a database holds in any encoding."""
-    try:
-        texts: list[str | None] = column.to_pylist()
-    except UnicodeDecodeError:
-        row = next(at for at, text in enumerate(column) if not _is_utf8(text.as_buffer()))
-        raise _unread(Place(where, record=row + 1), name, "a text that is not UTF-8") from None
-    return texts
+def _names(kinds: NDArray[np.int8]) -> set[str]:
+    return {_NAMES[kind] for kind in np.unique(kinds)} - {"null"}
 
 
-def _is_utf8(text: pa.Buffer | None) -> bool:
-    try:
-        str(text or b"", "utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _of_double(text: str, column: str, where: str) -> str:
-    number = float(text)
-    if not np.isfinite(number):
-        raise DocumentError.of("value-not-readable", where, field=Field(column), detail="an infinite number")
-    return plain(Decimal(repr(number))) if number or text[0] != "-" else "-0"
-
-
-def _typed(kinds: NDArray[np.str_]) -> Typed:
-    there = set(kinds.tolist()) - {"null"}
+def _types(there: set[str]) -> tuple[Typed, pa.DataType | None]:
+    """Return what types of cells say of the values of a column, and the type that holds them elsewhere."""
+    stored = _ARROW[_NAMES.index(next(iter(there)))] if len(there) == 1 else None
     if there == {"text"}:
-        return Typed(text=True)
-    return Typed(bits=53) if there and there <= {"real", "integer"} and "real" in there else UNTYPED
+        return Typed(text=True), stored
+    return Typed(bits=53) if "real" in there and "text" not in there else UNTYPED, stored
 
 
-def _stored(kinds: NDArray[np.str_]) -> pa.DataType | None:
-    there = set(kinds.tolist()) - {"null"}
-    known = {("integer",): pa.int64(), ("real",): pa.float64(), ("text",): pa.string()}
-    return known.get(tuple(sorted(there)))
-
-
-def _value(text: str | None, kind: str) -> object:
-    if text is None:
-        return None
-    return int(text) if kind == "integer" else float(text) if kind == "real" else text
-
-
-def _masked(text: str | None, there: set[str], column: str) -> object:
+def _masked(text: str, there: set[str], column: str) -> object:
     """Return a masked value in a type that its column has."""
-    if text is None:
-        return None
     number = parse_number(text.strip())
     if there <= {"integer", "real"} and np.isfinite(number):
         exact = Decimal(text.strip())
@@ -258,51 +210,32 @@ def _masked(text: str | None, there: set[str], column: str) -> object:
     raise no_room(column, f"it has {' and '.join(sorted(there))} values only")
 
 
-def _new_column(texts: list[str | None], variable: Variable) -> tuple[str, list[object]]:
-    """Return the declared type and the values of a new column: numbers where they come back the same, else text."""
-    stored = variable.stored
-    there = [text for text in texts if text is not None]
-    if stored is not None and pa.types.is_integer(stored) and all(abs(int(text)) < _LARGE for text in there):
-        return "INTEGER", [None if text is None else int(text) for text in texts]
-    if stored is not None and pa.types.is_floating(stored):
-        same = all(_of_double(repr(float(text)), "", "") == text for text in there)
-        # a whole number that is a double would come back as one, and so is written as it is
-        if same:
-            return "REAL", [None if text is None else float(text) for text in texts]
-    return "TEXT", list(texts)
+def _held(kind: pa.DataType) -> pa.DataType:
+    """Return the type of cells that holds the values of a type: text where there is no other."""
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return pa.int64()
+    return pa.float64() if pa.types.is_floating(kind) else pa.string()
 
 
-def _write_sqlite(
-    target: Path, table: str, declared: Sequence[tuple[str, str]], columns: Sequence[list[object]]
-) -> None:
-    """Write in one transaction; what is there is an empty file."""
-    with closing(sqlite3.connect(target)) as connection:
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        with connection:
-            connection.execute("BEGIN")
-            _fill(connection, table, declared, columns)
-
-
-def _fill(
-    connection: sqlite3.Connection, table: str, declared: Sequence[tuple[str, str]], columns: Sequence[list[object]]
-) -> None:
-    """Create a table with these rows, in the transaction that is open.
+def _write(target: Path, table: str, columns: Sequence[tuple[str, str, list[object]]]) -> None:
+    """Write columns, each with its name and its declared type, in one transaction; what is there is an empty file.
 
     Raises
     ------
     UsageError
-        SQLite cannot hold it.
+        SQLite cannot hold them.
     """
-    listed = ", ".join(f"{quoted(name)} {_declared(kind)}".strip() for name, kind in declared)
-    try:
-        connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
-        marks = ", ".join("?" * len(declared))
-        connection.executemany(
-            f"INSERT INTO {quoted(table)} VALUES ({marks})",  # noqa: S608 -- quoted
-            zip(*columns, strict=True),
-        )
-    except sqlite3.OperationalError as error:
-        raise UsageError.of("cannot-hold", format="SQLite", detail=f"this table: {error}") from error
+    listed = ", ".join(f"{quoted(name)} {_declared(kind)}".strip() for name, kind, _ in columns)
+    into = f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 -- quoted
+    with closing(sqlite3.connect(target)) as connection:
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        try:
+            with connection:
+                connection.execute("BEGIN")
+                connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
+                connection.executemany(into, zip(*(values for *_, values in columns), strict=True))
+        except sqlite3.OperationalError as error:
+            raise UsageError.of("cannot-hold", format="SQLite", detail=f"this table: {error}") from error
 
 
 def _declared(kind: str) -> str:

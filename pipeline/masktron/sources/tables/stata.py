@@ -109,6 +109,7 @@ class StataFormat(TableFormat):
     exact_digits: ClassVar[int | None] = 15
     labels_numbers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
+    compared: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of the texts of a file older than Stata 14"}
 
     def read(self, path: Path, options: Options) -> Table:

@@ -115,8 +115,10 @@ class TableFormat(ABC):
     labels_numbers : bool
         Whether numbers of a column may have labels: then classes of numbers are written as numbers with labels.
     copies : bool
-        Whether a file becomes another one of the same format with formats, widths and labels that it carries. What is
-        written is read back, and compared with what was to be written.
+        Whether a file becomes another one of the same format with formats, widths and labels that it carries.
+    compared : bool
+        Whether a file like the original is read back, and compared with what was to be written: where one library
+        alone reads and writes the format.
     """
 
     name: ClassVar[str]
@@ -127,6 +129,7 @@ class TableFormat(ABC):
     journals: ClassVar[tuple[str, ...]] = ()
     labels_numbers: ClassVar[bool] = False
     copies: ClassVar[bool] = False
+    compared: ClassVar[bool] = False
 
     def reading_options(self, held: Table | TableStream) -> Mapping[str, str]:
         """Return how a file is written, by the options that say so; nothing where a file itself tells all of it."""
@@ -157,9 +160,8 @@ class TableFormat(ABC):
         del path, options
         return None
 
-    @abstractmethod
     def read_again(self, path: Path, table: Table) -> SecondReading | None:
-        """Read a file by another way, for the document that engines judge; None where no other reader knows it.
+        """Read a file by another way, for the document that engines judge; None where one library alone reads it.
 
         Parameters
         ----------
@@ -173,6 +175,8 @@ class TableFormat(ABC):
         UnreadError
             The other reader cannot read the file, here or when rows are taken.
         """
+        del path, table
+        return None
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table like which a file is written that holds other values in some columns, in other types.

@@ -460,7 +460,7 @@ class TableSource(Source):
         original = self.format.reshaped(self.table, self._forms) if self._forms else self.table
         release = TableRelease(original, pa.table(cells), rows, frozenset(replacements))
         self._save(target, release)
-        if self.format.copies and self._written is None:
+        if self.format.compared and self._written is None:
             self._require_as_meant(target, release)
         changes.told(size, size)
         return len(rows)
@@ -491,7 +491,7 @@ class TableSource(Source):
     def _require_as_meant(self, target: Path, release: TableRelease) -> None:
         """Refuse a written file that is read back with other cells, types, labels or missing codes."""
         with _readable(str(target), self.format.name):
-            found = self.format.read(target, self._asked.options)
+            found = self.format.read(opened_place(target), self._asked.options)
         for lost in written_otherwise(Table(release.variables, release.cells, release.original.title), found):
             detail = Note("the file that was written does not say {lost}", lost=lost)
             raise ViolationError.of("self-check-failed", self.path, detail=detail)
