@@ -129,7 +129,8 @@ def test_rows_of_duckdb_are_what_its_columns_are(tmp_path: Path) -> None:
     path = duck(
         tmp_path / "a.duckdb",
         "CREATE TABLE t AS SELECT range::BIGINT AS i, range / 7 AS r, (range / 8)::FLOAT AS f, "
-        "(range / 4)::DECIMAL(9,3) AS n, 'x' || range AS x, DATE '2020-01-01' + range::INTEGER AS d FROM range(20000)",
+        "(range / 4)::DECIMAL(9,3) AS n, 'x' || range AS x, DATE '2020-01-01' + range::INTEGER AS d "
+        "FROM range(20000)",
     )
     with closing(duckdb.connect(str(path), read_only=True)) as connection:
         rows = connection.execute("SELECT * FROM t").fetchall()
