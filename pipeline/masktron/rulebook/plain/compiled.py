@@ -102,4 +102,4 @@ def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
         known=Known(unknown.name, tuple(known)),
         more=f'; a text stands in quotation marks: "{unknown.name}"' if compared else None,
     )
-    raise PlainSyntaxError(problem, unknown.span.start)
+    raise PlainSyntaxError(problem, unknown.at)

@@ -141,7 +141,7 @@ class Conditions:
     def _test(self, node: Node, truth: bool, certain: bool) -> _Test:  # noqa: PLR0911 -- one branch per node
         self._asked += 1
         if self._asked > _MOST_ASKED:  # conditions that are compared are written twice each, and so are those in them
-            raise PlainSyntaxError(Problem("plain-too-long"), node.span.start)
+            raise PlainSyntaxError(Problem("plain-too-long"), node.at)
         match node:
             case tree.Truth(value):
                 holds = not certain if value is None else value is truth
@@ -167,7 +167,7 @@ class Conditions:
                 stated = _Test(f"count({self._others(self._names(node), decided)}) = 1")
                 return self._guarded(stated, () if decided else arguments, truth, certain)
         what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
-        raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.span.start)
+        raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.at)
 
     # comparisons
 
@@ -177,7 +177,7 @@ class Conditions:
         if kind == "condition":
             return self._same_conditions(node, truth, certain)
         if kind == "text" and operator in ORDERS:
-            raise PlainSyntaxError(Problem("plain-text-order", operator=operator), node.span.start)
+            raise PlainSyntaxError(Problem("plain-text-order", operator=operator), node.at)
         slack = self._tolerance[operator != "=="] if kind == "number" and operator in ("==", "<=", ">=") else ""
         if operator == "!=":
             operator, truth = "==", not truth
@@ -214,25 +214,25 @@ class Conditions:
             if option.value is not None:
                 construct, instead = "TRUE or FALSE in a set", 'what the file has for it, such as "TRUE" or 1'
             problem = Problem("plain-slip", construct=construct, instead=instead)
-            raise PlainSyntaxError(problem, option.span.start)
+            raise PlainSyntaxError(problem, option.at)
         return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
 
     def _matching(self, of: Node, pattern: Node) -> _Test:
         if not isinstance(pattern, tree.Text):
-            raise misused("matches", pattern.span)
+            raise misused("matches", pattern.at)
         self.later = True
         return _Test(f"matches({self._text(of)}, {quoted_in_any(pattern.value)})")
 
     def _same_conditions(self, node: tree.Compared, truth: bool, certain: bool) -> _Test:
         if node.operator not in ("==", "!="):
-            raise PlainSyntaxError(Problem("plain-text-order", operator=node.operator), node.span.start)
+            raise PlainSyntaxError(Problem("plain-text-order", operator=node.operator), node.at)
         for one, other in ((node.left, node.right), (node.right, node.left)):
             if kind_of(one, self._kinds) != "condition":
                 missing = isinstance(other, tree.Truth) and other.value is None
                 negated = "not " if node.operator == "!=" else ""
                 instead = f"{negated}missing(FIELD)" if missing else 'FIELD == "TRUE", or FIELD == 1'
                 construct = f"a value compared with {'NA' if missing else 'a condition'}"
-                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.span.start)
+                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.at)
             if isinstance(other, tree.Truth) and other.value is not None:
                 return self._test(one, truth is (other.value is (node.operator == "==")), certain)
         left, right = node.left, node.right
@@ -312,7 +312,7 @@ class Conditions:
         if isinstance(of, tree.Name) and of.name in self._records.within:
             for name in by:
                 construct, instead = "by for records within a record", "the sum without it: it is of each record"
-                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), name.span.start)
+                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), name.at)
             return self._records.within[of.name]
         return self._others(by), self._path(of)
 
@@ -334,7 +334,7 @@ class Conditions:
     def _names(self, node: tree.Call) -> tuple[tree.Name, ...]:
         names = tuple(one for one in node.arguments if isinstance(one, tree.Name))
         if len(names) < len(node.arguments):
-            raise misused(node.function, node.arguments[0].span)
+            raise misused(node.function, node.arguments[0].at)
         return names
 
     def _tally(self, node: tree.Call) -> str:
@@ -361,7 +361,7 @@ class Conditions:
 
     def _path(self, node: Node) -> str:
         if not isinstance(node, tree.Name):
-            raise PlainSyntaxError(Problem("plain-no-field"), node.span.start)
+            raise PlainSyntaxError(Problem("plain-no-field"), node.at)
         return self._records.path(node.name)
 
     def _text(self, node: Node) -> str:
@@ -372,7 +372,7 @@ class Conditions:
                 return self._path(node)
             case tree.Call("lag", (tree.Name() as of,)):
                 return f"{self._before}/{self._path(of)}"
-        raise PlainSyntaxError(Problem("plain-no-text"), node.span.start)
+        raise PlainSyntaxError(Problem("plain-no-text"), node.at)
 
     def _number(self, node: Node, precedence: int = 0) -> str:  # noqa: PLR0911 -- one branch per node
         """Return a number; in brackets where operators around it bind as closely as `precedence` says."""
@@ -407,7 +407,7 @@ class Conditions:
                 text = self._tally(node)
                 return f"({text})" if function == "mean" and precedence > 1 else text
         what = "a condition" if kind_of(node, self._kinds) == "condition" else "a text"
-        raise PlainSyntaxError(Problem("plain-no-number", what=what), node.span.start)
+        raise PlainSyntaxError(Problem("plain-no-number", what=what), node.at)
 
     def _ratio(self, node: tree.Arithmetic) -> str:
         # XPath 2.0 divides no whole number by 0: a literal, a count, a length, the sum of nothing
@@ -418,10 +418,10 @@ class Conditions:
     def _power(self, left: Node, right: Node) -> str:
         times = int(right.text) if isinstance(right, tree.Number) and right.text.isdecimal() else 0
         if not 1 <= times <= _HIGHEST_POWER:
-            raise PlainSyntaxError(Problem("plain-power", most=_HIGHEST_POWER), right.span.start)
+            raise PlainSyntaxError(Problem("plain-power", most=_HIGHEST_POWER), right.at)
         factor = self._number(left, 3)
         if len(factor) > _LONGEST_FACTOR:
-            raise PlainSyntaxError(Problem("plain-too-long"), left.span.start)
+            raise PlainSyntaxError(Problem("plain-too-long"), left.at)
         return f"({' * '.join([factor] * times)})"
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from masktron.problems.problem import Problem
 from masktron.rulebook.plain.slips import PlainSyntaxError
-from masktron.rulebook.plain.tree import Kind, Span
+from masktron.rulebook.plain.tree import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,6 @@ TALLIES = ("sum", "mean", "min", "max", "count")
 """Functions that make one number of several records."""
 
 
-def misused(function: str, span: Span, name: str = "") -> PlainSyntaxError:
+def misused(function: str, at: int, name: str = "") -> PlainSyntaxError:
     """Return the error for a function that has other arguments; the name is that which it was called by."""
-    return PlainSyntaxError(
-        Problem("plain-arguments", name=name or function, shape=FUNCTIONS[function].shape), span.start
-    )
+    return PlainSyntaxError(Problem("plain-arguments", name=name or function, shape=FUNCTIONS[function].shape), at)

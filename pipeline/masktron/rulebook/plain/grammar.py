@@ -7,7 +7,8 @@ Rules of R's package validate are read by the same grammar: what R alone writes 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache, reduce
 from typing import Any, cast
 
@@ -20,15 +21,15 @@ from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS, MEANT, SPELLINGS, TALLIES, misused
 from masktron.rulebook.plain.r_functions import R_FUNCTIONS, counted_in_r, meaning
 from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
-from masktron.rulebook.plain.tree import Node, Span
+from masktron.rulebook.plain.tree import Node, Placed
 
 GRAMMAR = r"""
 ?start: expression
 ?expression: _IF expression _THEN expression [_ELSE expression]        -> conditional
            | _IF_OF_R "(" expression ")" expression [_ELSE expression] -> conditional
            | disjunction
-?disjunction: conjunction (_OR conjunction)*                           -> disjunction
-?conjunction: negation (_AND negation)*                                -> conjunction
+?disjunction: conjunction (_OR conjunction)*
+?conjunction: negation (_AND negation)*
 ?negation: NOT negation
          | comparison
 ?comparison: sum (COMPARE sum)+                                        -> chain
@@ -41,14 +42,10 @@ GRAMMAR = r"""
 ?signed: SIGN signed
        | power
 ?power: grouped (POWER signed)?
-?grouped: atom BY names                                                -> grouped
-        | atom
-?names: name                                                           -> names
-      | "(" name ("," name)* ")"                                       -> names
-?atom: PERCENT                                                         -> percent
-     | NUMBER                                                          -> number
-     | TEXT                                                            -> text
-     | TRUTH                                                           -> truth
+?grouped: atom (BY names)?
+names: name
+     | "(" name ("," name)* ")"
+?atom: literal
      | NAME "(" [argument ("," argument)*] ")"                         -> call
      | name
      | "(" expression ")"                                              -> bracketed
@@ -62,10 +59,11 @@ options: "{" option ("," option)* "}"
 option: bound RANGE bound
       | bound
 ?bound: SIGN bound
-      | PERCENT                                                        -> percent
-      | NUMBER                                                         -> number
-      | TEXT                                                           -> text
-      | TRUTH                                                          -> truth
+      | literal
+?literal: PERCENT                                                      -> percent
+        | NUMBER                                                       -> number
+        | TEXT                                                         -> text
+        | TRUTH                                                        -> truth
 
 _IF.3: /(?:if|IF)(?![\w.])/
 _THEN.3: /(?:then|THEN)(?![\w.])/
@@ -168,114 +166,110 @@ def _wrong(text: str, at: int, end: int, expected: frozenset[str] = frozenset())
     return PlainSyntaxError(problem, place)
 
 
-def _span(meta: Any) -> Span:
-    return Span(meta.start_pos, meta.end_pos)
+def _placed(make: Callable[..., Any], _: str, parts: list[Any], meta: Any) -> Any:
+    """Return what a part of the grammar becomes; it stands where that begins."""
+    made = make(*parts)
+    return replace(made, at=meta.start_pos) if isinstance(made, Placed) and made.at < 0 else made
 
 
-@v_args(meta=True)
+@v_args(wrapper=_placed)
 class _Trees(Transformer[Token, Node]):
     """What each part of the grammar becomes."""
 
-    def conditional(self, meta: Any, parts: list[Any]) -> Node:
-        condition, then, otherwise = parts
-        return tree.If(condition, then, otherwise, _span(meta))
+    def conditional(self, condition: Node, then: Node, otherwise: Node | None) -> Node:
+        return tree.If(condition, then, otherwise)
 
-    def disjunction(self, meta: Any, parts: list[Node]) -> Node:
-        return tree.Joined("or", tuple(parts), _span(meta)) if len(parts) > 1 else parts[0]
+    def disjunction(self, *parts: Node) -> Node:
+        return tree.Joined("or", parts)
 
-    def conjunction(self, meta: Any, parts: list[Node]) -> Node:
-        return tree.Joined("and", tuple(parts), _span(meta)) if len(parts) > 1 else parts[0]
+    def conjunction(self, *parts: Node) -> Node:
+        return tree.Joined("and", parts)
 
-    def negation(self, meta: Any, parts: list[Any]) -> Node:
-        return tree.Not(parts[1], _span(meta))
+    def negation(self, _: Token, of: Node) -> Node:
+        return tree.Not(of)
 
-    def chain(self, meta: Any, parts: list[Any]) -> Node:
+    def chain(self, *parts: Any) -> Node:
         pairs = [
-            tree.Compared(_COMPARISONS.get(parts[at + 1], str(parts[at + 1])), parts[at], parts[at + 2], _span(meta))
-            for at in range(0, len(parts) - 2, 2)
+            tree.Compared(_COMPARISONS.get(operator, str(operator)), left, right, at=left.at)
+            for left, operator, right in zip(parts[::2], parts[1::2], parts[2::2], strict=False)
         ]
-        return pairs[0] if len(pairs) == 1 else tree.Joined("and", tuple(pairs), _span(meta))
+        return pairs[0] if len(pairs) == 1 else tree.Joined("and", tuple(pairs))
 
-    def membership(self, meta: Any, parts: list[Any]) -> Node:
-        value, without, _, options = parts
-        found = tree.In(value, options, span=_span(meta))
-        return found if without is None else tree.Not(found, _span(meta))
+    def membership(self, value: Node, without: Token | None, _: Token, options: tuple[Node, ...]) -> Node:
+        found = tree.In(value, options)
+        return found if without is None else tree.Not(found)
 
-    def membership_of_r(self, meta: Any, parts: list[Any]) -> Node:
-        value, operator, options = parts
-        return tree.In(value, options, operator == "%in%", _span(meta))
+    def membership_of_r(self, value: Node, operator: Token, options: tuple[Node, ...]) -> Node:
+        return tree.In(value, options, operator == "%in%")
 
-    def operators(self, meta: Any, parts: list[Any]) -> Node:
+    def operators(self, *parts: Any) -> Node:
         """Join operands from the left; what stands between them are operators."""
 
         def join(left: Node, at: int) -> Node:
-            right = parts[at + 1]
-            return tree.Arithmetic(str(parts[at]), left, right, Span(left.span.start, right.span.end))
+            return tree.Arithmetic(str(parts[at]), left, parts[at + 1], at=left.at)
 
         return cast(Node, reduce(join, range(1, len(parts), 2), parts[0]))
 
     sum = product = remainder = power = operators
 
-    def signed(self, meta: Any, parts: list[Any]) -> Node:
-        sign, of = parts
-        return tree.Negative(of, _span(meta)) if sign == "-" else of
+    def signed(self, sign: Token, of: Node) -> Node:
+        return tree.Negative(of) if sign == "-" else of
 
     bound = signed
 
-    def grouped(self, meta: Any, parts: list[Any]) -> Node:
-        call, _, names = parts
+    def grouped(self, call: Node, _: Token, names: tuple[tree.Name, ...]) -> Node:
         if not isinstance(call, tree.Call) or call.function not in (*TALLIES, "is_unique") or call.by:
-            raise PlainSyntaxError(Problem("plain-by"), meta.start_pos)
+            raise PlainSyntaxError(Problem("plain-by"), call.at)
         if call.function == "is_unique":
-            return tree.Call(call.function, (*call.arguments, *names), (), call.remove_missing, _span(meta))
-        return tree.Call(call.function, call.arguments, names, call.remove_missing, _span(meta))
+            return replace(call, arguments=(*call.arguments, *names))
+        return replace(call, by=names)
 
-    def names(self, meta: Any, parts: list[Any]) -> Any:
-        return tuple(parts)
+    def names(self, *parts: tree.Name) -> tuple[tree.Name, ...]:
+        return parts
 
-    def percent(self, meta: Any, parts: list[Any]) -> Node:
-        return tree.Number(_hundredth(parts[0][:-1]), _span(meta))
+    def percent(self, digits: Token) -> Node:
+        return tree.Number(_hundredth(digits[:-1]))
 
-    def number(self, meta: Any, parts: list[Any]) -> Node:
-        digits, _, exponent = parts[0].removesuffix("L").lower().partition("e")
+    def number(self, text: Token) -> Node:
+        digits, _, exponent = text.removesuffix("L").lower().partition("e")
         if len(digits) > _MOST_DIGITS or abs(int(exponent or 0)) > _MOST_DIGITS:
             problem = Problem(
                 "plain-slip", construct="a number of that size", instead="one that a computer holds exactly"
             )
-            raise PlainSyntaxError(problem, meta.start_pos)
-        return tree.Number(parts[0].removesuffix("L"), _span(meta))
+            raise PlainSyntaxError(problem, text.start_pos or 0)
+        return tree.Number(text.removesuffix("L"))
 
-    def text(self, meta: Any, parts: list[Any]) -> Node:
-        return tree.Text(parts[0][1:-1], _span(meta))
+    def text(self, quoted: Token) -> Node:
+        return tree.Text(quoted[1:-1])
 
-    def truth(self, meta: Any, parts: list[Any]) -> Node:
-        return tree.Truth({"TRUE": True, "FALSE": False}.get(parts[0].upper()), _span(meta))
+    def truth(self, word: Token) -> Node:
+        return tree.Truth({"TRUE": True, "FALSE": False}.get(word.upper()))
 
-    def name(self, meta: Any, parts: list[Any]) -> Node:
-        return tree.Name(parts[0].strip("`"), _span(meta))
+    def name(self, written: Token) -> Node:
+        return tree.Name(written.strip("`"))
 
-    def bracketed(self, meta: Any, parts: list[Any]) -> Node:
-        return cast(Node, parts[0])
+    def bracketed(self, of: Node) -> Node:
+        return of
 
-    def keyword_by(self, meta: Any, parts: list[Any]) -> Node:
-        return tree.Compared("==", tree.Name("by"), parts[2], _span(meta))
+    def keyword_by(self, _: Token, sign: Token, name: Node) -> Node:
+        return tree.Compared("==", tree.Name("by"), name)
 
-    def set(self, meta: Any, parts: list[Any]) -> Any:
+    def set(self, *parts: Node | None) -> Any:
         return tuple(filter(None, parts))
 
-    def option(self, meta: Any, parts: list[Any]) -> Node:
-        return parts[0] if len(parts) == 1 else tree.Range(parts[0], parts[2], _span(meta))
+    def option(self, one: Node, _: Token | None = None, high: Node | None = None) -> Node:
+        return one if high is None else tree.Range(one, high)
 
-    def options(self, meta: Any, parts: list[Any]) -> Any:
-        if parts and isinstance(parts[0], Token):
-            if parts[0] != "c":
-                problem = Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}')
-                raise PlainSyntaxError(problem, parts[0].start_pos or 0)
-            parts = parts[1:]
-        return tuple(parts)
+    def options(self, *parts: Any) -> tuple[Node, ...]:
+        if not isinstance(parts[0], Token):
+            return parts
+        if parts[0] != "c":
+            problem = Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}')
+            raise PlainSyntaxError(problem, parts[0].start_pos or 0)
+        return parts[1:]
 
-    def call(self, meta: Any, parts: list[Any]) -> Node:
-        return _called(parts[0], [one for one in parts[1:] if one is not None], _span(meta))
+    def call(self, name: Token, *parts: Any) -> Node:
+        return _called(name, [one for one in parts if one is not None])
 
 
 def _hundredth(digits: str) -> str:
@@ -291,13 +285,14 @@ def _unknown(name: str) -> Problem:
     return Problem("unknown-name", name=name, known=known, kind="function")
 
 
-def _called(token: Token, parts: list[Any], span: Span) -> Node:
+def _called(token: Token, parts: list[Any]) -> Node:
     """Make a call, with what its named arguments say: ``na.rm=TRUE`` and ``by=region``."""
+    at = token.start_pos or 0
     name = SPELLINGS.get(str(token), str(token))
     if name in R_FUNCTIONS:
-        return meaning(name, parts, span)
+        return meaning(name, parts, at)
     if name not in FUNCTIONS:
-        raise PlainSyntaxError(_unknown(str(token)), span.start)
+        raise PlainSyntaxError(_unknown(str(token)), at)
     arguments: list[Any] = []
     by: tuple[tree.Name, ...] = ()
     remove_missing = False
@@ -310,20 +305,20 @@ def _called(token: Token, parts: list[Any], span: Span) -> Node:
                 by = (group,)
             case tree.Compared("==", tree.Name(keyword)) if keyword in _KEYWORDS:
                 construct, shape = f"{keyword}= in {token}()", FUNCTIONS[name].shape
-                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=shape), one.span.start)
+                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=shape), one.at)
             case _:
                 arguments.append(one)
-    if name == "sum" and (counted := counted_in_r(arguments, by, span)) is not None:
+    if name == "sum" and (counted := counted_in_r(arguments, by)) is not None:
         return counted
     least, most = FUNCTIONS[name].arguments
     wrong = any(isinstance(one, tuple) or (name == "missing" and not isinstance(one, tree.Name)) for one in arguments)
     if not least <= len(arguments) <= (most or len(arguments)) or wrong:
-        raise misused(name, span, str(token))
+        raise misused(name, at, str(token))
     if name == "missing":
-        return tree.Missing(arguments[0], span)
+        return tree.Missing(arguments[0])
     if name == "is_unique":  # of which groups are further fields
         arguments, by = [*arguments, *by], ()
     if token.value == "grepl":  # which R gives the pattern first, and for which a missing text has no match
         arguments.reverse()
         remove_missing = True
-    return tree.Call(name, tuple(arguments), by, remove_missing, span)
+    return tree.Call(name, tuple(arguments), by, remove_missing)

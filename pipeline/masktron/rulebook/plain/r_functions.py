@@ -11,12 +11,12 @@ from typing import Any
 from masktron.problems.problem import Problem
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.slips import PlainSyntaxError
-from masktron.rulebook.plain.tree import Node, Span, mapped, walk
+from masktron.rulebook.plain.tree import Node, mapped, walk
 
 _NO, _GLOB = tree.Truth(False), tree.Text("glob")
 
 
-def meaning(function: str, arguments: Sequence[Node], span: Span) -> Node:
+def meaning(function: str, arguments: Sequence[Node], at: int) -> Node:
     """Return what a call of one of `R_FUNCTIONS` means; arguments may have the names that R has for them.
 
     Raises
@@ -34,19 +34,18 @@ def meaning(function: str, arguments: Sequence[Node], span: Span) -> Node:
             case _:
                 others.append(one)
     try:
-        return mapped(build(*others, **named), lambda one: one if one.span.end else replace(one, span=span))
+        return mapped(build(*others, **named), lambda one: one if one.at >= 0 else replace(one, at=at))
     except (TypeError, AttributeError):  # too many, too few, of another name, or a number where a text is needed
-        raise PlainSyntaxError(Problem("plain-arguments", name=function, shape=shape), span.start) from None
+        raise PlainSyntaxError(Problem("plain-arguments", name=function, shape=shape), at) from None
 
 
-def counted_in_r(arguments: Sequence[Any], by: tuple[tree.Name, ...], span: Span) -> Node | None:
+def counted_in_r(arguments: Sequence[Any], by: tuple[tree.Name, ...]) -> Node | None:
     """Return what ``sum(is.na(x))`` and ``sum(!is.na(x))`` count; None for what sums numbers."""
     match arguments:
         case [tree.Not(tree.Missing(of))]:
-            return tree.Call("count", (of,), by, span=span)
+            return tree.Call("count", (of,), by)
         case [tree.Missing(of)]:
-            present = tree.Call("count", (of,), by, span=span)
-            return tree.Arithmetic("-", tree.Call("count", (), by, span=span), present, span)
+            return tree.Arithmetic("-", tree.Call("count", (), by), tree.Call("count", (of,), by))
     return None
 
 

@@ -222,7 +222,7 @@ def _put(node: Node, defined: Mapping[str, Node]) -> Node:
     """Return a rule with what its names stand for."""
 
     def meant(one: Node) -> Node:
-        return replace(defined.get(one.name, one), span=one.span) if isinstance(one, tree.Name) else one
+        return replace(defined.get(one.name, one), at=one.at) if isinstance(one, tree.Name) else one
 
     return mapped(node, meant) if defined else node
 
@@ -236,7 +236,7 @@ def _each(node: Node) -> Iterator[Node]:
     for field in group.arguments if group else ():
 
         def meant(one: Node, field: Node = field) -> Node:
-            return replace(field, span=one.span) if one == group else one
+            return replace(field, at=one.at) if one == group else one
 
         yield from _each(mapped(node, meant))
     if group is None:
@@ -247,7 +247,7 @@ def _with_names(node: Node) -> Node:
     """Return a rule in which names, and nothing that was put for them, stand where only names may stand."""
     for part in walk(node):
         if isinstance(part, tree.Missing) and not all(isinstance(one, tree.Name) for one in children(part)):
-            raise misused("missing", part.span)
+            raise misused("missing", part.at)
         if isinstance(part, tree.Call) and not all(isinstance(one, tree.Name) for one in part.by):
-            raise PlainSyntaxError(Problem("plain-by"), part.span.start)
+            raise PlainSyntaxError(Problem("plain-by"), part.at)
     return node

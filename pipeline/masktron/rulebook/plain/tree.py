@@ -13,85 +13,76 @@ type Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 type Severity = Literal["error", "warning", "information"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """What stands in the text of a rule: at this character, from 0. Two nodes are the same wherever they stand."""
+
+    at: int = field(default=-1, compare=False)
+
+
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Where a node stands in the text of its rule: characters from 0; two nodes are the same wherever they stand."""
-
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Placed):
     """A number as it was written, without a per cent sign: 30% is 0.30."""
 
     text: str
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Placed):
     """A text in quotation marks."""
 
     value: str
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Placed):
     """TRUE, FALSE, or NA, which is None."""
 
     value: bool | None
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Name(Placed):
     """A field; or what a definition has called so."""
 
     name: str
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(Placed):
     """Two numbers joined by ``+``, ``-``, ``*``, ``/``, ``^`` or ``%%``."""
 
     operator: str
     left: Node
     right: Node
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Negative:
+class Negative(Placed):
     """A number with a minus before it."""
 
     of: Node
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Placed):
     """Two numbers or texts, compared."""
 
     operator: Comparison
     left: Node
     right: Node
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class Range(Placed):
     """From a number to a number, both within it."""
 
     low: Node
     high: Node
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class In:
+class In(Placed):
     """Whether a value is one of several.
 
     Attributes
@@ -105,46 +96,41 @@ class In:
     value: Node
     options: tuple[Node, ...]
     decided: bool = False
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Placed):
     """Whether a field is missing."""
 
     of: Name
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(Placed):
     """A condition that does not hold."""
 
     of: Node
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Placed):
     """Conditions joined by ``and`` or ``or``."""
 
     operator: Literal["and", "or"]
     parts: tuple[Node, ...]
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Placed):
     """If a condition holds, another one does; else a third, where there is one."""
 
     condition: Node
     then: Node
     otherwise: Node | None = None
-    span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Placed):
     """A function.
 
     Attributes
@@ -163,14 +149,11 @@ class Call:
     arguments: tuple[Node, ...]
     by: tuple[Name, ...] = ()
     remove_missing: bool = False
-    span: Span = Span()
 
 
 type Node = (
     Number | Text | Truth | Name | Arithmetic | Negative | Compared | Range | In | Missing | Not | Joined | If | Call
 )
-
-NODES = (Number, Text, Truth, Name, Arithmetic, Negative, Compared, Range, In, Missing, Not, Joined, If, Call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +229,7 @@ def children(node: Node) -> Iterator[Node]:
     """Yield the nodes within a node, in their order."""
     for one in fields(node):
         value = getattr(node, one.name)
-        yield from value if isinstance(value, tuple) else (value,) if isinstance(value, NODES) else ()
+        yield from value if isinstance(value, tuple) else (value,) if isinstance(value, Placed) else ()
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -262,7 +245,7 @@ def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     parts: dict[str, Any] = {}
     for one in fields(node):
         value = getattr(node, one.name)
-        if isinstance(value, NODES):
+        if isinstance(value, Placed):
             parts[one.name] = mapped(value, change)
         elif isinstance(value, tuple):
             parts[one.name] = tuple(mapped(part, change) for part in value)
