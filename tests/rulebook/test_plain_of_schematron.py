@@ -41,7 +41,7 @@ def plain_of(test: str, *, later: bool = False, truth: bool = True) -> tuple[Nod
 
 
 def compiled(node: Node, *, strict: bool = False) -> str:
-    return Conditions(Records(), {**kinds_by_use([node]), **KINDS}).written(node, True, strict)
+    return Conditions(Records(), {**kinds_by_use([node]), **KINDS}).written(node).test(strict)
 
 
 def verdicts(test: str, records: list[dict[str, str | None]]) -> list[bool]:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from masktron.rulebook.plain.grammar import parse
+from masktron.rulebook.plain.kinds import without_tolerance
 from masktron.rulebook.plain.reading import read_plain
-from masktron.rulebook.plain.spelling import UnspelledError, spelled, spelled_rule, without_tolerance
+from masktron.rulebook.plain.spelling import UnspelledError, spelled, spelled_rule
 from masktron.rulebook.plain.tree import Name, Node, PlainRule, Text
 from plain_strategies import conditions, spelt
 

@@ -18,8 +18,8 @@ from masktron.progress import Progress, no_progress
 from masktron.results import RulesResult, WrittenRule, shown
 from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
-from masktron.rulebook.plain.kinds import kinds_by_use
-from masktron.rulebook.plain.spelling import UnspelledError, name_of_rule, spelled, spelled_rule, without_tolerance
+from masktron.rulebook.plain.kinds import kinds_by_use, without_tolerance
+from masktron.rulebook.plain.spelling import UnspelledError, name_of_rule, spelled, spelled_rule
 from masktron.rulebook.plain.tree import Missing, PlainRule, PlainRules, walk
 from masktron.rulebook.plain_of_schematron import Translated, plain_of_rulebook
 from masktron.rulebook.schema import Check, Rulebook

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from masktron.problems.problem import Field, Known, Problem, fields
 from masktron.rulebook.plain.conditions import Conditions, Records
-from masktron.rulebook.plain.kinds import kinds_by_use
+from masktron.rulebook.plain.kinds import kinds_by_use, without_tolerance
 from masktron.rulebook.plain.slips import PlainSyntaxError, require_readable
 from masktron.rulebook.plain.tree import Compared, Name, PlainRule, PlainRules, walk
 from masktron.rulebook.schema import Check, Origin, Pattern, Rule, Rulebook
@@ -41,9 +41,8 @@ def compiled(rules: PlainRules, levels: Sequence[Records], path: Path) -> Rulebo
     for rule in rules.rules:
         try:
             records = _fitting(rule, levels)
-            conditions = Conditions(records, kinds, rule.tolerance)
-            test = conditions.written(rule.node, True, rules.missing_fails)
-            holds, fails = (conditions.written(rule.node, truth, True) for truth in (True, False))
+            conditions = Conditions(records, kinds)
+            outcome = conditions.written(without_tolerance(rule.node, rule.tolerance, kinds))
         except PlainSyntaxError as error:
             wrong.append(rule.wrong(error.problem, error.at, str(path)))
             continue
@@ -56,13 +55,13 @@ def compiled(rules: PlainRules, levels: Sequence[Records], path: Path) -> Rulebo
             id=rule.name,
             index=len(patterns),
             kind="assert",
-            test=test,
+            test=outcome.test(rules.missing_fails),
             message=(rule.label or rule.written,),
             origin=origin,
             role=rule.severity if soft else None,
             soft=soft,
             written=rule.written,
-            decided="" if rules.missing_fails else f"({holds}) or ({fails})",
+            decided="" if rules.missing_fails else f"({outcome.holds.text}) or ({outcome.fails.text})",
         )
         context = records.root if records.whole(rule.node) else records.record
         rules_ = (Rule(context, (), (check,), origin),)

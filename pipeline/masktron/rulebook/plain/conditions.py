@@ -1,15 +1,14 @@
 """What a plain rule becomes in XPath.
 
 A condition holds, fails, or is undecided, where a value is missing (Kleene 1952, section 64). XPath knows two
-outcomes. So each condition is written in four ways: that it holds, or fails, for certain, or that it may, which is
-what the opposite does not exclude. Guards of presence stand at each comparison; where all is there they are true, and
-cost a rule no class.
+outcomes. So each condition is written as two: when it holds, and when it fails. Guards of presence stand at each
+comparison; where all is there they are true, and cost a rule no class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
 
@@ -17,7 +16,7 @@ from masktron.problems.problem import Problem
 from masktron.rulebook.expressions.spacing import quoted_in_any
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import TALLIES, misused
-from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of, linear
+from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of
 from masktron.rulebook.plain.slips import PlainSyntaxError
 from masktron.rulebook.plain.tree import Comparison, Kind, Node, children, walk
 from masktron.sources.tables.column_names import xml_name
@@ -28,7 +27,7 @@ FLIPPED: Mapping[str, Comparison] = MappingProxyType(
 _XPATH = MappingProxyType({"==": "=", "*": "*", "/": "div", "+": "+", "-": "-"})
 _PRECEDENCE = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%%": 2, "^": 3})
 _HIGHEST_POWER, _LONGEST_FACTOR = 6, 2_000
-_MOST_ASKED = 50_000
+_LONGEST = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +112,6 @@ class Conditions:
     records : Records
     kinds : mapping of str to Kind
         Of the fields.
-    tolerance : tuple of (str, str)
-        As of `PlainRule`.
 
     Attributes
     ----------
@@ -122,68 +119,62 @@ class Conditions:
         Whether a condition that was written needs XPath 2.0.
     """
 
-    def __init__(self, records: Records, kinds: Mapping[str, Kind], tolerance: tuple[str, str] = ("", "")) -> None:
-        self._records, self._kinds, self._tolerance = records, kinds, tolerance
+    def __init__(self, records: Records, kinds: Mapping[str, Kind]) -> None:
+        self._records, self._kinds = records, kinds
         self._before = f"preceding-sibling::{records.record.rpartition('/')[2]}[1]"
-        self._asked = 0
         self.later = False
 
-    def written(self, node: Node, truth: bool, certain: bool) -> str:
-        """Return an expression of XPath: that a condition holds, or fails, for certain, or that it may.
+    def written(self, node: Node) -> Outcome:  # noqa: PLR0911 -- one branch per node
+        """Return in XPath when a condition holds, and when it fails.
 
         Raises
         ------
         PlainSyntaxError
             It is no condition, or is none that XPath has.
         """
-        return self._test(node, truth, certain).text
-
-    def _test(self, node: Node, truth: bool, certain: bool) -> _Test:  # noqa: PLR0911 -- one branch per node
-        self._asked += 1
-        if self._asked > _MOST_ASKED:  # conditions that are compared are written twice each, and so are those in them
-            raise PlainSyntaxError(Problem("plain-too-long"), node.at)
         match node:
             case tree.Truth(value):
-                holds = not certain if value is None else value is truth
-                return _Test("true()" if holds else "false()")
+                return Outcome(_TRUE if value else _FALSE, _TRUE if value is False else _FALSE)
             case tree.Not(of):
-                return self._test(of, not truth, certain)
+                return self.written(of).negated
             case tree.Joined(operator, parts):
-                word = operator if truth else _other(operator)
-                return _joined(word, (self._test(part, truth, certain) for part in parts))
+                return _of_all(operator, map(self.written, parts))
             case tree.If(condition, then, otherwise):
-                return self._test(_without_if(condition, then, otherwise), truth, certain)
+                premise = self.written(condition)
+                parts = [_of_all("or", (premise.negated, self.written(then)))]
+                if otherwise is not None:
+                    parts.append(_of_all("or", (premise, self.written(otherwise))))
+                return _of_all("and", parts)
             case tree.Missing(of):
                 there = self._there(of)
-                return _not(there) if truth else there
+                return Outcome(_not(there), there)
             case tree.In(value, options, decided):
                 inside = _joined("or", [self._option(value, option) for option in options])
-                return self._guarded(self._of_numbers(inside, (value,)), (value,), truth, certain, decided)
+                return self._guarded(self._of_numbers(inside, (value,)), (value,), decided)
             case tree.Compared():
-                return self._comparison(node, truth, certain)
+                return self._comparison(node)
             case tree.Call("matches", (of, pattern), _, decided):
-                return self._guarded(self._matching(of, pattern), (of,), truth, certain, decided)
+                return self._guarded(self._matching(of, pattern), (of,), decided)
             case tree.Call("is_unique", arguments, _, decided):
                 stated = _Test(f"count({self._others(self._names(node), decided)}) = 1")
-                return self._guarded(stated, () if decided else arguments, truth, certain)
+                return self._guarded(stated, () if decided else arguments)
         what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
         raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.at)
 
     # comparisons
 
-    def _comparison(self, node: tree.Compared, truth: bool, certain: bool) -> _Test:
-        operator, left, right = node.operator, node.left, node.right
+    def _comparison(self, node: tree.Compared) -> Outcome:
+        left, right = node.left, node.right
+        operator: Comparison = "==" if node.operator == "!=" else node.operator
         kind = kind_compared(left, right, operator, self._kinds)
-        if kind == "condition":
-            return self._same_conditions(node, truth, certain)
-        if kind == "text" and operator in ORDERS:
+        if kind != "number" and operator in ORDERS:
             raise PlainSyntaxError(Problem("plain-text-order", operator=operator), node.at)
-        slack = self._tolerance[operator != "=="] if kind == "number" and operator in ("==", "<=", ">=") else ""
-        if operator == "!=":
-            operator, truth = "==", not truth
-        within = slack and linear(left) and linear(right)
-        stated = self._within(operator, left, right, slack) if within else self._stated(operator, left, right, kind)
-        return self._guarded(self._of_numbers(stated, (left, right)), (left, right), truth, certain)
+        if kind == "condition":
+            found = self._same_conditions(node)
+        else:
+            stated = self._of_numbers(self._stated(operator, left, right, kind), (left, right))
+            found = self._guarded(stated, (left, right))
+        return found if operator == node.operator else found.negated
 
     def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> _Test:
         """Return a comparison of values that are there."""
@@ -196,14 +187,6 @@ class Conditions:
         if kind == "text":
             return _Test(f"{self._text(left)} {_XPATH[operator]} {self._text(right)}")
         return _Test(f"{self._number(left)} {_XPATH.get(operator, operator)} {self._number(right)}")
-
-    def _within(self, operator: Comparison, left: Node, right: Node, slack: str) -> _Test:
-        """Return a comparison of numbers whose sides may differ a little, as those of the package validate may."""
-        above, below = (
-            _Test(f"{self._number(one, 1)} - {self._number(other, 2)} <= {slack}")
-            for one, other in ((left, right), (right, left))
-        )
-        return _joined("and", (above, below)) if operator == "==" else above if operator == "<=" else below
 
     def _option(self, value: Node, option: Node) -> _Test:
         if isinstance(option, tree.Range):
@@ -223,10 +206,9 @@ class Conditions:
         self.later = True
         return _Test(f"matches({self._text(of)}, {quoted_in_any(pattern.value)})")
 
-    def _same_conditions(self, node: tree.Compared, truth: bool, certain: bool) -> _Test:
-        if node.operator not in ("==", "!="):
-            raise PlainSyntaxError(Problem("plain-text-order", operator=node.operator), node.at)
-        for one, other in ((node.left, node.right), (node.right, node.left)):
+    def _same_conditions(self, node: tree.Compared) -> Outcome:
+        left, right = node.left, node.right
+        for one, other in ((left, right), (right, left)):
             if kind_of(one, self._kinds) != "condition":
                 missing = isinstance(other, tree.Truth) and other.value is None
                 negated = "not " if node.operator == "!=" else ""
@@ -234,23 +216,21 @@ class Conditions:
                 construct = f"a value compared with {'NA' if missing else 'a condition'}"
                 raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.at)
             if isinstance(other, tree.Truth) and other.value is not None:
-                return self._test(one, truth is (other.value is (node.operator == "==")), certain)
-        left, right = node.left, node.right
-        both = (tree.Joined("or", (tree.Not(left), right)), tree.Joined("or", (tree.Not(right), left)))
-        return self._test(tree.Joined("and", both), truth is (node.operator == "=="), certain)
+                return self.written(one) if other.value else self.written(one).negated
+        one, other = self.written(left), self.written(right)
+        return _of_all("and", (_of_all("or", (one.negated, other)), _of_all("or", (other.negated, one))))
 
     # what makes a comparison decided
 
-    def _guarded(self, stated: _Test, of: Iterable[Node], truth: bool, certain: bool, decided: bool = False) -> _Test:
-        """Return that something holds, or fails; if it is decided in any case, it fails where a value is missing."""
+    def _guarded(self, stated: _Test, of: Iterable[Node], decided: bool = False) -> Outcome:
+        """Return a comparison that is undecided where a value is missing; or that fails there, if it is decided."""
         nodes = tuple(of)
         guards = dict.fromkeys(guard for node in nodes for guard in self._presence(node))
         guards |= {self._defined(part): None for node in nodes for part in walk(node) if may_be_undefined(part)}
         if decided:
             inside = _joined("and", (*guards, stated))
-            return inside if truth else _not(inside)
-        stated = stated if truth else _not(stated)
-        return _joined("and", (*guards, stated)) if certain else _joined("or", (*map(_not, guards), stated))
+            return Outcome(inside, _not(inside))
+        return Outcome(_all("and", (*guards, stated)), _all("and", (*guards, _not(stated))))
 
     def _presence(self, node: Node) -> Iterable[_Test]:
         match node:
@@ -425,11 +405,6 @@ class Conditions:
         return f"({' * '.join([factor] * times)})"
 
 
-def _without_if(condition: Node, then: Node, otherwise: Node | None) -> Node:
-    first = tree.Joined("or", (tree.Not(condition), then))
-    return first if otherwise is None else tree.Joined("and", (first, tree.Joined("or", (condition, otherwise))))
-
-
 def may_be_undefined(node: Node) -> bool:
     """Tell whether numbers may give none: 0/0, infinity without infinity, and infinity times 0."""
     match node:
@@ -515,8 +490,42 @@ def _joined(word: str, parts: Iterable[_Test]) -> _Test:
     return _Test(f" {word} ".join(f"({one.text})" if one.word == _other(word) else one.text for one in each), word)
 
 
+def _all(word: str, parts: Iterable[_Test]) -> _Test:
+    """Join conditions of which the opposite is that of each."""
+    each = tuple(parts)
+    return replace(_joined(word, each), opposite=_joined(_other(word), map(_not, each)))
+
+
 def _not(test: _Test) -> _Test:
     return test.opposite or _Test(f"not({test.text})", opposite=test)
+
+
+_FALSE = _Test("false()", opposite=_Test("true()"))
+_TRUE = _Test("true()", opposite=_FALSE)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """When a condition holds, and when it fails: else it is undecided."""
+
+    holds: _Test
+    fails: _Test
+
+    @property
+    def negated(self) -> Outcome:
+        """The outcome of what says the opposite."""
+        return Outcome(self.fails, self.holds)
+
+    def test(self, missing_fails: bool) -> str:
+        """Return the condition of Schematron that fails where this one does, and maybe where it is undecided."""
+        return (self.holds if missing_fails else _not(self.fails)).text
+
+
+def _of_all(word: str, parts: Iterable[Outcome]) -> Outcome:
+    each = tuple(parts)
+    if sum(len(one.holds.text) for one in each) > _LONGEST:  # conditions that are compared are written twice each
+        raise PlainSyntaxError(Problem("plain-too-long"), 0)
+    return Outcome(_all(word, (one.holds for one in each)), _all(_other(word), (one.fails for one in each)))
 
 
 def _none(path: str) -> _Test:

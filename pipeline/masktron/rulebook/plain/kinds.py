@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS
-from masktron.rulebook.plain.tree import Kind, Node, walk
+from masktron.rulebook.plain.tree import Kind, Node, children, mapped, walk
 
 ORDERS = ("<", "<=", ">", ">=")
 
@@ -96,17 +96,34 @@ def kinds_by_use(
     return {**known, **kinds_of(alone)} if kinds_of is not None and alone else known
 
 
-def linear(node: Node) -> bool:
+def without_tolerance(node: Node, tolerance: tuple[str, str], kinds: Mapping[str, Kind]) -> Node:
+    """Return a condition that says itself by how much two sides of its comparisons may differ."""
+    equal, order = tolerance
+
+    def numbers(node: tree.Compared) -> bool:
+        of_numbers = kind_compared(node.left, node.right, node.operator, kinds) == "number"
+        return of_numbers and _linear(node.left) and _linear(node.right)
+
+    def changed(node: Node) -> Node:
+        match node:
+            case tree.Compared("==", left, right) if equal and numbers(node):
+                return tree.Compared("<=", tree.Call("abs", (tree.Arithmetic("-", left, right),)), tree.Number(equal))
+            case tree.Compared("<=", left, right) if order and numbers(node):
+                return tree.Compared("<=", tree.Arithmetic("-", left, right), tree.Number(order))
+            case tree.Compared(">=", left, right) if order and numbers(node):
+                return tree.Compared("<=", tree.Arithmetic("-", right, left), tree.Number(order))
+        return node
+
+    return mapped(node, changed)
+
+
+def _linear(node: Node) -> bool:
     """Tell whether a side of a comparison is what the package validate takes for linear."""
     match node:
-        case tree.Number() | tree.Name():
-            return True
-        case tree.Negative(of):
-            return linear(of)
-        case tree.Arithmetic("+" | "-", left, right):
-            return linear(left) and linear(right)
-        case tree.Arithmetic("*", left, right):
-            return (
-                (isinstance(left, tree.Number) or isinstance(right, tree.Number)) and linear(left) and linear(right)
-            )
+        case tree.Arithmetic("*", left, right) if not isinstance(left, tree.Number) and not isinstance(
+            right, tree.Number
+        ):
+            return False
+        case tree.Number() | tree.Name() | tree.Negative() | tree.Arithmetic("+" | "-" | "*"):
+            return all(map(_linear, children(node)))
     return False

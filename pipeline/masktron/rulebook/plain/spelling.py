@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.kinds import kind_compared, linear
-from masktron.rulebook.plain.tree import Kind, Node, PlainRule, Severity, mapped
+from masktron.rulebook.plain.tree import Node, PlainRule, Severity
 
 _NAME = re.compile(r"(?:[^\W\d]|\.(?!\d|\.))[\w.]*")
 _NAME_OF_RULE = re.compile(r"[^\W\d][\w.-]*")
@@ -63,27 +62,6 @@ def spelled(node: Node, *, in_r: bool = False) -> str:
         The language cannot say it.
     """
     return _Spelling(in_r).text(node)
-
-
-def without_tolerance(node: Node, tolerance: tuple[str, str], kinds: Mapping[str, Kind]) -> Node:
-    """Return a condition that says itself by how much two sides of its comparisons may differ."""
-    equal, order = tolerance
-
-    def numbers(node: tree.Compared) -> bool:
-        of_numbers = kind_compared(node.left, node.right, node.operator, kinds) == "number"
-        return of_numbers and linear(node.left) and linear(node.right)
-
-    def changed(node: Node) -> Node:
-        match node:
-            case tree.Compared("==", left, right) if equal and numbers(node):
-                return tree.Compared("<=", tree.Call("abs", (tree.Arithmetic("-", left, right),)), tree.Number(equal))
-            case tree.Compared("<=", left, right) if order and numbers(node):
-                return tree.Compared("<=", tree.Arithmetic("-", left, right), tree.Number(order))
-            case tree.Compared(">=", left, right) if order and numbers(node):
-                return tree.Compared("<=", tree.Arithmetic("-", right, left), tree.Number(order))
-        return node
-
-    return mapped(node, changed)
 
 
 class _Spelling:
