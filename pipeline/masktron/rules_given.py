@@ -263,8 +263,8 @@ def table_of(given: GivenRules) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for one in statements(given.text):
         said = f":= {one.text}" if one.defines else one.text
-        label = f"  # {one.rule.label}" if one.rule.label else ""
-        table[f"{WORDS[one.rule.severity]}{one.rule.name}"] = f"{said.rstrip()}{label}"
+        label = f"  # {one.label}" if one.label else ""
+        table[f"{WORDS[one.severity]}{one.name}"] = f"{said.rstrip()}{label}"
     return table | ({OPTIONS: {"missing": "fails"}} if given.missing_fails else {})
 
 

@@ -69,7 +69,7 @@ def _spelt(one: Translated, kinds: Mapping[str, Kind]) -> Translated:
         return one
     node = _changed(one.rule.node, kinds)
     try:
-        return replace(one, rule=replace(one.rule, node=node, written=spelled(node)))
+        return replace(one, rule=replace(one.rule, node=node, text=spelled(node)))
     except UnspelledError as error:
         return Translated(one.check, None, str(error))
 

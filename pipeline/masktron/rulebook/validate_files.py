@@ -21,7 +21,7 @@ import yaml
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Place, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.reading import DEFINED, LINE, SEVERITIES, Statement, places_of, rules_of, statements
+from masktron.rulebook.plain.reading import DEFINED, LINE, SEVERITIES, places_of, rules_of, statements
 from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, mapped
 
 _DASHES = re.compile(r"---\s*")
@@ -59,14 +59,14 @@ def read_validate(path: Path, text_of: Callable[[Path], str]) -> PlainRules:
     return replace(read, rules=tuple(each))
 
 
-def _named(found: Sequence[Statement]) -> Iterator[Statement]:
+def _named(found: Sequence[PlainRule]) -> Iterator[PlainRule]:
     """Name rules that have no name, or one that another rule has, as validate does."""
     taken: Counter[str] = Counter()
     for at, one in enumerate(found, start=1):
-        name = one.rule.name or f"V{at:0{len(str(len(found)))}d}"
+        name = one.name or f"V{at:0{len(str(len(found)))}d}"
         taken[name] += not one.defines
         again = "" if one.defines or taken[name] == 1 else f".{taken[name] - 1}"
-        yield replace(one, rule=replace(one.rule, name=f"{name}{again}"))
+        yield replace(one, name=f"{name}{again}")
 
 
 def _as_in_r(node: Node) -> Node:
@@ -87,10 +87,10 @@ class _Files:
         self._read: set[Path] = set()
         self._yaml, self._options = _Yaml("", str(path)), dict[str, Any]()
 
-    def statements(self, path: Path, above: tuple[Path, ...]) -> Iterator[Statement]:
+    def statements(self, path: Path, above: tuple[Path, ...]) -> Iterator[PlainRule]:
         """Yield what is written in a file, and before it in those that it includes; `above` are those around it."""
         self._read.add(Path(os.path.realpath(path)))
-        own: list[Statement] = []
+        own: list[PlainRule] = []
         in_yaml = _IN_YAML_FILE if path.suffix.lower() in (".yaml", ".yml") else _IN_YAML
         for first, block in _blocks(self._text_of(path)):
             if not in_yaml.match(block):
@@ -103,9 +103,9 @@ class _Files:
             own += [_statement(read, one) for one in read.items(root.get("rules"))]
             if path == self._top and "options" in root:
                 self._yaml, self._options = read, read.entries(root["options"], _OPTIONS, "option")
-        yield from (replace(one, rule=replace(one.rule, file=str(path))) for one in own)
+        yield from (replace(one, file=str(path)) for one in own)
 
-    def _included(self, path: Path, read: _Yaml, node: Any, above: tuple[Path, ...]) -> Iterator[Statement]:
+    def _included(self, path: Path, read: _Yaml, node: Any, above: tuple[Path, ...]) -> Iterator[PlainRule]:
         name = read.text(node).replace("\0", "?")
         target = Path(os.path.realpath(path.parent / name))
         reason = "it includes itself" if target in above else ""
@@ -141,7 +141,7 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
             yield start + 1, "\n".join(lines[start : end - 1]) + "\n"
 
 
-def _statement(read: _Yaml, node: Any) -> Statement:
+def _statement(read: _Yaml, node: Any) -> PlainRule:
     entries = read.entries(node, _RULE, "key of a rule")
     if "expr" not in entries:
         raise read.wrong(node, Problem("plain-yaml", reason="this rule has no expr"))
@@ -153,17 +153,17 @@ def _statement(read: _Yaml, node: Any) -> Statement:
     defined = DEFINED.match(text)
     begin = defined.end() if defined else 0
     name = re.sub(r"^(?=[\d.-])", "X", re.sub(r"[^\w.-]", ".", said.get("name", "")))
-    rule = PlainRule(
+    return PlainRule(
         name=defined["name"] if defined else name,
         node=tree.Truth(None),
         line=expr.start_mark.line + 1,
-        written=" ".join(text[begin:].split()),
+        text=text[begin:],
         label=" ".join(said.get("label", "").split()),
         description=said.get("description", ""),
         severity=SEVERITIES[severity],
         places=read.places(expr)[begin:],
+        defines=defined is not None,
     )
-    return Statement(rule, text[begin:], defined is not None)
 
 
 class _Yaml:

@@ -141,10 +141,10 @@ class Conditions:
                 return _of_all(operator, map(self.written, parts))
             case tree.If(condition, then, otherwise):
                 premise = self.written(condition)
-                parts = [_of_all("or", (premise.negated, self.written(then)))]
+                cases = [_of_all("or", (premise.negated, self.written(then)))]
                 if otherwise is not None:
-                    parts.append(_of_all("or", (premise, self.written(otherwise))))
-                return _of_all("and", parts)
+                    cases.append(_of_all("or", (premise, self.written(otherwise))))
+                return _of_all("and", cases)
             case tree.Missing(of):
                 there = self._there(of)
                 return Outcome(_not(there), there)
@@ -217,8 +217,8 @@ class Conditions:
                 raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.at)
             if isinstance(other, tree.Truth) and other.value is not None:
                 return self.written(one) if other.value else self.written(one).negated
-        one, other = self.written(left), self.written(right)
-        return _of_all("and", (_of_all("or", (one.negated, other)), _of_all("or", (other.negated, one))))
+        first, second = self.written(left), self.written(right)
+        return _of_all("and", (_of_all("or", (first.negated, second)), _of_all("or", (second.negated, first))))
 
     # what makes a comparison decided
 

@@ -65,28 +65,25 @@ def kinds_by_use(
     def field(node: Node) -> Node:
         return node.arguments[0] if isinstance(node, tree.Call) and node.function == "lag" else node
 
-    def is_(node: Node, kind: Kind) -> None:
-        if isinstance(node := field(node), tree.Name) and kind in ("number", "text"):
-            found.setdefault(node.name, set()).add(kind)
+    def are(nodes: Iterable[Node], kind: Kind) -> None:
+        for name in map(field, nodes):
+            if isinstance(name, tree.Name) and kind in ("number", "text"):
+                found.setdefault(name.name, set()).add(kind)
 
     for part in (part for node in nodes for part in walk(node)):
         match part:
-            case tree.Arithmetic(_, left, right):
-                is_(left, "number")
-                is_(right, "number")
-            case tree.Negative(of):
-                is_(of, "number")
+            case tree.Arithmetic() | tree.Negative():
+                are(children(part), "number")
             case tree.Compared(operator, left, right):
-                is_(left, "number" if operator in ORDERS else kind_of(right, {}))
-                is_(right, "number" if operator in ORDERS else kind_of(left, {}))
+                are((left,), "number" if operator in ORDERS else kind_of(right, {}))
+                are((right,), "number" if operator in ORDERS else kind_of(left, {}))
                 if isinstance(one := field(left), tree.Name) and isinstance(other := field(right), tree.Name):
                     same.append((one.name, other.name))
             case tree.In(value, options):
                 for option in options:
-                    is_(value, kind_of(option, {}))
+                    are((value,), kind_of(option, {}))
             case tree.Call(function, arguments) if FUNCTIONS[function].takes == "number":
-                for argument in arguments:
-                    is_(argument, "number")
+                are(arguments, "number")
     for _ in same:
         for first, second in same:
             both = found.get(first, set()) | found.get(second, set())

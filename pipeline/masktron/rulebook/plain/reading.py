@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, islice
 from math import prod
 
@@ -44,24 +44,6 @@ type Places = tuple[tuple[int, int], ...]
 """Line and column of each sign of a text, from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A rule, or a definition, as it is written.
-
-    Attributes
-    ----------
-    rule : PlainRule
-        All but its condition; a definition has the name that it defines.
-    text : str
-        What follows the name.
-    defines : bool
-    """
-
-    rule: PlainRule
-    text: str
-    defines: bool
-
-
 def read_plain(text: str, where: str, *, missing_fails: bool = False, places: Sequence[Places] = ()) -> PlainRules:
     """Read the rules of a text; those that cannot be read are named in it.
 
@@ -79,10 +61,10 @@ def read_plain(text: str, where: str, *, missing_fails: bool = False, places: Se
     return rules_of((_placed(one, places) for one in found) if places else found, where, missing_fails=missing_fails)
 
 
-def _placed(one: Statement, places: Sequence[Places]) -> Statement:
-    there = [places[line - 1] for line, _ in one.rule.places]
-    moved = (signs[min(at, len(signs)) - 1] for signs, (_, at) in zip(there, one.rule.places, strict=True))
-    return replace(one, rule=replace(one.rule, line=places[one.rule.line - 1][0][0], places=tuple(moved)))
+def _placed(one: PlainRule, places: Sequence[Places]) -> PlainRule:
+    there = ((places[line - 1], at) for line, at in one.places)
+    moved = (signs[min(at, len(signs)) - 1] for signs, at in there)
+    return replace(one, line=places[one.line - 1][0][0], places=tuple(moved))
 
 
 def places_of(value: str, text: str, begin: int, end: int, line: int) -> Places:
@@ -97,23 +79,22 @@ def places_of(value: str, text: str, begin: int, end: int, line: int) -> Places:
     return tuple(found)
 
 
-def statements(text: str, first_line: int = 1) -> Iterator[Statement]:
+def statements(text: str, first_line: int = 1) -> Iterator[PlainRule]:
     """Yield the rules and definitions of a text; what is not complete goes on in the next line."""
     for code, comment, places in _lines(text, first_line):
         begin = DEFINED.match(code) or _BEGIN.match(code)
         if begin is None:
             raise AssertionError
-        said = code[begin.end() :]
-        rule = PlainRule(
+        yield PlainRule(
             name=begin["name"] or "",
             node=tree.Truth(None),
             line=places[0][0],
-            written=" ".join(said.split()),
+            text=code[begin.end() :],
             label=comment,
             severity=SEVERITIES.get(begin["severity"] or "", "error"),
             places=places[begin.end() :],
+            defines=":=" in begin[0],
         )
-        yield Statement(rule, said, ":=" in begin[0])
 
 
 def named(text: str) -> bool:
@@ -122,25 +103,24 @@ def named(text: str) -> bool:
     return bool(begin and begin["name"]) or DEFINED.fullmatch(f"{text}:=") is not None
 
 
-def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = False) -> PlainRules:
+def rules_of(found: Iterable[PlainRule], where: str, *, missing_fails: bool = False) -> PlainRules:
     """Read the conditions of rules, with what is defined before them; parameters as of `read_plain`."""
-    statements_ = [*found]
-    named_by_hand = {one.rule.name for one in statements_}
+    written = [*found]
+    named_by_hand = {one.name for one in written}
     rules: list[PlainRule] = []
     wrong: list[Problem] = []
     taken: dict[str, int] = {}
     definitions: list[PlainRule] = []
     defined: dict[str, Node] = {}
     unread = set[str]()
-    for one in statements_:
-        rule = one.rule
+    for rule in written:
         try:
-            meaning = parse(one.text)
+            meaning = parse(rule.text)
             if any(isinstance(part, tree.Name) and part.name in unread for part in walk(meaning)):
                 continue  # nobody knows what it means until that can be read
             meaning = _put(meaning, defined)
-            _require_readable(one, meaning)
-            if one.defines:
+            _require_readable(rule, meaning)
+            if rule.defines:
                 defined[rule.name] = meaning
                 definitions.append(rule)
                 continue
@@ -154,7 +134,7 @@ def rules_of(found: Iterable[Statement], where: str, *, missing_fails: bool = Fa
             rules += [replace(rule, name=own, node=node) for own, node in zip(names, each, strict=True)]
         except PlainSyntaxError as error:
             wrong.append(rule.wrong(error.problem, error.at, where))
-            unread |= {rule.name} if one.defines else set()
+            unread |= {rule.name} if rule.defines else set()
         except RecursionError:
             wrong.append(rule.wrong(Problem("plain-too-deep"), 0, where))
     return PlainRules(tuple(rules), missing_fails, tuple(wrong), tuple(definitions))
@@ -210,12 +190,12 @@ def _require_free(name: str, taken: Mapping[str, int]) -> None:
         raise PlainSyntaxError(Problem("name-taken", kind="rule", name=name, first=f"in line {taken[name]}"), 0)
 
 
-def _require_readable(one: Statement, meaning: Node) -> None:
+def _require_readable(rule: PlainRule, meaning: Node) -> None:
     """Require that a rule is no longer than engines read, and has no signs that XML cannot hold."""
     if next(islice(walk(meaning), _MOST_PARTS, None), None) is not None:
         raise PlainSyntaxError(Problem("plain-too-long"), 0)
-    if sign := _CONTROL.search(f"{one.text}{one.rule.label}{one.rule.description}"):
-        raise PlainSyntaxError(Problem("plain-sign", sign=sign[0]), min(sign.start(), len(one.text)))
+    if sign := _CONTROL.search(f"{rule.text}{rule.label}{rule.description}"):
+        raise PlainSyntaxError(Problem("plain-sign", sign=sign[0]), min(sign.start(), len(rule.text)))
 
 
 def _put(node: Node, defined: Mapping[str, Node]) -> Node:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from lark import Token
 
 
 class PlainSyntaxError(ValueError):
@@ -24,13 +27,6 @@ class PlainSyntaxError(ValueError):
     def __init__(self, problem: Problem, at: int) -> None:
         super().__init__(problem.code)
         self.problem, self.at = problem, at
-
-
-class _Token(Protocol):
-    type: str
-    value: str
-    start_pos: int | None
-    end_pos: int | None
 
 
 _SIGNS: tuple[tuple[str, str, str], ...] = (
@@ -142,7 +138,7 @@ _CLOSED_BY = {"LPAR": "RPAR", "LBRACE": "RBRACE"}
 
 
 def slip_at(  # noqa: PLR0911 -- one branch per kind of slip
-    text: str, at: int, tokens: Sequence[_Token], expected: frozenset[str]
+    text: str, at: int, tokens: Sequence[Token], expected: frozenset[str]
 ) -> tuple[Problem, int]:
     """Say what is wrong with a rule.
 
@@ -201,7 +197,7 @@ def _two_names(left: str, right: str) -> Problem:
     return _slip(right, _WORDS[close[0]]) if close else Problem("plain-two-names", left=left, right=right)
 
 
-def _wanted(expected: frozenset[str], open_one: _Token | None) -> tuple[str, ...]:
+def _wanted(expected: frozenset[str], open_one: Token | None) -> tuple[str, ...]:
     """Say what may stand at a place, in the order of how likely it is."""
     if {"NUMBER", "NAME"} <= expected:
         return "a field", "a number", "a text", "("
@@ -210,9 +206,9 @@ def _wanted(expected: frozenset[str], open_one: _Token | None) -> tuple[str, ...
     return tuple(said for kind, said in _NAMES.items() if kind in expected)
 
 
-def _unclosed(tokens: Sequence[_Token]) -> _Token | None:
+def _unclosed(tokens: Sequence[Token]) -> Token | None:
     """Return the last bracket that nothing closes."""
-    found: list[_Token] = []
+    found: list[Token] = []
     for one in tokens:
         if one.type in _CLOSED_BY:
             found.append(one)

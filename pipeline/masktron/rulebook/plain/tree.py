@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from masktron.problems.problem import Place, Problem, Rule
 
@@ -158,17 +158,17 @@ type Node = (
 
 @dataclass(frozen=True, slots=True)
 class PlainRule:
-    """One rule.
+    """One rule, or what gives a name to a part of rules.
 
     Attributes
     ----------
     name : str
     node : Node
-        A condition.
+        A condition; NA until it is read.
     line : int
         Where it begins, from 1.
-    written : str
-        Its text, without name and comment.
+    text : str
+        It as it stands there, without name and comment.
     label, description : str
         What it says, in words: of a comment behind it, or of a file of validate.
     severity : str
@@ -178,18 +178,26 @@ class PlainRule:
         Where it stands; empty where that is the file that was opened.
     places : tuple of (int, int)
         Line and column of each of its signs.
+    defines : bool
+        Whether its name stands for it in other rules.
     """
 
     name: str
     node: Node
     line: int
-    written: str
+    text: str
     label: str = ""
     description: str = ""
     severity: Severity = "error"
     tolerance: tuple[str, str] = ("", "")
     file: str = ""
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
+    defines: bool = False
+
+    @property
+    def written(self) -> str:
+        """Its text in one line."""
+        return " ".join(self.text.split())
 
     def place(self, at: int) -> tuple[int, int]:
         """Return the line and column of a sign of the rule; of what is behind its end, the one behind."""
@@ -246,7 +254,7 @@ def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     for one in fields(node):
         value = getattr(node, one.name)
         if isinstance(value, Placed):
-            parts[one.name] = mapped(value, change)
+            parts[one.name] = mapped(cast(Node, value), change)
         elif isinstance(value, tuple):
             parts[one.name] = tuple(mapped(part, change) for part in value)
     return change(replace(node, **parts) if parts else node)
