@@ -243,20 +243,26 @@ def test_metadata_beside_a_file_go_into_the_new_one(tmp_path: Path, run: Runner)
     assert "[bad-description]" in done.err
 
 
-@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt", ".parquet", ".xlsx"])
-def test_declared_codes_are_no_amounts(suffix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt", ".parquet", ".xlsx", ".sqlite"])
+def test_declared_numbers_become_numbers_and_what_that_loses_is_said(suffix: str, tmp_path: Path) -> None:
+    """Survey weights as pandas writes them were texts, and with them all that reads such a file."""
     data, schema, out = tmp_path / "d.csv", tmp_path / "s.json", tmp_path / f"o{suffix}"
-    data.write_text("a,b,c\n1,-9,-9\n2,10.50,1.50\n3,100.25,2\n")
+    data.write_text("a,b,c,w,n\n1,-9,-9,1475.59,1.0\n2,10.50,1.50,1652.0,x\n3,100.25,2,1e3,2.0\n")
     missing = {"type": "number", "missingValues": ["-9"]}
-    fields = [{"name": "a"}, {"name": "b", **missing}, {"name": "c", **missing}]
-    schema.write_text(json.dumps({"fields": fields}))
+    numbers = [{"name": name, "type": "number"} for name in "wn"]
+    schema.write_text(
+        json.dumps({"fields": [{"name": "a"}, {"name": "b", **missing}, {"name": "c", **missing}, *numbers]})
+    )
     done = run_convert(data, out, reading=ReadOptions(metadata=schema))
-    texts = suffix == ".xlsx"
-    assert lexemes(out)["b"] == (["-9", "10.50", "100.25"] if texts else ["-9", "10.5", "100.25"])
-    assert lexemes(out)["c"] == ["-9", "1.50", "2"]
-    said = "that b, c hold numbers: they are" if texts else "that c holds numbers: it is"
-    assert f"{said} stored as texts" in " ".join(map(sentence, done.losses))
-    assert "declares them: --metadata FILE" in " ".join(map(sentence, done.losses))
+    held = lexemes(out)
+    assert held["b"] == ["-9", "10.5", "100.25"]
+    assert held["c"] == ["-9", "1.5", "2"]
+    assert held["w"] == ["1475.59", "1652", "1000"]
+    assert held["n"] == ["1.0", "x", "2.0"]
+    told = " ".join(map(sentence, done.losses))
+    fixed, spelled = ("", "b, c, w") if suffix in (".xlsx", ".sqlite") else ("b", "c, w")
+    assert ("in what are columns of numbers there: b" in told) == bool(fixed)
+    assert f"how numbers that the metadata declare are spelled, such as zeros at the end: {spelled}" in told
 
 
 def test_a_code_that_is_too_long_for_an_amount_leaves_texts(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from masktron.config import Kind
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields
 from masktron.sources.names import column_name
@@ -115,11 +116,11 @@ def renamed_columns(table: Table, names: Mapping[str, str], where: str) -> Table
 
 
 def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
-    """Return a table in which amounts are decimals, and what that loses: ``1.50`` is read back as ``1.5``.
+    """Return a table in which amounts are numbers, and what that loses: ``1.50`` is read back as ``1.5``.
 
     Amounts are numbers without leading zeros or exponents that all have as many fraction digits, and do not all come
     back from a double as they are written. Where all of them are as long as each other they may be codes, such as
-    ``10.10`` for a kind of business, which rules compare as texts: they stay texts.
+    ``10.10`` for a kind of business, which rules compare as texts: they stay texts, unless metadata declare numbers.
 
     Codes for missing values are no amounts: whole numbers among them may stand in such a column.
 
@@ -129,12 +130,26 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
     digits : int or None
         What `TableFormat.exact_digits` says.
     """
-    kinds = {
-        variable.name: kind
-        for variable in table.variables
-        if digits and variable.stored is None and not variable.typed.text
-        and (kind := _scaled(table.cells[variable.name], digits, variable.missing)) is not None
-    }  # fmt: skip
+    kinds, losses = {}, []
+    for what, kind_of in (
+        (
+            "zeros at the end of values that all have as many fraction digits, in what are columns of numbers there",
+            _scaled,
+        ),
+        ("how numbers that the metadata declare are spelled, such as zeros at the end", _declared),
+    ):
+        found = {
+            variable.name: kind
+            for variable in table.variables
+            if digits is not None
+            and variable.stored is None
+            and not variable.typed.text
+            and variable.name not in kinds
+            and (kind := kind_of(table.cells[variable.name], digits, variable)) is not None
+        }
+        if found:
+            kinds |= found
+            losses.append(f"{what}: {', '.join(one.column for one in table.variables if one.name in found)}")
     if not kinds:
         return table, []
     variables = tuple(replace(v, stored=kinds.get(v.name, v.stored)) for v in table.variables)
@@ -142,16 +157,25 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
         name: lexemes_of(values_of(table.cells[name], kinds[name]), "", "") if name in kinds else table.cells[name]
         for name in table.cells.column_names
     }
-    told = "zeros at the end of values that all have as many fraction digits, in what are columns of numbers there"
-    named = ", ".join(variable.column for variable in variables if variable.name in kinds)
-    return replace(table, variables=variables, cells=pa.table(cells)), [f"{told}: {named}"]
+    return replace(table, variables=variables, cells=pa.table(cells)), losses
 
 
-def _scaled(column: pa.ChunkedArray, digits: int, codes: Collection[str]) -> pa.DataType | None:
+def _declared(column: pa.ChunkedArray, digits: int, variable: Variable) -> pa.DataType | None:
+    """Return the type of numbers that metadata declare and a double holds; None where texts are as it spells them."""
+    if variable.kind is not Kind.NUMBER or not column.null_count < len(column) or _type_of(column) != pa.string():
+        return None
+    try:
+        values_of(column, pa.float64())
+    except UnfitError:
+        return None
+    return pa.float64()
+
+
+def _scaled(column: pa.ChunkedArray, digits: int, variable: Variable) -> pa.DataType | None:
     """Return the type of the amounts that a column holds; None where it holds anything else but codes."""
-    whole = [code for code in codes if re.fullmatch(_INTEGER, code)]
+    whole = [code for code in variable.missing if re.fullmatch(_INTEGER, code)]
     distinct = _without(column, whole)
-    if not len(distinct) or not pc.all(pc.match_substring_regex(distinct, _AMOUNT)).as_py():
+    if not digits or not len(distinct) or not pc.all(pc.match_substring_regex(distinct, _AMOUNT)).as_py():
         return None
     places = pc.min_max(pc.utf8_length(pc.replace_substring_regex(distinct, r"^[^.]*\.", ""))).as_py()
     precision = pc.max(pc.utf8_length(pc.replace_substring_regex(distinct, r"^-?0?|\.", ""))).as_py()
