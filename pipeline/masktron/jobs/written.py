@@ -22,11 +22,12 @@ from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock
-from masktron.problems.problem import fields, rules
+from masktron.problems.problem import Field, Note, Place, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.scratch import private_folder
 from masktron.settle.prototypes import Settled
-from masktron.sources.records import Coded, Column, Records
+from masktron.sources.lexicon import Lexicon
+from masktron.sources.records import Coded, Column, Records, written_alike
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource, releasing
@@ -95,6 +96,7 @@ def write(
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
+        _require_cells(run, _Replacements(run, made.blocks), masked, order)
         verdict = revalidate(
             asked,
             judged.job,
@@ -240,6 +242,25 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
             run.source.path,
             detail=f"{counted(len(masked), 'record was', 'records were')} read back of {expected} to release",
         )
+
+
+def _require_cells(run: Prepared, new: Mapping[str, Coded], masked: Records, order: NDArray[np.intp] | None) -> None:
+    """Refuse a written file of which a cell is read back as another one than was to be written."""
+    kept_rows = np.flatnonzero(run.originals.keep)
+    rows = kept_rows if order is None else kept_rows[order]
+    for name, column in masked.columns.items():
+        if name in new:
+            coded = new[name]
+            alike = written_alike(Lexicon.of(coded.texts.tolist()), coded.codes[rows], column)
+        else:
+            own = run.records.columns[name]
+            alike = written_alike(own.lexicon, own.codes[rows], column)
+        if not alike.all():
+            record = int(np.argmin(alike)) + 1
+            detail = Note("its record {record} has another value than was to be written", record=record)
+            raise ViolationError.of(
+                "self-check-failed", Place(str(run.source.path), field=Field(name)), detail=detail
+            )
 
 
 def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> Mapping[str, Column]:

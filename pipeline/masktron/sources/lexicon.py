@@ -149,6 +149,32 @@ class Lexicon:
         return found
 
 
+def same_texts(
+    one: Lexicon, own: NDArray[np.integer], other: Lexicon, others: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """Return in which rows the texts of two lexicons are equal, or absent both.
+
+    Parameters
+    ----------
+    one : Lexicon
+    own : ndarray of int, shape (n,)
+        The text of each row in `one`.
+    other : Lexicon
+    others : ndarray of int, shape (n,)
+        The text of each row in `other`.
+    """
+    same = np.empty(len(own), dtype=np.bool_)
+    for start in range(0, len(own), _AT_ONCE):
+        left, right = own[start : start + _AT_ONCE], others[start : start + _AT_ONCE]
+        alike = one.ends[left + 1] - one.ends[left] == other.ends[right + 1] - other.ends[right]
+        rows = np.flatnonzero(alike)  # of one size: their bytes stand at the same places
+        before, after = one.only(left[rows]), other.only(right[rows])
+        unlike = np.flatnonzero(before.data != after.data)
+        alike[rows[np.searchsorted(before.ends, unlike, side="right") - 1]] = False
+        same[start : start + _AT_ONCE] = alike
+    return same
+
+
 def _cut(data: NDArray[np.uint8], ends: NDArray[np.signedinteger]) -> Iterator[str | None]:
     octets = data.tobytes()
     if octets.isascii():

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.recodings import exact_number
 from masktron.sources.lexical import parse_number
-from masktron.sources.lexicon import Lexicon
+from masktron.sources.lexicon import Lexicon, same_texts
 
 MANY_RECORDS = 10_000
 """Records from which on engines take long to look through all of them for each, however short they are."""
@@ -414,14 +415,7 @@ class Column:
         if self.lexicon is other.lexicon and self.lexicon.distinct:
             same: NDArray[np.bool_] = self.codes == other.codes
             return same
-        mine, theirs = np.flatnonzero(self.used), np.flatnonzero(other.used)
-        places: dict[str | None, int] = {}
-        own = np.zeros(len(self.lexicon), dtype=np.int64)
-        own[mine] = [places.setdefault(text, len(places)) for text in self.lexicon.some(mine)]
-        others = np.zeros(len(other.lexicon), dtype=np.int64)
-        others[theirs] = [places.get(text, -1) for text in other.lexicon.some(theirs)]
-        equal: NDArray[np.bool_] = own[self.codes] == others[other.codes]
-        return equal
+        return same_texts(self.lexicon, self.codes, other.lexicon, other.codes)
 
     def _once[T: np.generic](self, name: str, make: Callable[[], NDArray[T]]) -> NDArray[T]:
         """Make an array; keep it where cells are few."""
@@ -480,6 +474,29 @@ class Coded:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+
+def written_alike(texts: Lexicon, codes: NDArray[np.integer], column: Column) -> NDArray[np.bool_]:
+    """Return which cells of a column have the texts that were meant, or denote the same numbers.
+
+    Parameters
+    ----------
+    texts : Lexicon
+    codes : ndarray of int, shape (n,)
+        The text that was meant for each cell.
+    column : Column, of n cells
+    """
+    alike = same_texts(texts, codes, column.lexicon, column.codes)
+    apart = np.flatnonzero(~alike)
+    pairs, which = np.unique(np.stack([codes[apart], column.codes[apart]]), axis=1, return_inverse=True)
+    equal = [_one_number(texts[int(meant)], column.lexicon[int(found)]) for meant, found in pairs.T]
+    alike[apart] = np.array(equal, dtype=np.bool_)[which]
+    return alike
+
+
+def _one_number(text: str | None, again: str | None) -> bool:
+    number = None if text is None or again is None else exact_number(text)
+    return number is not None and again is not None and number == exact_number(again)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

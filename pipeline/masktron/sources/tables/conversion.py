@@ -130,7 +130,8 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
     digits : int or None
         What `TableFormat.exact_digits` says.
     """
-    kinds, losses = {}, []
+    kinds: dict[str, pa.DataType] = {}
+    losses: list[str] = []
     for what, kind_of in (
         (
             "zeros at the end of values that all have as many fraction digits, in what are columns of numbers there",
