@@ -42,7 +42,7 @@ OPTIONAL_PACKAGES = MappingProxyType(
         for one in (
             OptionalPackage("zstandard", "zstd", "0.22", "zstandard"),
             OptionalPackage("pyreadstat", "spss", "1.3.6", "pyreadstat"),
-            OptionalPackage("fastexcel", "excel", "0.14", "fastexcel"),
+            OptionalPackage("fastexcel", "excel", "0.20", "fastexcel"),
             OptionalPackage("xlsxwriter", "excel", "3.2", "xlsxwriter"),
             OptionalPackage("matplotlib", "report", "3.10", "matplotlib"),
             OptionalPackage("adbc-driver-postgresql", "sql", "1.8", "adbc_driver_postgresql.dbapi"),

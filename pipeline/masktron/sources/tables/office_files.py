@@ -1,82 +1,90 @@
-"""Packages of XML files, as workbooks are: zip archives that are opened with care, and what is found in a sheet."""
+"""Packages of XML files, as workbooks are: zip archives that are opened with care, and what surrounds values in them.
+
+calamine alone reads values. It takes formulas that were never computed, and errors in OpenDocument, for empty cells
+or numbers, and makes room for all places up to the last cell: so the XML of a sheet is looked through before.
+"""
 
 from __future__ import annotations
 
+import posixpath
+import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
 
 from lxml import etree
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import most_unpacked, refuse_special, require_unpacked
 from masktron.sources.other_formats import format_of, other_format
+from masktron.sources.tables.sheet_places import MOST_COLUMNS, MOST_ROWS, column_number
 from masktron.sources.xml.encoding import HEAD
 
-_HARDENED: dict[str, Any] = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
-
-
-class XmlCell(NamedTuple):
-    """A cell as it stands in the XML of a sheet; positions from 0.
-
-    `kind` is ``n`` for numbers, ``t`` texts, ``b`` truths, ``d`` dates and times.
-    """
-
-    row: int
-    column: int
-    kind: str
-    text: str
-    style: str
-    formula: bool
+_SHEETS = (
+    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}",
+    "{http://purl.oclc.org/ooxml/spreadsheetml/main}",
+)
+_RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_CALCEXT = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
+_REFERENCE = re.compile("([A-Z]+)([0-9]+)")
+_UNCOMPUTED = "a formula whose value was never computed"
+_CELL = 16
+"""Bytes in memory of a cell, at the very least."""
 
 
 @dataclass(slots=True)
 class AroundSheet:
-    """What a sheet has beside cells, counted while it is read."""
-
-    merged: int = 0
-    hidden: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SheetName:
-    """A sheet of a workbook, and where it is."""
-
-    name: str
-    part: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRange:
-    """A name for cells: of a sheet, if that is the only one that it leads to."""
-
-    name: str
-    sheet: str
-    cells: str
-
-
-@dataclass(frozen=True, slots=True)
-class SheetOutline:
-    """What a workbook says of itself.
+    """What a sheet has beside values; positions from 0.
 
     Attributes
     ----------
-    sheets : tuple of SheetName
-        In their order, sheets of cells alone.
-    names : tuple of NamedRange
-    since_1904 : bool
-        Its dates count from 1904.
-    formats : mapping of str to str
-        The number format of a style.
+    rows, columns : int
+        Up to the last cell that is not empty.
+    formulas : set of int
+        Columns that have some.
+    merged, hidden : int
+        Merged ranges of cells; hidden rows and columns.
+    unread : mapping of (int, int) to str
+        What a cell holds that has no value.
     """
 
-    sheets: tuple[SheetName, ...]
-    names: tuple[NamedRange, ...]
-    since_1904: bool = False
-    formats: dict[str, str] = field(default_factory=dict)
+    rows: int = 0
+    columns: int = 0
+    formulas: set[int] = field(default_factory=set)
+    merged: int = 0
+    hidden: int = 0
+    unread: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def add(self, row: int, column: int, *, formula: bool = False, unread: str = "") -> None:
+        """Add a cell that is not empty."""
+        self.rows, self.columns = max(self.rows, row + 1), max(self.columns, column + 1)
+        if formula:
+            self.formulas.add(column)
+        if unread:
+            self.unread[row, column] = unread
+
+    def require_span(self, archive: zipfile.ZipFile, where: str) -> None:
+        """Refuse a sheet of a few cells that names, or repeats, so many that they fill the memory.
+
+        Raises
+        ------
+        DocumentError
+        """
+        span = self.rows * self.columns
+        most = most_unpacked(sum(part.compress_size for part in archive.infolist())) // _CELL
+        if span > most or self.rows > MOST_ROWS or self.columns > MOST_COLUMNS:
+            detail = f"a sheet whose cells span {span:,} places, far more than a file of its size fills"
+            instead = "without cells far outside the table, and without rows or columns that are repeated to the end"
+            raise DocumentError.of("file-not-supported", where, detail=detail, instead=instead)
+
+
+type Sheets = dict[str, Callable[[], AroundSheet]]
+"""The sheets of a workbook by name, in their order; each is looked through when that is asked for."""
 
 
 @contextmanager
@@ -108,96 +116,105 @@ def package(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
         raise DocumentError.of("file-damaged", path, format=what, detail=reason) from error
 
 
-_CELL = 16
-"""Bytes in memory of a cell, at the very least."""
+def xlsx_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
+    """Return the worksheets of an .xlsx workbook (ECMA-376) by name, in their order, each to be looked through."""
+    book = next((part for kind, part in _relations(archive, "", where).values() if kind == "officeDocument"), "")
+    parts = _relations(archive, book, where)
+    found: Sheets = {}
+    for sheet in _elements(archive, book, [f"{space}sheet" for space in _SHEETS], where):
+        relation = next((str(value) for name, value in sheet.attrib.items() if str(name).endswith("}id")), "")
+        kind, part = parts.get(relation, ("", ""))
+        if kind == "worksheet":  # a chart is none
+            name = sheet.get("name") or ""
+            found[name] = partial(_around_xlsx, archive, part, f"{where}, sheet {name!r}")
+    return found
 
 
-def most_cells(archive: zipfile.ZipFile) -> int:
-    """Return how many places the cells of a sheet in this workbook may span."""
-    return most_unpacked(sum(part.compress_size for part in archive.infolist())) // _CELL
+def _around_xlsx(archive: zipfile.ZipFile, part: str, where: str) -> AroundSheet:
+    found, row = AroundSheet(), -1
+    wanted = [f"{space}{name}" for space in _SHEETS for name in ("row", "col", "mergeCell")]
+    for element in _elements(archive, part, wanted, where):
+        found.merged += element.tag.endswith("}mergeCell")
+        found.hidden += element.get("hidden") in {"1", "true"}
+        if not element.tag.endswith("}row"):
+            continue
+        row, column = int(element.get("r", row + 2)) - 1, -1
+        for cell in element:
+            at = _REFERENCE.fullmatch(cell.get("r", ""))
+            row, column = (int(at[2]) - 1, column_number(at[1])) if at else (row, column + 1)
+            inside = {one.tag.rpartition("}")[2]: one.text for one in cell}
+            unread = "" if "f" not in inside or inside.get("v") or cell.get("t") == "str" else _UNCOMPUTED
+            if inside:
+                found.add(row, column, formula="f" in inside, unread=unread)
+    found.require_span(archive, where)
+    return found
 
 
-def require_span(cells: int, most: int, here: str) -> None:
-    """Refuse a sheet of a few cells that names, or repeats, so many that they fill the memory.
+def ods_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
+    """Return the sheets of an .ods workbook (OpenDocument 1.3) by name, in their order, looked through already.
 
-    Parameters
-    ----------
-    cells : int
-        Rows times columns from the first cell to the last, all of which the first reader makes.
-    most : int
-        From `most_cells`.
-    here : str
-        For the message.
+    calamine makes room for all of them as soon as it opens the file.
+    """
+    sheets: dict[str, AroundSheet] = {}
+    row = 0
+    for element in _elements(archive, "content.xml", (f"{_TABLE}table-row", f"{_TABLE}table-column"), where):
+        name = next(element.iterancestors(f"{_TABLE}table")).get(f"{_TABLE}name") or ""
+        if name not in sheets:
+            sheets[name], row = AroundSheet(), 0
+        found = sheets[name]
+        found.hidden += element.get(f"{_TABLE}visibility", "visible") != "visible"
+        column, after = 0, row + int(element.get(f"{_TABLE}number-rows-repeated", "1"))
+        for cell in element:
+            end = column + int(cell.get(f"{_TABLE}number-columns-repeated", "1"))
+            spans = {cell.get(f"{_TABLE}number-{what}-spanned", "1") for what in ("columns", "rows")}
+            found.merged += spans != {"1"}
+            kind, formula = cell.get(f"{_OFFICE}value-type"), cell.get(f"{_TABLE}formula")
+            unread = "an error" if cell.get(f"{_CALCEXT}value-type") == "error" else "" if kind else _UNCOMPUTED
+            if kind or formula:
+                found.add(row, column, formula=bool(formula), unread=unread)
+                found.add(after - 1, end - 1)
+            column = end
+        row = after if element.tag == f"{_TABLE}table-row" else row
+    for name, found in sheets.items():
+        found.require_span(archive, f"{where}, sheet {name!r}")
+    return {name: partial(sheets.__getitem__, name) for name in sheets}
+
+
+def _elements(archive: zipfile.ZipFile, part: str, tags: Sequence[str], where: str) -> Iterator[etree._Element]:
+    """Give the elements of a part with these names, in Clark notation, as they end; each is emptied afterwards.
 
     Raises
     ------
     DocumentError
+        There is no such part, its XML is not well-formed, or it has a document type.
     """
-    if cells > most:
-        raise too_wide(f"a sheet whose cells span {cells:,} places, far more than a file of its size fills", here)
-
-
-NO_DATE = "a number that is not a date, in a date format"
-
-
-def too_wide(detail: str, here: str) -> DocumentError:
-    """Return the error of a sheet with more rows or columns than a table."""
-    instead = "without cells far outside the table, and without rows or columns that are repeated to the end"
-    return DocumentError.of("file-not-supported", here, detail=detail, instead=instead)
-
-
-def bad_cell(row: int, column: int, here: str, detail: str) -> DocumentError:
-    """Return the error of a cell, counted from 0, that has no lexeme."""
-    return DocumentError.of("cell-not-readable", here, cell=address(row, column), detail=detail)
-
-
-def part_of(archive: zipfile.ZipFile, name: str, where: str) -> IO[bytes]:
-    """Open a part of a workbook.
-
-    Raises
-    ------
-    DocumentError
-        There is none.
-    """
+    detail = ""
     try:
-        return archive.open(name)
+        with archive.open(part) as stream:
+            hardened = etree.iterparse(stream, tag=tags, resolve_entities=False, load_dtd=False, no_network=True)
+            for at, (_, element) in enumerate(hardened):
+                if at == 0 and element.getroottree().docinfo.doctype:
+                    detail = "a part of it has a document type, which no workbook has"
+                    break
+                yield element
+                element.clear()
+                parent = element.getparent()
+                while parent is not None and element.getprevious() is not None:
+                    del parent[0]
     except KeyError:
-        raise DocumentError.of(
-            "file-damaged", where, format="a workbook", detail=f"it has no part {name!r}"
-        ) from None
-
-
-def elements(stream: IO[bytes], tags: Sequence[str], where: str) -> Iterator[etree._Element]:
-    """Give the elements with these names, in Clark notation, as they end; each is emptied afterwards.
-
-    Raises
-    ------
-    DocumentError
-        The XML is not well-formed, or has a document type.
-    """
-    try:
-        for at, (_, element) in enumerate(etree.iterparse(stream, events=("end",), tag=tags, **_HARDENED)):
-            if at == 0 and element.getroottree().docinfo.doctype:
-                detail = "a part of it has a document type, which no workbook has"
-                raise DocumentError.of("file-damaged", where, format="a workbook", detail=detail)
-            yield element
-            element.clear()
-            parent = element.getparent()
-            while parent is not None and element.getprevious() is not None:
-                del parent[0]
+        detail = f"it has no part {part!r}"
     except etree.XMLSyntaxError as error:
-        raise DocumentError.of("file-damaged", where, format="a workbook", detail=str(error.msg)) from None
+        detail = str(error.msg)
+    if detail:
+        raise DocumentError.of("file-damaged", where, format="a workbook", detail=detail)
 
 
-def address(row: int, column: int) -> str:
-    """Return what a spreadsheet calls a cell: ``A1`` for (0, 0)."""
-    return f"{letters(column)}{row + 1}"
-
-
-def letters(column: int) -> str:
-    """Return what a spreadsheet calls a column: ``A`` for 0, ``AA`` for 26."""
-    text, column = "", column + 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        text = chr(65 + rest) + text
-    return text
+def _relations(archive: zipfile.ZipFile, part: str, where: str) -> dict[str, tuple[str, str]]:
+    """Return what a part is related to: the kind and the name of another part, by an id."""
+    folder, name = posixpath.split(part)
+    found = {}
+    for element in _elements(archive, posixpath.join(folder, "_rels", f"{name}.rels"), [_RELATIONSHIP], where):
+        kind = (element.get("Type") or "").rpartition("/")[2]
+        target = posixpath.normpath(posixpath.join("/", folder, element.get("Target") or ""))
+        found[element.get("Id") or ""] = (kind, target.lstrip("/"))
+    return found

@@ -1,37 +1,30 @@
-"""Workbooks of spreadsheet programs: .xlsx and .ods. One sheet, or a range of it, is the table."""
+"""Workbooks of spreadsheet programs: .xlsx and .ods. One sheet, or a range of it, is the table.
+
+fastexcel (calamine) reads them, XlsxWriter writes .xlsx. What is written is read back and compared.
+"""
 
 from __future__ import annotations
 
 import datetime
 import io
-import zipfile
-from abc import abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.problems.problem import Known
 from masktron.sources.column_forms import ColumnForm, all_numbers
-from masktron.sources.tables import ods_parts, xlsx_parts
+from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.arrow_values import no_room
-from masktron.sources.tables.office_files import (
-    AroundSheet,
-    SheetName,
-    SheetOutline,
-    XmlCell,
-    letters,
-    most_cells,
-    package,
-    require_span,
-)
+from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.office_files import AroundSheet, ods_sheets, package, xlsx_sheets
 from masktron.sources.tables.read_only import ReadOnlyFormat
 from masktron.sources.tables.sheet_cells import (
     DATE,
@@ -40,27 +33,56 @@ from masktron.sources.tables.sheet_cells import (
     TEXT,
     TRUTH,
     CellKinds,
-    code_of_moment,
     is_canonical,
+    is_moment,
     is_number,
-    moment_of_cell,
-    serial_of_moment,
-    texts_as_read,
-    values_of_cells,
+    moment_of,
+    read_cells,
 )
-from masktron.sources.tables.sheet_places import CellPlace, place_of_table, used_area
-from masktron.sources.tables.sheet_tables import (
-    Sheet,
-    WorkbookCarried,
-    require_room,
-    require_size,
-    sheet_notes,
-    table_of_cells,
+from masktron.sources.tables.sheet_places import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    CellPlace,
+    address,
+    letters,
+    place_of_table,
+    used_area,
 )
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
-from masktron.sources.tables.two_readings import unlike_names
 from masktron.sources.variables import Variable
+
+_MOST_CHARACTERS = 32_767
+"""Of the text of a cell."""
+_SHOWN = {10: "yyyy-mm-dd", 8: "hh:mm:ss"}
+"""Number formats of dates and times, by the length of their lexemes."""
+
+type Column = tuple[str, Sequence[str | None], CellKinds]
+"""A column that is to be written: its name, lexemes, and the type that each shall have."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkbookCarried:
+    """What is kept of a workbook to write one like it.
+
+    Attributes
+    ----------
+    place : CellPlace
+    top, left : int
+        Where the names of the columns stand, or the first record where they have none.
+    kinds : mapping of str to CellKinds
+        By the names of variables.
+    """
+
+    place: CellPlace
+    top: int = 0
+    left: int = 0
+    kinds: Mapping[str, CellKinds] | None = None
+
+    @property
+    def first(self) -> int:
+        """The row of the first record."""
+        return self.top + (self.place.header is not False)
 
 
 class _Workbook(TableFormat):
@@ -78,84 +100,61 @@ class _Workbook(TableFormat):
     def read(self, path: Path, options: Options) -> Table:
         """Read a sheet."""
         where = str(path)
+        fastexcel = library("fastexcel", self.what)
         with package(path, self.what) as archive:
-            book = self._outline(archive, where)
-            place = place_of_table(book, options, where)
-            beside = AroundSheet()
-            styles: dict[int, dict[str, Counter[str]]] = {}
-            formulas: set[int] = set()
-            last_row = last_column = 0
-            for cell in self._cells(archive, place.sheet, book, where, beside):
-                last_row, last_column = max(last_row, cell.row), max(last_column, cell.column)
-                if cell.formula:
-                    formulas.add(cell.column)
-                styles.setdefault(cell.column, {}).setdefault(cell.kind, Counter())[cell.style] += 1
-            require_span(
-                (last_row + 1) * (last_column + 1), most_cells(archive), f"{where}, sheet {place.sheet.name!r}"
-            )
-        texts, kinds, left = values_of_cells(path, book, place, self.what)
-        here = f"{where}, sheet {place.sheet.name!r}"
-        area = used_area([(row, column + left) for row, column in np.argwhere(kinds != NOTHING)], place, here)
-        if (before := left - area.left) > 0:  # a range may begin with columns in which nothing stands
-            texts = np.hstack([np.full((len(texts), before), None, dtype=np.object_), texts])
-            kinds = np.hstack([np.full((len(kinds), before), NOTHING, dtype=kinds.dtype), kinds])
-            left = area.left
-        inside = (slice(area.top, area.bottom + 1), slice(area.left - left, area.right + 1 - left))
-        outside = int((kinds != NOTHING).sum() - (kinds[inside] != NOTHING).sum())
-        notes = sheet_notes(book, place, beside, formulas, outside)
-        return table_of_cells(texts[inside], kinds[inside], area, place, book, styles, here, notes)
+            try:
+                sheets = (ods_sheets if self.name == "ods" else xlsx_sheets)(archive, where)
+                book = fastexcel.read_excel(path.read_bytes())
+                named = [(one.name, one.formula) for one in book.defined_names()]
+                place = place_of_table(list(sheets), named, options, where)
+                around = sheets[place.sheet]()
+                cells = read_cells(book, place.sheet, around)
+            except fastexcel.FastExcelError as error:
+                reason = str(error).partition("\n")[0]
+                raise DocumentError.of("file-damaged", path, format=self.what, detail=reason) from error
+        here = f"{where}, sheet {place.sheet!r}"
+        filled = cells.kinds != NOTHING
+        area = used_area(filled, place, here)
+        cells.require_values(area, here)
+        span, carried = range(area.left, area.right + 1), WorkbookCarried(place, area.top, area.left, {})
+        texts = [cells.lexemes(column, here)[area.top : area.bottom + 1] for column in span]
+        kinds = [cells.kinds[area.top : area.bottom + 1, column] for column in span]
+        if place.header is not False:
+            for column, kind in zip(span, kinds, strict=True):
+                if kind[0] != TEXT:
+                    said = "holds no text" if kind[0] else "is empty"
+                    detail = f"cell {address(area.top, column)} {said}, and should name its column"
+                    raise DocumentError.of("sheet-unclear", here, detail=detail, range="A1:F200")
+        heads = list(map(letters, span)) if place.header is False else [str(text[0]) for text in texts]
+        first, variables, columns, found = carried.first - area.top, [], {}, {}
+        for name, head, text, kind in zip(xml_names(heads, here), heads, texts, kinds, strict=True):
+            typed, stored = _types(text[first:], kind[first:])
+            variables.append(Variable(name, head, typed=typed, stored=stored))
+            columns[name], found[name] = pa.array(text[first:].tolist(), pa.string()), kind[first:]
+        outside = int(filled.sum()) - sum(int((kind != NOTHING).sum()) for kind in kinds)
+        notes = tuple(_notes([one for one in sheets if one != place.sheet], around, outside))
+        return Table(tuple(variables), pa.table(columns), carried=replace(carried, kinds=found), notes=notes)
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the XML of the sheet with the standard library and lxml."""
-        carried: WorkbookCarried = table.carried
-        where, place = str(path), carried.place
-        rows: dict[int, dict[int, XmlCell]] = {}
-        with package(path, self.what) as archive:
-            book = self._outline(archive, where)
-            for cell in self._cells(archive, place.sheet, book, where, AroundSheet()):
-                rows.setdefault(cell.row, {})[cell.column] = cell
-        here = f"{where}, sheet {place.sheet.name!r}"
-        area = used_area([(row, column) for row, found in rows.items() for column in found], place, here)
-        span = range(area.left, area.right + 1)
-        if place.header is False:
-            first, names = area.top, tuple(map(letters, span))
-        else:
-            first = (area.top if place.header is True else place.header - 1) + 1
-            head = rows.get(first - 1, {})
-            names = tuple(head[column].text if column in head else "" for column in span)
-        if names != tuple(variable.column for variable in table.variables):
-            raise unlike_names(here)
-
-        def records() -> Iterator[LexemeRow]:
-            for row in range(first, area.bottom + 1):
-                found = rows.get(row, {})
-                yield [found[column].text if column in found else None for column in span]
-
-        return SecondReading(names, records())
+    def read_again(self, path: Path, table: Table) -> None:
+        """Return nothing: no second library reads both kinds of workbooks."""
+        del path, table
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which all cells of some columns are texts, as not all that is written is a number."""
         carried: WorkbookCarried = table.carried
-        kinds = dict(carried.kinds)
-        for name, form in forms.items():
-            if form.values and not all_numbers(form.values):
-                kinds[name] = np.full(len(table), TEXT, dtype=kinds[name].dtype)
-        return replace(table, carried=replace(carried, kinds=kinds))
+        texts = {name for name, form in forms.items() if form.values and not all_numbers(form.values)}
+        as_text = np.full(len(table), TEXT)
+        kinds = {name: as_text if name in texts else own for name, own in (carried.kinds or {}).items()}
+        variables = tuple(
+            replace(one, typed=Typed(text=True), stored=pa.string()) if one.name in texts else one
+            for one in table.variables
+        )
+        return replace(table, variables=variables, carried=replace(carried, kinds=kinds))
 
     def line_of(self, table: Table, record: int) -> int:
         """Return the row of a record."""
         carried: WorkbookCarried = table.carried
-        return carried.top + (carried.place.header is not False) + record + 1
-
-    @abstractmethod
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
-        """Return what a workbook says of itself."""
-
-    @abstractmethod
-    def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
-    ) -> Iterator[XmlCell]:
-        """Give the cells of a sheet from its XML."""
+        return carried.first + record + 1
 
 
 class XlsxFormat(_Workbook):
@@ -163,159 +162,42 @@ class XlsxFormat(_Workbook):
 
     name: ClassVar[str] = "xlsx"
     what: ClassVar[str] = "an Excel workbook"
+    compared: ClassVar[bool] = True
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a workbook with this sheet alone; cells that have not changed have the type that they had."""
         carried: WorkbookCarried = release.original.carried
-        columns, formats = [], []
+        columns = []
         for variable in release.variables:
-            kinds = carried.kinds[variable.name][release.rows].copy()
+            original = (carried.kinds or {})[variable.name]
+            kinds, there = original[release.rows], set(original.tolist()) - {NOTHING}
             lexemes = release.cells[variable.name].to_pylist()
-            there = set(carried.kinds[variable.name].tolist()) - {NOTHING}
             for at in np.flatnonzero(release.changed(variable.name)):
-                kinds[at] = self._kind_of(lexemes[at], there, variable.column)
-            columns.append((texts_as_read(lexemes, kinds), kinds))
-            formats.append({kind: code for (name, kind), code in carried.formats.items() if name == variable.name})
-        header = () if carried.place.header is False else tuple(variable.column for variable in release.variables)
-        sheet = Sheet(carried.place, carried.top, carried.left, header, columns, formats, carried.since_1904)
-        require_room(sheet, len(release.cells), inner=carried.place.area is not None)
-        self._save(target, sheet)
+                kinds[at] = _kind_of(lexemes[at], there, variable.column)
+            columns.append((variable.column, lexemes, kinds))
+        _save(target, carried, columns)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new workbook."""
-        wanted = options.get("sheet", "Data")
         for name in options:
             if name != "sheet":
                 known = Known(name, ("sheet",))
                 raise UsageError.of("unknown-name", kind="option of a new workbook", name=name, known=known)
-        require_size(len(table) + 1, len(table.variables))
         columns = []
         for variable in table.variables:
-            lexemes = table.cells[variable.name].to_pylist()
-            kinds = self._kinds_of(lexemes, variable)
-            columns.append(([text or None for text in lexemes], kinds))
-        header = tuple(variable.column for variable in table.variables)
-        sheet = Sheet(CellPlace(SheetName(wanted)), 0, 0, header, columns, [{} for _ in columns])
-        require_room(sheet, len(table), inner=False)
-        self._save(target, sheet)
+            lexemes = [text or None for text in table.cells[variable.name].to_pylist()]
+            columns.append((variable.column, lexemes, _kinds_of(lexemes, variable)))
+        _save(target, WorkbookCarried(CellPlace(options.get("sheet", "Data"))), columns)
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what of a table a workbook does not hold."""
         yield from losses_by_column(
             table,
             (
-                "the types of columns with values that no cell of that type can hold",
-                lambda v: (
-                    v.stored is not None
-                    and not v.typed.text
-                    and TEXT in self._kinds_of(table.cells[v.name].to_pylist(), v)
-                ),
-            ),
-            (
                 "that a text of no characters is more than no value",
                 lambda v: pc.any(pc.equal(table.cells[v.name], "")).as_py(),
             ),
         )
-
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
-        return xlsx_parts.outline(archive, where)
-
-    def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
-    ) -> Iterator[XmlCell]:
-        return xlsx_parts.cells(archive, sheet, book, where, beside)
-
-    def _kind_of(self, lexeme: str | None, there: set[str], column: str) -> str:
-        """Return the type of a cell with a masked value: one that its column has."""
-        if lexeme is None:
-            return NOTHING
-        if (NUMBER in there or not there) and is_number(lexeme):
-            return NUMBER
-        if DATE in there and moment_of_cell(lexeme) is not None:
-            return DATE
-        if TRUTH in there and lexeme in {"true", "false"}:
-            return TRUTH
-        if TEXT in there or not there:
-            return TEXT
-        raise no_room(column, "a spreadsheet has no such number, truth value or date", "the format of texts")
-
-    def _kinds_of(self, lexemes: list[str | None], variable: Variable) -> CellKinds:
-        """Return the type of the cells of a new column: that of the column, if all values come back the same."""
-        stored = variable.stored
-        fits: Callable[[str], bool] | None = None
-        kind = TEXT
-        if variable.typed.text or (stored is not None and pa.types.is_dictionary(stored)):
-            fits = None
-        elif (
-            stored is None
-            or pa.types.is_integer(stored)
-            or pa.types.is_floating(stored)
-            or pa.types.is_decimal(stored)
-        ):
-            kind, fits = NUMBER, is_canonical
-        elif pa.types.is_boolean(stored):
-            kind, fits = TRUTH, {"true", "false"}.__contains__
-        elif pa.types.is_date(stored) or pa.types.is_timestamp(stored):
-            kind, fits = DATE, lambda text: moment_of_cell(text) is not None
-        if fits is not None and not all(fits(text) for text in lexemes if text):
-            kind = TEXT
-        return np.array([kind if text else NOTHING for text in lexemes], dtype="U1")
-
-    def _save(self, target: Path, sheet: Sheet) -> None:
-        xlsxwriter = library("xlsxwriter", "an Excel workbook")
-        held = io.BytesIO()
-        how = {"in_memory": True, "strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
-        try:
-            book = xlsxwriter.Workbook(held, {**how, "date_1904": sheet.since_1904})
-            book.set_properties({"created": datetime.datetime(2000, 1, 1)})
-            for name in sheet.place.before:
-                book.add_worksheet(name)
-            page = book.add_worksheet(sheet.place.sheet.name)
-        except (xlsxwriter.exceptions.XlsxWriterException, ValueError) as error:
-            wanted, given = f"a name that workbooks allow ({error})", sheet.place.sheet.name
-            raise UsageError.of("bad-value", name="the sheet", expected=wanted, given=given) from None
-        page.activate()
-        made: dict[str, Any] = {}
-
-        def styled(code: str | None) -> Any:
-            if code is None:
-                return None
-            if code not in made:
-                made[code] = book.add_format({"num_format": code})
-            return made[code]
-
-        for at, name in enumerate(sheet.header):
-            page.write_string(sheet.top, sheet.left + at, name)
-        first = sheet.top + bool(sheet.header)
-        for at, ((lexemes, kinds), formats) in enumerate(zip(sheet.columns, sheet.formats, strict=True)):
-            column = sheet.left + at
-            for row, (text, kind) in enumerate(zip(lexemes, kinds.tolist(), strict=True), start=first):
-                if text is None:
-                    continue
-                if kind == NUMBER:
-                    page.write_number(row, column, _Exact(text), styled(formats.get(NUMBER)))
-                elif kind == TEXT:
-                    page.write_string(row, column, text, styled(formats.get(TEXT)))
-                elif kind == TRUTH:
-                    page.write_boolean(row, column, text == "true")
-                else:
-                    code = formats.get(DATE) or code_of_moment(text)
-                    page.write_number(row, column, _Exact(serial_of_moment(text, sheet.since_1904)), styled(code))
-        if sheet.place.name:
-            rows = len(sheet.columns[0][0]) if sheet.columns else 0
-            named = sheet.place.sheet.name.replace("'", "''")
-            last = f"${letters(sheet.left + max(1, len(sheet.columns)) - 1)}${max(first, first + rows - 1) + 1}"
-            book.define_name(sheet.place.name, f"='{named}'!${letters(sheet.left)}${sheet.top + 1}:{last}")
-        book.close()
-        target.write_bytes(held.getvalue())
-
-
-class _Exact(float):
-    """A double that XlsxWriter writes with all its digits; it would write 16."""
-
-    def __format__(self, spec: str) -> str:
-        del spec
-        return repr(float(self)).removesuffix(".0")
 
 
 class OdsFormat(_Workbook, ReadOnlyFormat):
@@ -324,10 +206,147 @@ class OdsFormat(_Workbook, ReadOnlyFormat):
     name: ClassVar[str] = "ods"
     what: ClassVar[str] = "an OpenDocument spreadsheet"
 
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
-        return ods_parts.outline(archive, where)
 
-    def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
-    ) -> Iterator[XmlCell]:
-        return ods_parts.cells(archive, sheet, book, where, beside)
+def _types(lexemes: NDArray[np.object_], kinds: CellKinds) -> tuple[Typed, pa.DataType | None]:
+    """Return what a column can hold, and the type that holds it elsewhere."""
+    values = [text for text in lexemes if text is not None]
+    match sorted(set(kinds.tolist()) - {NOTHING}):
+        case ["t"]:
+            return Typed(text=True), pa.string()
+        case ["n"]:
+            whole = all(text.lstrip("-").isdecimal() and len(text) < 16 and text != "-0" for text in values)
+            return Typed(bits=53), pa.int64() if whole else pa.float64()
+        case ["b"]:
+            return UNTYPED, pa.bool_()
+        case ["d"] if all(len(text) == 10 for text in values):
+            return UNTYPED, pa.date32()
+        case ["d"] if all("T" in text for text in values):
+            return UNTYPED, pa.timestamp("ms")
+        case _:
+            return UNTYPED, None
+
+
+def _notes(others: Sequence[str], around: AroundSheet, outside: int) -> Iterator[str]:
+    """Say what of a workbook is not written again."""
+    if others:
+        yield f"other sheets are not written: {', '.join(others)}"
+    if outside:
+        yield f"cells outside the table are not written: {outside:,}"
+    if around.formulas:
+        columns = ", ".join(map(letters, sorted(around.formulas)))
+        yield f"formulas are written as the values that they had, in columns {columns}"
+    if around.merged:
+        yield f"{around.merged} merged cells of the sheet are not merged any more"
+    if around.hidden:
+        yield (f"{around.hidden} hidden rows or columns of the sheet are read like others, and not hidden any more")
+    yield "number formats, colours, widths and whatever else a sheet has beside values are not written"
+
+
+def _kind_of(lexeme: str | None, there: set[str], column: str) -> str:
+    """Return the type of a cell with a masked value: one that its column has."""
+    if lexeme is None:
+        return NOTHING
+    if (NUMBER in there or not there) and is_number(lexeme):
+        return NUMBER
+    if DATE in there and is_moment(lexeme):
+        return DATE
+    if TRUTH in there and lexeme in {"true", "false"}:
+        return TRUTH
+    if TEXT in there or not there:
+        return TEXT
+    raise no_room(column, "a spreadsheet has no such number, truth value or date", "the format of texts")
+
+
+def _kinds_of(lexemes: Sequence[str | None], variable: Variable) -> CellKinds:
+    """Return the type of the cells of a new column: that of the column, if all values come back the same."""
+    stored, kind = variable.stored, TEXT
+    fits: Callable[[str], bool] = is_canonical
+    if variable.typed.text or (stored is not None and pa.types.is_dictionary(stored)):
+        pass
+    elif stored is None or any(
+        test(stored) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    ):
+        kind = NUMBER
+    elif pa.types.is_boolean(stored):
+        kind, fits = TRUTH, {"true", "false"}.__contains__
+    elif pa.types.is_date(stored) or pa.types.is_timestamp(stored):
+        kind, fits = DATE, is_moment
+    if not all(fits(text) for text in lexemes if text):
+        kind = TEXT
+    return np.array([kind if text else NOTHING for text in lexemes], dtype="U1")
+
+
+def _save(target: Path, like: WorkbookCarried, columns: Sequence[Column]) -> None:
+    """Write a workbook of one sheet, and of empty ones before it where it was chosen by its number."""
+    records = len(columns[0][1]) if columns else 0
+    _require_room(like, columns, records)
+    xlsxwriter = library("xlsxwriter", "an Excel workbook")
+    held, place = io.BytesIO(), like.place
+    try:
+        book = xlsxwriter.Workbook(held, {"in_memory": True})
+        # the time of writing would make other bytes of the same release
+        book.set_properties({"created": datetime.datetime(2000, 1, 1)})
+        for name in place.before:
+            book.add_worksheet(name)
+        page = book.add_worksheet(place.sheet)
+    except (xlsxwriter.exceptions.XlsxWriterException, ValueError) as error:
+        wanted = f"a name that workbooks allow ({error})"
+        raise UsageError.of("bad-value", name="the sheet", expected=wanted, given=place.sheet) from None
+    page.activate()
+    shown: dict[str, Any] = {}
+    for at, (name, lexemes, kinds) in enumerate(columns, start=like.left):
+        if place.header is not False:
+            page.write_string(like.top, at, name)
+        for row, (text, kind) in enumerate(zip(lexemes, kinds.tolist(), strict=True), start=like.first):
+            if text is None:
+                continue
+            if kind == NUMBER:
+                page.write_number(row, at, _Exact(text))
+            elif kind == TEXT:
+                page.write_string(row, at, text)
+            elif kind == TRUTH:
+                page.write_boolean(row, at, text == "true")
+            else:
+                code = _SHOWN.get(len(text), "yyyy-mm-dd hh:mm:ss" if "T" in text else "hh:mm:ss")
+                if code not in shown:
+                    shown[code] = book.add_format({"num_format": code})
+                page.write_datetime(row, at, moment_of(text), shown[code])
+    if place.name:
+        named = place.sheet.replace("'", "''")
+        last = f"${letters(like.left + max(1, len(columns)) - 1)}${like.first + max(1, records)}"
+        book.define_name(place.name, f"='{named}'!${letters(like.left)}${like.top + 1}:{last}")
+    book.close()
+    target.write_bytes(held.getvalue())
+
+
+def _require_room(like: WorkbookCarried, columns: Sequence[Column], records: int) -> None:
+    """Refuse what no sheet can hold, before anything is written.
+
+    Raises
+    ------
+    UsageError
+    """
+    detail = ""
+    if (rows := like.first + records) > MOST_ROWS:
+        detail = f"{rows:,} rows: it ends at row {MOST_ROWS:,}"
+    elif (width := like.left + len(columns)) > MOST_COLUMNS:
+        detail = f"{width:,} columns: it ends at column {MOST_COLUMNS:,}"
+    else:
+        filled = np.zeros(records, dtype=np.bool_)
+        for at, (_, lexemes, kinds) in enumerate(columns, start=like.left):
+            filled |= kinds != NOTHING
+            for row, text in enumerate(lexemes, start=like.first):
+                if text is not None and len(text) > _MOST_CHARACTERS:
+                    detail = f"more than {_MOST_CHARACTERS:,} characters in cell {address(row, at)}"
+        if records and not (filled[-1] and (like.place.area is not None or filled.all())):
+            detail = "a record without any value: its row would be empty, where a table ends"
+    if detail:
+        raise UsageError.of("cannot-hold", format="a sheet", detail=detail)
+
+
+class _Exact(float):
+    """A double that XlsxWriter writes with all its digits; it would write 16."""
+
+    def __format__(self, spec: str) -> str:
+        del spec
+        return repr(float(self)).removesuffix(".0")
