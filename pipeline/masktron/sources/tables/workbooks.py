@@ -57,7 +57,7 @@ _MOST_CHARACTERS = 32_767
 _SHOWN = {10: "yyyy-mm-dd", 8: "hh:mm:ss"}
 """Number formats of dates and times, by the length of their lexemes."""
 
-type Column = tuple[str, Sequence[str | None], CellKinds]
+type SheetColumn = tuple[str, Sequence[str | None], CellKinds]
 """A column that is to be written: its name, lexemes, and the type that each shall have."""
 
 
@@ -276,7 +276,7 @@ def _kinds_of(lexemes: Sequence[str | None], variable: Variable) -> CellKinds:
     return np.array([kind if text else NOTHING for text in lexemes], dtype="U1")
 
 
-def _save(target: Path, like: WorkbookCarried, columns: Sequence[Column]) -> None:
+def _save(target: Path, like: WorkbookCarried, columns: Sequence[SheetColumn]) -> None:
     """Write a workbook of one sheet, and of empty ones before it where it was chosen by its number."""
     records = len(columns[0][1]) if columns else 0
     _require_room(like, columns, records)
@@ -319,7 +319,7 @@ def _save(target: Path, like: WorkbookCarried, columns: Sequence[Column]) -> Non
     target.write_bytes(held.getvalue())
 
 
-def _require_room(like: WorkbookCarried, columns: Sequence[Column], records: int) -> None:
+def _require_room(like: WorkbookCarried, columns: Sequence[SheetColumn], records: int) -> None:
     """Refuse what no sheet can hold, before anything is written.
 
     Raises
