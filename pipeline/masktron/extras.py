@@ -45,7 +45,7 @@ OPTIONAL_PACKAGES = MappingProxyType(
             OptionalPackage("fastexcel", "excel", "0.20", "fastexcel"),
             OptionalPackage("xlsxwriter", "excel", "3.2", "xlsxwriter"),
             OptionalPackage("matplotlib", "report", "3.10", "matplotlib"),
-            OptionalPackage("adbc-driver-postgresql", "sql", "1.8", "adbc_driver_postgresql.dbapi"),
+            OptionalPackage("adbc-driver-postgresql", "sql", "1.13", "adbc_driver_postgresql.dbapi"),
             OptionalPackage("duckdb", "sql", "1.4", "duckdb"),
             OptionalPackage("starlette", "web", "0.47", "starlette.applications"),
             OptionalPackage("uvicorn", "web", "0.34", "uvicorn"),

@@ -9,7 +9,6 @@ from typing import Any
 from masktron.addresses import Address
 from masktron.errors import DocumentError
 from masktron.problems.problem import Known, Sentence
-from masktron.sources.tables.postgresql.server_types import PostgresColumn
 from masktron.sources.tables.sql_texts import quoted
 
 _RELATIONS = """
@@ -21,71 +20,92 @@ _RELATIONS = """
 """
 _COLUMNS = """
     SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-        coalesce(col_description(a.attrelid, a.attnum), ''), a.atthasdef OR a.attidentity <> ''
-    FROM pg_attribute a WHERE a.attrelid = {oid} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
-"""
-_KEY = """
-    SELECT a.attname::text FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(attnum, place)
-    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-    WHERE i.indrelid = {oid} AND i.indisprimary ORDER BY k.place
+        coalesce(col_description(a.attrelid, a.attnum), ''), a.atthasdef OR a.attidentity <> '',
+        array_position(i.indkey::int2[], a.attnum)
+    FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+    WHERE a.attrelid = {oid} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 _BESIDE = """
     SELECT (SELECT count(*) FROM pg_index WHERE indrelid = {oid}),
         (SELECT count(*) FROM pg_constraint WHERE conrelid = {oid} AND contype IN ('c', 'f')),
         (SELECT count(*) FROM pg_trigger WHERE tgrelid = {oid} AND NOT tgisinternal),
-        coalesce(obj_description({oid}, 'pg_class'), ''),
+        {oid}::regclass::text, coalesce(obj_description({oid}, 'pg_class'), ''),
         pg_postmaster_start_time()::text || ' ' ||
         (SELECT oid::text FROM pg_database WHERE datname = current_database()) || ' {oid}'
 """
 _ENUMERATIONS = """
-    SELECT t.typname::text, format_type(t.oid, NULL), e.enumlabel::text
-    FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid ORDER BY t.oid, e.enumsortorder
+    SELECT t.typname::text, format_type(t.oid, NULL), array_agg(e.enumlabel::text ORDER BY e.enumsortorder)
+    FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid GROUP BY t.oid
 """
 
 
 @dataclass(frozen=True, slots=True)
-class QueriedTable:
-    """The query that reads a table, and what the catalogue says of it.
+class PostgresColumn:
+    """How a column was declared.
+
+    Attributes
+    ----------
+    declared : str
+        Its type, as SQL has it; empty where that is what the driver makes of its values.
+    required : bool
+        It is NOT NULL.
+    comment : str
+    """
+
+    declared: str = ""
+    required: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresTable:
+    """A table, or what a query returns.
 
     Attributes
     ----------
     source : str
-        The query.
+        The query that reads it.
     columns : mapping of str to PostgresColumn
-        Nothing where the query is the user's own.
-    comment, identity : str
-        As a `PostgresCarried` has them.
+        Nothing of the columns of a query.
+    comment : str
+    identity : str
+        Which table of which server; empty for a query.
     notes : tuple of str
         What of the table is not written again.
     """
 
-    source: str
+    source: str = ""
     columns: Mapping[str, PostgresColumn] = field(default_factory=dict)
     comment: str = ""
     identity: str = ""
     notes: tuple[Sentence, ...] = ()
 
 
-def table_in_catalogue(cursor: Any, oid: int) -> QueriedTable:
-    """Return the query that reads a table in the order of its primary key, and what is known of it."""
+def table_in_catalogue(cursor: Any, table: str, address: Address) -> PostgresTable:
+    """Return a table that is read in the order of its primary key.
+
+    Raises
+    ------
+    DocumentError
+        There is none of this name.
+    """
+    oid = oid_of(cursor, table)
+    if oid is None:
+        cursor.execute(_RELATIONS)
+        known = Known(table, tuple(name for (name,) in cursor.fetchall()))
+        raise DocumentError.of("unknown-name", address.shown, kind="table", name=table, known=known)
     cursor.execute(_COLUMNS.format(oid=oid))
     found = cursor.fetchall()
-    columns = {name: PostgresColumn(declared, required, comment) for name, declared, required, comment, _ in found}
-    cursor.execute(_KEY.format(oid=oid))
-    key = [quoted(name) for (name,) in cursor.fetchall()]
-    cursor.execute(f"SELECT {oid}::regclass::text")
-    source = f"TABLE {cursor.fetchone()[0]}{' ORDER BY ' if key else ''}{', '.join(key)}"
-    indices, checks, triggers, comment, identity = _beside(cursor, oid)
-    lost = [
-        f"{count} {what}"
-        for count, what in ((indices, "indices and keys"), (checks, "checks and foreign keys"))
-        if count
-    ]
-    lost += [f"{triggers} triggers"] if triggers else []
-    if computed := [name for name, _, _, _, default in found if default]:
+    columns = {name: PostgresColumn(*declared) for name, *declared, _, _ in found}
+    key = [quoted(name) for _, name in sorted((one[5], one[0]) for one in found if one[5] is not None)]
+    *counts, name, comment, identity = _beside(cursor, oid)
+    source = f"TABLE {name}{' ORDER BY ' if key else ''}{', '.join(key)}"
+    kinds = ("indices and keys", "checks and foreign keys", "triggers")
+    lost = [f"{count} {what}" for count, what in zip(counts, kinds, strict=True) if count]
+    if computed := [one[0] for one in found if one[4]]:
         lost.append(f"how values of {', '.join(computed)} come about where none is given")
-    note = f"of the table of PostgreSQL are not written again: {'; '.join(lost)}" if lost else ""
-    return QueriedTable(source, columns, comment, identity, (note,) if note else ())
+    note = f"of the table of PostgreSQL are not written again: {'; '.join(lost)}"
+    return PostgresTable(source, columns, comment, identity, (note,) if lost else ())
 
 
 def oid_of(cursor: Any, table: str) -> int | None:
@@ -102,30 +122,16 @@ def qualified(table: str) -> str:
 
 def identity_of(cursor: Any, oid: int) -> str:
     """Return what tells a table of a server from every other one."""
-    return _beside(cursor, oid)[4]
+    return str(_beside(cursor, oid)[-1])
 
 
-def _beside(cursor: Any, oid: int) -> tuple[int, int, int, str, str]:
+def _beside(cursor: Any, oid: int) -> tuple[Any, ...]:
     cursor.execute(_BESIDE.format(oid=oid))
-    indices, checks, triggers, comment, identity = cursor.fetchone()
-    return indices, checks, triggers, comment, identity
+    found: tuple[Any, ...] = cursor.fetchone()
+    return found
 
 
-def enumerations(cursor: Any) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return how the types of enumerations are declared, and their values, by their names."""
+def enumerations(cursor: Any) -> dict[str, tuple[str, list[str]]]:
+    """Return how each enumeration is declared, and its values in their order, by its name."""
     cursor.execute(_ENUMERATIONS)
-    names: dict[str, str] = {}
-    categories: dict[str, list[str]] = {}
-    for name, declared, label in cursor.fetchall():
-        names[name] = declared
-        if label not in categories.setdefault(name, []):
-            categories[name].append(label)
-    return names, categories
-
-
-def no_table(cursor: Any, address: Address) -> DocumentError:
-    """Return the error of a table that is not there."""
-    cursor.execute(_RELATIONS)
-    known = [name for (name,) in cursor.fetchall()]
-    found = Known(address.table, tuple(known))
-    return DocumentError.of("unknown-name", address.shown, kind="table", name=address.table, known=found)
+    return {name: (declared, labels) for name, declared, labels in cursor.fetchall()}

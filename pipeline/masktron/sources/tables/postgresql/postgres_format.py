@@ -13,11 +13,13 @@ from masktron.addresses import AddressPath
 from masktron.errors import UsageError
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_files import released_values, typed_values
+from masktron.sources.tables.arrow_lexemes import is_text, value_type
+from masktron.sources.tables.arrow_reshaped import reshaped_variables
 from masktron.sources.tables.class_values import holds
-from masktron.sources.tables.postgresql.server_types import PostgresColumn, declared_type
-from masktron.sources.tables.postgresql.snapshot import PostgresCarried, fetch
-from masktron.sources.tables.postgresql.writing_rows import WritingRows
-from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable
+from masktron.sources.tables.postgresql.reading import PostgresCarried, declared_type, fetch
+from masktron.sources.tables.postgresql.writing import WrittenRows
+from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
@@ -28,25 +30,18 @@ class PostgresFormat(TableFormat):
 
     name: ClassVar[str] = "postgresql"
     tells_empty: ClassVar[bool] = True
+    compared: ClassVar[bool] = True
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table, or what a query returns, in one snapshot."""
         del options
         place = _address_path(path)
-        if isinstance(place.writing, WritingRows):
-            return place.writing.read()
-        return fetch(place.address)
-
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Give the rows as the texts that the server made of them in the same snapshot."""
-        del path
-        carried: PostgresCarried = table.carried
-        return SecondReading(tuple(carried.texts), iter(zip(*carried.texts.values(), strict=True)))
+        return fetch(place.address) if place.writing is None else _writing(place).read()
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table with other types of some columns; enumerations become texts."""
         carried: PostgresCarried = table.carried
-        values, columns = carried.values, dict(carried.columns)
+        values, columns = carried.values, dict(carried.about.columns)
         for at, variable in enumerate(table.variables):
             form, own = forms.get(variable.name), columns[variable.column]
             if form is None or not form.values or _holds(own, values.schema.field(at).type, form):
@@ -54,27 +49,30 @@ class PostgresFormat(TableFormat):
             nothing = pa.chunked_array([pa.nulls(len(table), pa.string())], type=pa.string())
             values = values.set_column(at, variable.column, nothing)
             columns[variable.column] = replace(own, declared="text")
-        return replace(table, carried=replace(carried, values=values, columns=columns))
+        variables = reshaped_variables(table.variables, values.schema, forms)
+        about = replace(carried.about, columns=columns)
+        return replace(table, variables=variables, carried=PostgresCarried(values, about))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a new table whose columns are declared as those of the original, with their comments."""
         carried: PostgresCarried = release.original.carried
-        writing = _writing(target)
-        writing.refuse_original(carried.identity)
-        values = released_values(release, carried.values)
-        columns = {
-            variable.column: _of_cells(carried.columns[variable.column], release.cells[variable.name])
-            for variable in release.variables
-        }
-        writing.fill(values, columns, carried.comment)
+        columns = {}
+        for variable in release.variables:
+            own = carried.about.columns[variable.column]
+            # a treatment may leave out what was always there
+            required = own.required and not release.cells[variable.name].null_count
+            columns[variable.column] = replace(own, required=required)
+        _writing(target).fill(released_values(release, carried.values), replace(carried.about, columns=columns))
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new table; labels of variables and the title become comments."""
         del options
-        values = typed_values(table)
-        labels = {variable.column: variable.label for variable in table.variables}
-        columns = {one.name: PostgresColumn(declared_type(one), comment=labels[one.name]) for one in values.schema}
-        _writing(target).fill(values, columns, table.title)
+        values = typed_values(table, _held)
+        columns = {
+            one.column: PostgresColumn(declared_type(kind), comment=one.label)
+            for one, kind in zip(table.variables, values.schema.types, strict=True)
+        }
+        _writing(target).fill(values, PostgresTable(columns=columns, comment=table.title))
 
 
 def _address_path(path: Path) -> AddressPath:
@@ -84,21 +82,23 @@ def _address_path(path: Path) -> AddressPath:
     return path
 
 
-def _holds(column: PostgresColumn, kind: pa.DataType, form: ColumnForm) -> bool:
-    """Whether a column holds what a recoding writes: a domain and the length of a text may not."""
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    if not number or not column.declared.startswith(_NUMBERS):
-        return column.declared == "text"
-    return holds(kind, form.values)
-
-
-def _of_cells(column: PostgresColumn, cells: pa.ChunkedArray) -> PostgresColumn:
-    """Return a column as it is declared for some cells: a treatment may leave out what was always there."""
-    return replace(column, required=column.required and not cells.null_count)
-
-
-def _writing(target: Path) -> WritingRows:
+def _writing(target: Path) -> WrittenRows:
     found = _address_path(target).writing
-    if not isinstance(found, WritingRows):
+    if not isinstance(found, WrittenRows):
         raise TypeError(f"{target} was not opened to be written")
     return found
+
+
+def _holds(column: PostgresColumn, kind: pa.DataType, form: ColumnForm) -> bool:
+    """Whether a column holds what a recoding writes: a domain and the length of a text may not."""
+    if is_text(kind):
+        return column.declared in ("", "text")
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return number and column.declared.startswith(_NUMBERS) and holds(kind, form.values)
+
+
+def _held(kind: pa.DataType) -> pa.DataType:
+    """Return the type that holds values of a type and is read back as it is: text where PostgreSQL has none."""
+    kind = value_type(kind)
+    nanoseconds = (pa.types.is_timestamp(kind) or pa.types.is_time(kind)) and kind.unit == "ns"
+    return pa.string() if nanoseconds or kind in (pa.uint64(), pa.date64(), pa.string_view()) else kind

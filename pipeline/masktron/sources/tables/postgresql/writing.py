@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,13 +12,15 @@ import pyarrow as pa
 
 from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
-from masktron.problems.problem import Field
-from masktron.sources.tables.arrow_files import table_of
-from masktron.sources.tables.postgresql.catalogue import identity_of, oid_of, qualified
+from masktron.sources.tables.postgresql.catalogue import (
+    PostgresTable,
+    identity_of,
+    oid_of,
+    qualified,
+    table_in_catalogue,
+)
 from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
-from masktron.sources.tables.postgresql.server_types import PostgresColumn, for_ingest
-from masktron.sources.tables.postgresql.snapshot import read_rows
-from masktron.sources.tables.postgresql.writing_rows import WritingRows
+from masktron.sources.tables.postgresql.reading import as_table, read_rows
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_model import Table
 
@@ -25,7 +28,38 @@ _PATIENCE = 10
 """Seconds for which a trial waits for whoever reads the table that is to be replaced."""
 
 
-class PostgresWriting(WritingRows):
+class WrittenRows(ABC):
+    """Takes the rows of a table, and gives them back as they are read again."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._found: Table | None = None
+
+    @abstractmethod
+    def fill(self, values: pa.Table, about: PostgresTable) -> None:
+        """Take the rows.
+
+        Raises
+        ------
+        DocumentError, UsageError
+        """
+
+    def read(self) -> Table:
+        """Return the rows."""
+        if self._found is None:
+            raise DocumentError.of("server-error", self._address.shown, reason="the table was not written yet")
+        return self._found
+
+
+class HeldRows(WrittenRows):
+    """Rows between two steps of a run, which no server sees: nobody who may read a database gets to see them."""
+
+    def fill(self, values: pa.Table, about: PostgresTable) -> None:
+        """Hold the rows."""
+        self._found = as_table(values, about, self._address)
+
+
+class PostgresWriting(WrittenRows):
     """A table that is being written: it has a name of its own until the transaction ends.
 
     Parameters
@@ -40,14 +74,12 @@ class PostgresWriting(WritingRows):
     def __init__(self, cursor: Any, address: Address, *, replaces: bool) -> None:
         if address.query:
             raise UsageError.of("query-not-written", address.shown, table="?table=NAME")
-        self._cursor, self._address, self._replaces = cursor, address, replaces
+        super().__init__(address)
+        self._cursor, self._replaces = cursor, replaces
         self._schema, _, self._name = address.table.rpartition(".")
         self._staged = f"masktron_{secrets.token_hex(8)}"
-        self._found: Table | None = None
-
-    @property
-    def _made(self) -> str:
-        return qualified(f"{self._schema}.{self._staged}" if self._schema else self._staged)
+        self._path = f"{self._schema}.{self._staged}" if self._schema else self._staged
+        self._made = qualified(self._path)
 
     def require_free(self) -> None:
         """Refuse a name that is taken, and a database that takes no new table; nothing is left of the trial.
@@ -65,46 +97,35 @@ class PostgresWriting(WritingRows):
         self._cursor.execute(f"CREATE TABLE {self._made} ()")
         self._cursor.execute("ROLLBACK TO SAVEPOINT masktron")
 
-    def refuse_original(self, identity: str) -> None:
-        """Refuse to replace the table that is read.
-
-        Raises
-        ------
-        UsageError
-        """
-        oid = oid_of(self._cursor, self._address.table)
-        if oid is not None and identity and identity_of(self._cursor, oid) == identity:
-            raise UsageError.of("would-overwrite", self._address.shown, output="the new table", taken="the data")
-
-    def fill(self, values: pa.Table, columns: Mapping[str, PostgresColumn], comment: str) -> None:
-        """Create the table with these rows, and read it back.
+    def fill(self, values: pa.Table, about: PostgresTable) -> None:
+        """Create the table with these rows, and read it back; `about` may be the table that is read.
 
         Raises
         ------
         DocumentError
-            The database has something else than was written, or refuses a value.
+            The database refuses a value.
+        UsageError
+            The table that is read would be replaced.
         """
-        listed = ", ".join(
-            f"{quoted(name)} {one.declared}{' NOT NULL' if one.required else ''}" for name, one in columns.items()
-        )
-        self._cursor.execute(f"CREATE TABLE {self._made} ({listed})")
-        for name, one in columns.items():
+        oid = oid_of(self._cursor, self._address.table)
+        if oid is not None and identity_of(self._cursor, oid) == about.identity:
+            raise UsageError.of("would-overwrite", self._address.shown, output="the new table", taken="the data")
+        self._ingest(values.slice(0, 0), "create")
+        named = [(quoted(name), one) for name, one in about.columns.items()]
+        changes = [f"ALTER {name} TYPE {one.declared} USING NULL" for name, one in named if one.declared]
+        if changes := [*changes, *(f"ALTER {name} SET NOT NULL" for name, one in named if one.required)]:
+            self._cursor.execute(f"ALTER TABLE {self._made} {', '.join(changes)}")
+        for name, one in named:
             if one.comment:
-                self._cursor.execute(f"COMMENT ON COLUMN {self._made}.{quoted(name)} IS {literal(one.comment)}")
-        if comment:
-            self._cursor.execute(f"COMMENT ON TABLE {self._made} IS {literal(comment)}")
-        if values.num_columns and len(values):
-            schema = self._schema or None
-            self._cursor.adbc_ingest(self._staged, for_ingest(values), mode="append", db_schema_name=schema)
-        oid = oid_of(self._cursor, f"{self._schema}.{self._staged}" if self._schema else self._staged)
-        self._found = read_rows(self._cursor, self._address, oid)
-        _require_same(values, self._found.carried.values, self._address)
+                self._cursor.execute(f"COMMENT ON COLUMN {self._made}.{name} IS {literal(one.comment)}")
+        if about.comment:
+            self._cursor.execute(f"COMMENT ON TABLE {self._made} IS {literal(about.comment)}")
+        self._ingest(values, "append")
+        found = table_in_catalogue(self._cursor, self._path, self._address)
+        self._found = read_rows(self._cursor, self._address, found)
 
-    def read(self) -> Table:
-        """Return the table as it was read back."""
-        if self._found is None:
-            raise DocumentError.of("server-error", self._address.shown, reason="the table was not written yet")
-        return self._found
+    def _ingest(self, values: pa.Table, mode: str) -> None:
+        self._cursor.adbc_ingest(self._staged, values, mode=mode, db_schema_name=self._schema or None)
 
     def ready(self) -> None:
         """Do all but the end of the transaction: the table gets its name.
@@ -138,13 +159,3 @@ def postgres_writing(address: Address, *, replaces: bool) -> Iterator[PostgresWr
         found = PostgresWriting(cursor, address, replaces=replaces)
         found.require_free()
         yield found
-
-
-def _require_same(meant: pa.Table, found: pa.Table, address: Address) -> None:
-    """Refuse a table that is not what was to be written, cell by cell and in its order."""
-    own, other = table_of(for_ingest(meant), address.shown), table_of(found, address.shown)
-    if own.cells.column_names != other.cells.column_names or len(own) != len(other):
-        raise DocumentError.of("readings-differ", address.shown, what="the rows or columns that were written")
-    for name in own.cells.column_names:
-        if own.cells[name].to_pylist() != other.cells[name].to_pylist():
-            raise DocumentError.of("readings-differ", address.shown, what=Field(name))
