@@ -20,7 +20,7 @@ from masktron.errors import DocumentError, ReleasedBeforeError
 from masktron.jobs.convert import run_convert
 from masktron.setting_values import Register
 from masktron.sources.tables import new_tables
-from masktron.sources.tables.postgresql import writing
+from masktron.sources.tables.postgresql import transaction
 from masktron.write.register_file import opened_register
 from postgres_server import server
 
@@ -183,7 +183,7 @@ def test_tables_of_a_server_are_entered_and_refused(
         raise DocumentError("the server is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(writing.PostgresWriting, "commit", failing)
+        patched.setattr(transaction.PostgresWriting, "commit", failing)
         with pytest.raises(DocumentError, match="the server is gone"):
             office.release(at("january"), at("new"), k=5, again="another k")
     assert office.kinds()[-1] == "release", "nobody knows whether the transaction was taken"

@@ -28,10 +28,10 @@ from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.new_tables import require_new_table
-from masktron.sources.tables.postgresql import catalogue, writing
+from masktron.sources.tables.postgresql import catalogue, transaction
 from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable
 from masktron.sources.tables.postgresql.postgres_format import PostgresFormat
-from masktron.sources.tables.postgresql.reading import declared_type, fetch
+from masktron.sources.tables.postgresql.snapshot import declared_type, fetch
 from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
@@ -363,7 +363,7 @@ def test_an_interrupted_write_leaves_no_table(place: str, monkeypatch: pytest.Mo
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writing, "read_rows", interrupted)
+    monkeypatch.setattr(transaction, "read_rows", interrupted)
     before = tables(place)
     for name in ("cut_off", "kept"):
         with pytest.raises(KeyboardInterrupt):
@@ -381,13 +381,13 @@ from pathlib import Path
 from masktron.addresses import path_of
 from masktron.jobs.convert import run_convert
 from masktron.sources.records import Coded
-from masktron.sources.tables.postgresql import writing
+from masktron.sources.tables.postgresql import transaction
 
 def slow(*arguments):
     print("written", flush=True)
     time.sleep(60)
 
-writing.read_rows = slow
+transaction.read_rows = slow
 run_convert(Path(sys.argv[1]), path_of(sys.argv[2]))
 """
 
@@ -423,14 +423,14 @@ def test_a_connection_that_is_cut_leaves_no_table(
         "WHERE pid <> pg_backend_pid() AND datname = 'postgres'"
     )
     for name in ("ready", "commit"):
-        proper = getattr(writing.PostgresWriting, name)
+        proper = getattr(transaction.PostgresWriting, name)
 
-        def cutting(self: writing.PostgresWriting, proper: object = proper) -> None:
+        def cutting(self: transaction.PostgresWriting, proper: object = proper) -> None:
             execute(place, cut)
             proper(self)  # type: ignore[operator]
 
         with monkeypatch.context() as patched:
-            patched.setattr(writing.PostgresWriting, name, cutting)
+            patched.setattr(transaction.PostgresWriting, name, cutting)
             with refused(DocumentError, "server-error"):
                 run_convert(data, at(place, "cut"))
         assert tables(place) == before
@@ -449,7 +449,7 @@ def test_a_server_that_stops_leaves_no_table_and_one_error(tmp_path: Path, monke
         stack.__exit__(None, None, None)
 
     try:
-        monkeypatch.setattr(writing, "read_rows", stopping)
+        monkeypatch.setattr(transaction, "read_rows", stopping)
         with refused(DocumentError, "server-error"):
             run_convert(data, at(own, "stopped"))
     finally:
@@ -459,13 +459,13 @@ def test_a_server_that_stops_leaves_no_table_and_one_error(tmp_path: Path, monke
 
 def test_who_was_faster_keeps_his_table(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_file(tmp_path / "a.csv", "a,b\n1,2\n")
-    proper = writing.read_rows
+    proper = transaction.read_rows
 
     def meanwhile(*arguments: Any) -> Table:
         execute(place, "CREATE TABLE raced(mine int)")
         return proper(*arguments)
 
-    monkeypatch.setattr(writing, "read_rows", meanwhile)
+    monkeypatch.setattr(transaction, "read_rows", meanwhile)
     with refused(UsageError, "table-exists", table="raced"):
         run_convert(data, at(place, "raced"))
     assert fetch(parse_address(place.format(what="table=raced"))).cells.column_names == ["mine"]

@@ -24,7 +24,7 @@ from masktron.scratch import private_folder
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.duckdb_files import duckdb_connection
 from masktron.sources.tables.postgresql.connection import taken
-from masktron.sources.tables.postgresql.writing import HeldRows, postgres_writing
+from masktron.sources.tables.postgresql.transaction import HeldRows, postgres_writing
 from masktron.sources.tables.sql_texts import literal, quoted
 
 _STAGED = "masktron_staged"

@@ -17,8 +17,8 @@ from masktron.sources.tables.arrow_lexemes import is_text, value_type
 from masktron.sources.tables.arrow_reshaped import reshaped_variables
 from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable
-from masktron.sources.tables.postgresql.reading import PostgresCarried, declared_type, fetch
-from masktron.sources.tables.postgresql.writing import WrittenRows
+from masktron.sources.tables.postgresql.snapshot import PostgresCarried, declared_type, fetch
+from masktron.sources.tables.postgresql.transaction import WrittenRows
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 

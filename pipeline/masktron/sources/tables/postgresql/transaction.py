@@ -20,7 +20,7 @@ from masktron.sources.tables.postgresql.catalogue import (
     table_in_catalogue,
 )
 from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
-from masktron.sources.tables.postgresql.reading import as_table, read_rows
+from masktron.sources.tables.postgresql.snapshot import as_table, read_rows
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_model import Table
 
