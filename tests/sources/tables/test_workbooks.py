@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+import re
 import time
 import zipfile
 from collections.abc import Callable, Sequence
@@ -139,6 +140,18 @@ def test_any_moment_is_read(tmp_path: Path, *, since_1904: bool) -> None:
     cells = table.cells.take(pa.array(kept))
     XlsxFormat().write(tmp_path / "b.xlsx", TableRelease(table, cells, kept))
     assert read(tmp_path / "b.xlsx").cells.equals(cells)
+
+
+def test_dates_count_from_1904_also_in_files_of_excel_for_mac(tmp_path: Path) -> None:
+    """calamine takes an extension of the same local name for the setting of the workbook."""
+    path = workbook(tmp_path / "a.xlsx", [["d"], [datetime.date(1971, 1, 1)]], date_1904=True)
+    extension = (
+        b'<extLst><ext uri="{79F54976-1DA5-4618-B147-4CDE4B953A38}" '
+        b'xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main">'
+        b'<x14:workbookPr defaultImageDpi="32767"/></ext></extLst></workbook>'
+    )
+    path = replaced_part(path, "xl/workbook.xml", partial(replaced, b"</workbook>", extension))
+    assert column(read(path), "d") == ["1971-01-01"]
 
 
 def test_what_is_created_comes_back(tmp_path: Path) -> None:
@@ -401,8 +414,9 @@ def test_what_is_no_number_among_numbers_is_refused(tmp_path: Path) -> None:
     [
         ('table:formula="of:=NA()" office:value-type="string" calcext:value-type="error"', "an error"),
         ('table:formula="of:=1/0" office:value-type="float" office:value="0" calcext:value-type="error"', "an error"),
+        ('office:value-type="unheard" office:value="0"', "a value of the unknown type 'unheard'"),
         ('table:formula="of:=1+1"', "a formula whose value was never computed"),
-        ('office:value-type="time" office:time-value="PT26H05M06S"', "a time"),
+        ('office:value-type="time" office:time-value="PT26H05M06S"', "a length of time"),
         ('office:value-type="date" office:date-value="2020-02-30"', "a number or text that is not a date"),
         ('office:value-type="date" office:date-value="2020-02-03T04:05:06Z"', "a number or text that is not a date"),
     ],
@@ -516,6 +530,40 @@ def test_a_text_of_no_characters_is_no_value(tmp_path: Path) -> None:
         "b": [None, "x"],
         "c": ["1", "2"],
     }
+
+
+def test_an_error_that_excel_writes_into_opendocument_as_0_is_refused(tmp_path: Path) -> None:
+    write_ods(tmp_path / "a.ods", [["a"], [7]])
+    error = (
+        b'<table:table-cell table:formula="of:=#N/A" office:value-type="float" office:value="0"><text:p>#N/A</text:p>'
+    )
+    path = replaced_part(
+        tmp_path / "a.ods",
+        "content.xml",
+        lambda text: re.sub(rb"<table:table-cell[^>]*>\s*<text:p>7</text:p>", error, text),
+    )
+    with refused(DocumentError, "cell-not-readable", cell="A2", detail="an error"):
+        read(path)
+
+
+def test_an_encrypted_opendocument_spreadsheet_is_named(tmp_path: Path) -> None:
+    write_ods(tmp_path / "a.ods", [["a"], [1]])
+    encrypted = b"<manifest:encryption-data/></manifest:manifest>"
+    path = replaced_part(
+        tmp_path / "a.ods", "META-INF/manifest.xml", partial(replaced, b"</manifest:manifest>", encrypted)
+    )
+    with refused(DocumentError, "file-not-supported", detail="an encrypted workbook"):
+        read(path)
+
+
+def test_a_named_range_of_opendocument_is_read(tmp_path: Path) -> None:
+    write_ods(tmp_path / "a.ods", [["survey"], [None], ["a", "b"], [1, 2]])
+    names = (
+        b'<table:named-expressions><table:named-range table:name="Cells" table:base-cell-address="$Data.$A$1" '
+        b'table:cell-range-address="$Data.$A$3:.$B$4"/></table:named-expressions></office:spreadsheet>'
+    )
+    path = replaced_part(tmp_path / "a.ods", "content.xml", partial(replaced, b"</office:spreadsheet>", names))
+    assert read(path, range="Cells").cells.to_pydict() == {"a": ["1"], "b": ["2"]}
 
 
 def test_cells_that_are_repeated_are_no_way_to_fill_the_memory(tmp_path: Path) -> None:

@@ -31,7 +31,12 @@ _RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}R
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _CALCEXT = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
+_KINDS = {None, "float", "percentage", "currency", "boolean", "date", "time", "string", "void"}
+_ERROR = re.compile(r"#(N/A|NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!)|Err:[0-9]+")
+"""What cells with errors show; Excel writes them into .ods as 0."""
+_MANIFEST = "META-INF/manifest.xml"
 _REFERENCE = re.compile("([A-Z]+)([0-9]+)")
+_TRUE = {"1", "true", "on"}
 _UNCOMPUTED = "a formula whose value was never computed"
 _CELL = 16
 """Bytes in memory of a cell, at the very least."""
@@ -43,6 +48,8 @@ class AroundSheet:
 
     Attributes
     ----------
+    since_1904 : bool
+        Dates of the workbook count from 1904; fastexcel does not see that in every file.
     rows, columns : int
         Up to the last cell that is not empty.
     formulas : set of int
@@ -53,6 +60,7 @@ class AroundSheet:
         What a cell holds that has no value.
     """
 
+    since_1904: bool = False
     rows: int = 0
     columns: int = 0
     formulas: set[int] = field(default_factory=set)
@@ -104,10 +112,12 @@ def package(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
             raise DocumentError(other_format(found, what, path))
         with zipfile.ZipFile(path) as archive:
             for part in archive.infolist():
-                if part.flag_bits & 1:
-                    detail = "an encrypted workbook"
-                    raise DocumentError.of("file-not-supported", path, detail=detail, instead="without a password")
                 require_unpacked(part.file_size, part.compress_size, f"{part.filename!r} in it", str(path))
+            if any(part.flag_bits & 1 for part in archive.infolist()) or (
+                _MANIFEST in archive.namelist() and b"encryption-data" in archive.read(_MANIFEST)
+            ):
+                detail = "an encrypted workbook"
+                raise DocumentError.of("file-not-supported", path, detail=detail, instead="without a password")
             yield archive
     except MasktronError:
         raise
@@ -121,21 +131,25 @@ def xlsx_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
     book = next((part for kind, part in _relations(archive, "", where).values() if kind == "officeDocument"), "")
     parts = _relations(archive, book, where)
     found: Sheets = {}
-    for sheet in _elements(archive, book, [f"{space}sheet" for space in _SHEETS], where):
+    since_1904 = False
+    for sheet in _elements(
+        archive, book, [f"{space}{name}" for space in _SHEETS for name in ("workbookPr", "sheet")], where
+    ):
+        since_1904 |= sheet.get("date1904") in _TRUE
         relation = next((str(value) for name, value in sheet.attrib.items() if str(name).endswith("}id")), "")
         kind, part = parts.get(relation, ("", ""))
         if kind == "worksheet":  # a chart is none
             name = sheet.get("name") or ""
-            found[name] = partial(_around_xlsx, archive, part, f"{where}, sheet {name!r}")
+            found[name] = partial(_around_xlsx, archive, part, f"{where}, sheet {name!r}", since_1904)
     return found
 
 
-def _around_xlsx(archive: zipfile.ZipFile, part: str, where: str) -> AroundSheet:
-    found, row = AroundSheet(), -1
+def _around_xlsx(archive: zipfile.ZipFile, part: str, where: str, since_1904: bool) -> AroundSheet:
+    found, row = AroundSheet(since_1904), -1
     wanted = [f"{space}{name}" for space in _SHEETS for name in ("row", "col", "mergeCell")]
     for element in _elements(archive, part, wanted, where):
         found.merged += element.tag.endswith("}mergeCell")
-        found.hidden += element.get("hidden") in {"1", "true"}
+        found.hidden += element.get("hidden") in _TRUE
         if not element.tag.endswith("}row"):
             continue
         row, column = int(element.get("r", row + 2)) - 1, -1
@@ -168,10 +182,16 @@ def ods_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
             end = column + int(cell.get(f"{_TABLE}number-columns-repeated", "1"))
             spans = {cell.get(f"{_TABLE}number-{what}-spanned", "1") for what in ("columns", "rows")}
             found.merged += spans != {"1"}
-            kind, formula = cell.get(f"{_OFFICE}value-type"), cell.get(f"{_TABLE}formula")
-            unread = "an error" if cell.get(f"{_CALCEXT}value-type") == "error" else "" if kind else _UNCOMPUTED
+            kind, formula = cell.get(f"{_OFFICE}value-type"), cell.get(f"{_TABLE}formula") is not None
+            unread = ""
+            if cell.get(f"{_CALCEXT}value-type") == "error" or (formula and _ERROR.match("".join(cell.itertext()))):
+                unread = "an error"
+            elif formula and not kind:
+                unread = _UNCOMPUTED
+            elif kind not in _KINDS:
+                unread = f"a value of the unknown type {kind!r}"
             if kind or formula:
-                found.add(row, column, formula=bool(formula), unread=unread)
+                found.add(row, column, formula=formula, unread=unread)
                 found.add(after - 1, end - 1)
             column = end
         row = after if element.tag == f"{_TABLE}table-row" else row

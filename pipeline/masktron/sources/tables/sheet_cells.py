@@ -25,9 +25,10 @@ _FIRST_DATE = "1900-03-01"
 _LEAP_DAY = 60
 """The number of 29 February 1900, a day that never was."""
 _KINDS = {"Float": NUMBER, "Int": NUMBER, "String": TEXT, "Bool": TRUTH, "DateTimeIso": DATE}
-_NO_VALUE = {"Error": "an error", "DurationIso": "a time"}
+_LENGTH = "a length of time, which is neither a date nor a time of day"
+_NO_VALUE = {"Error": "an error", "DurationIso": _LENGTH}
 _KIND = re.compile(r"Expected \w+ but got '(\w+)\(")
-_DATE_OR_TIME = re.compile(r"Expected \w+ but got 'DateTime\(.* datetime_type: DateTime, is_1904: (\w+)")
+_DATE_OR_TIME = re.compile(r"Expected \w+ but got 'DateTime\(.* datetime_type: DateTime, ")
 _TIME = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,3})?")
 
 type CellKinds = NDArray[np.str_]
@@ -168,8 +169,7 @@ def read_cells(book: Any, sheet: str, around: AroundSheet) -> SheetCells:
         kinds[row, left + column] = _KINDS.get(kind, NOTHING)
         if kind not in _KINDS:
             unread[row, left + column] = _NO_VALUE.get(kind, f"a {kind}, which masktron does not know")
-    found = {error.position: _DATE_OR_TIME.match(error.detail) for error in errors["float"]}
-    clocks = {position: one[1] for position, one in found.items() if one}
+    dates = {error.position for error in errors["float"] if _DATE_OR_TIME.match(error.detail)}
     for at in range(width):
         own = kinds[:height, left + at]
         texts, numbers, serials = (read[kind].column(at) for kind in ("string", "float", "duration"))
@@ -178,11 +178,11 @@ def read_cells(book: Any, sheet: str, around: AroundSheet) -> SheetCells:
             unread[int(row), left + at] = "no number, though it is one of numbers"
         for row in np.flatnonzero(np.asarray(serials.is_valid())):
             own[row] = DATE
-            if (int(row), at) not in clocks:
-                unread[int(row), left + at] = "an elapsed time, by its number format"
+            if (int(row), at) not in dates:
+                unread[int(row), left + at] = _LENGTH
     for place in unread:
         kinds[place] = _UNREAD
-    return SheetCells(kinds, unread, left, read, "true" in clocks.values())
+    return SheetCells(kinds, unread, left, read, around.since_1904)
 
 
 def _moment_of_text(text: str) -> Moment:
