@@ -184,7 +184,9 @@ def ods_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
             found.merged += spans != {"1"}
             kind, formula = cell.get(f"{_OFFICE}value-type"), cell.get(f"{_TABLE}formula") is not None
             unread = ""
-            if cell.get(f"{_CALCEXT}value-type") == "error" or (formula and _ERROR.match("".join(cell.itertext()))):
+            if cell.get(f"{_CALCEXT}value-type") == "error" or (
+                formula and _ERROR.match("".join(map(str, cell.itertext())))
+            ):
                 unread = "an error"
             elif formula and not kind:
                 unread = _UNCOMPUTED
