@@ -22,7 +22,6 @@ from masktron.evaluation.columns.field_source import BatchSource
 from masktron.kernels import kept, mdav_tree, ready, separated
 from masktron.sources.key_table import KeyTable
 from masktron.sources.records import Coded, Field, Typed
-from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.columns_of_cells import column_of
 from masktron.sources.xml.plain import iter_batches, survey_plain
 from masktron.sources.xml.writer import write_masked
@@ -89,8 +88,6 @@ def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
         BatchSource(batch).order(1, "é")
         keys.number(*spans(batch, Key("node", (2,))).only(None))
     assert len(keys) == 3
-    for values in ([1, -2], [1, None], [0.5, float("nan")], [0.5, None], pa.array([1, 2], pa.uint8())):
-        object_columns(pa.record_batch({"x": values}).slice(1), compiled=True)
     column_of(Field("A", "A"), pa.chunked_array([["1", "x", None]]), frozenset(), Typed(), compiled=True)
     new = {"V1": Coded(np.array(["1", None], dtype=object), np.arange(90) % 2)}
     for order in (None, np.arange(90)[::-1]):

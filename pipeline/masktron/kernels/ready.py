@@ -12,11 +12,10 @@ from masktron.kernels.level_scanner import scan_levels
 from masktron.kernels.numbers import powers_of_ten, read_numbers
 from masktron.kernels.scanner import byte_classes, line_breaks, scan_records, table_of
 from masktron.kernels.texts import code_texts
-from masktron.kernels.written_numbers import scale_doubles, write_decimals
 
 ENTRIES = (
     *(scan_records, read_numbers, code_texts, order_cells, intern, reslot, tally, assemble, lay_out, gather),
-    *(scale_doubles, write_decimals, scan_levels, line_breaks),
+    *(scan_levels, line_breaks),
 )
 """What is called from outside the kernels."""
 
@@ -67,6 +66,3 @@ def compile_kernels() -> None:
     assemble(*none, 0, octets, octets, places, 0, places[:0], *(octets,) * 4, cells, cells, octets, places, flags)
     lay_out(octets, np.zeros((1, 2), np.int64), places[:0], octets, 0, places, places)
     gather(octets, places, places, places[:0], octets, octets)
-    scales = np.zeros(1, np.int8)
-    scale_doubles(doubles, scales, places)
-    write_decimals(scales[:0], places, True, octets, rows, octets, rows)

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files: read twice, written like they were, masked as their XML twin is."""
+"""Parquet and Arrow files: read as Python has their values, written like they were, masked as their XML twin is."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from masktron.sources.variables import Variable
 from paths import RULES
 from refusals import refused
 from sample_settings import untreated
+from typed_texts import column_texts
 
 ENDS = [".parquet", ".feather"]
 
@@ -45,14 +46,13 @@ def _format(path: Path) -> TableFormat:
 
 
 def _read(path: Path) -> Table:
-    """A file, after both readings of it have agreed."""
+    """A file, whose lexemes are those that values of Python have."""
     source: Source = TableSource(path, _format(path))
     assert isinstance(source, TableSource)
-    again = source.format.read_again(path, source.table)
-    blocks = [[column.to_pylist() for column in block] for block in again.in_columns(str(path))]
-    rows = [row for block in blocks for row in zip(*block, strict=True)]
-    assert again.columns == tuple(variable.column for variable in source.variables)
-    assert rows == list(zip(*(column.to_pylist() for column in source.table.cells.columns), strict=True))
+    stored = _stored(path)
+    assert stored.column_names == [variable.column for variable in source.variables]
+    texts = [[text for chunk in column.chunks for text in column_texts(chunk)] for column in stored.columns]
+    assert texts == [column.to_pylist() for column in source.table.cells.columns]
     return source.table
 
 

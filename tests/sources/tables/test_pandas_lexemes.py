@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import UsageError
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.frame_source import FrameSource
 from masktron.sources.tables.frames import standing_for
@@ -142,9 +142,3 @@ def test_values_that_cannot_be_written_name_the_column(value):
     frame = pd.DataFrame({"A": [1], "B": pd.Series([value], dtype=object)})
     with refused(UsageError, "frame-column", field="B"):
         FrameSource(standing_for(frame)).require_readable()
-
-
-def test_a_second_reading_that_says_something_else_is_found_out(monkeypatch):
-    monkeypatch.setattr("masktron.sources.tables.frames.texts_again", lambda column: ["2"] * len(column))
-    with refused(DocumentError, "readings-differ", what="A"):
-        FrameSource(standing_for(pd.DataFrame({"A": [1, 2]}))).records()

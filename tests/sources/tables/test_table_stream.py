@@ -8,7 +8,9 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -25,13 +27,13 @@ from masktron.evaluation.tiered import evaluate
 from masktron.kernels import separated as kernel
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
-from masktron.sources.tables import arrow_files, parquet_stream, table_model, typed_stream
+from masktron.sources.tables import parquet_stream
 from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.separated import csv_outline, csv_stream
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.separated.csv_format import CsvFormat
 from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
-from masktron.sources.tables.table_format import TableFormat
+from masktron.sources.tables.table_format import LexemeRow, SecondReading, TableFormat
 from masktron.sources.tables.table_stream import TableStream
 from refusals import code_of, refused
 
@@ -342,23 +344,24 @@ def test_what_all_records_tell_is_refused_before_a_result(tmp_path: Path, capsys
 def test_readings_that_differ_in_a_late_block_stop_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, rules = tmp_path / "d.parquet", write_rules(tmp_path / "r.sch", "A >= 0")
-    pq.write_table(pa.table({"A": list(range(20))}), data)
-    true = typed_stream.object_columns
+    data, rules = tmp_path / "d.csv", write_rules(tmp_path / "r.sch", "A >= 0")
+    data.write_text("A,B\n" + "".join(f"{n},1\n" for n in range(20)))
+    true = csv_stream.second_reading
 
-    def spoilt(batch: pa.RecordBatch, **named: bool) -> list[pa.Array]:
-        columns = true(batch, **named)
-        return [pa.array(["18" if text == "17" else text for text in one.to_pylist()]) for one in columns]
+    def other(rows: Callable[[list[LexemeRow]], list[LexemeRow]]) -> None:
+        def spoilt(*given: Any) -> SecondReading:
+            again = true(*given)
+            return replace(again, rows=rows(list(again.rows)))
 
-    monkeypatch.setattr(typed_stream, "object_columns", spoilt)
-    report = tmp_path / "report.svrl"
-    done = Runner(capsys)("validate", data, "--rules", rules, "--svrl", report)
+        monkeypatch.setattr(csv_stream, "second_reading", spoilt)
+
+    other(lambda rows: [["18", "1"] if row[0] == "17" else row for row in rows])
+    done = Runner(capsys)("check", data, "--rules", rules)
     assert done.code == 4
     assert (code_of(done.err), f"{data}, record 18: " in done.err) == ("readings-differ", True)
-    assert not report.exists()
-    monkeypatch.setattr(typed_stream, "object_columns", lambda batch, **named: true(batch.slice(0, 2), **named))
+    other(lambda rows: rows[:2])
     with refused(DocumentError, "readings-differ", what="the number of records"):
-        evaluate(EvaluationRequest.of(open_source(data), read_rules(rules)))
+        open_source(data).document_path  # noqa: B018 -- what engines read
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -412,23 +415,6 @@ def test_who_needs_all_records_surveys_no_blocks(
     assert surveyed == set()
     assert masktron.validate(out, rules).valid
     assert surveyed == {out.name}
-
-
-def test_a_large_table_is_read_again_with_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, rules = tmp_path / "d.parquet", write_rules(tmp_path / "r.sch", "B > 0")
-    pq.write_table(pa.table({"A": [None, *range(300)], "B": [0.5] * 301}), data)
-    true, found = arrow_files.object_columns, list[bool]()
-
-    def noted(batch: pa.RecordBatch, *, compiled: bool) -> list[pa.Array]:
-        found.append(compiled)
-        return true(batch, compiled=compiled)
-
-    monkeypatch.setattr(arrow_files, "object_columns", noted)
-    for least, expected in ((0, True), (1 << 20, False)):
-        monkeypatch.setattr(table_model, "_LARGE", least)
-        assert masktron.check(data, rules).complies
-        assert found == [expected]
-        found.clear()
 
 
 @settings(max_examples=20)

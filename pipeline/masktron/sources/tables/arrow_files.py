@@ -24,7 +24,6 @@ from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import lexemes_of, require_sound, value_type, variable_of
-from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.arrow_reshaped import pandas_metadata, reshaped_values
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, compression_of, opened_arrow
@@ -32,7 +31,7 @@ from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.parquet_stream import parquet_stream
 from masktron.sources.tables.spilled import SpilledRows, spilled
-from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.typed_stream import TypedStream
@@ -191,17 +190,6 @@ class ParquetFormat(_ArrowTyped):
         self._save(target, values, way)
         return True
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the file row group by row group, as values of Python and numpy."""
-        compiled = table.large
-
-        def blocks() -> Iterator[Sequence[pa.Array]]:
-            with pq.ParquetFile(path) as again:
-                for batch in again.iter_batches(_ROWS):
-                    yield object_columns(batch, compiled=compiled)
-
-        return SecondReading(tuple(pq.read_schema(path).names), blocks=blocks())
-
     def stream(self, path: Path, options: Options) -> TableStream | None:
         """Open a file whose columns say what they mean without the rest of the file, all but categories."""
         del options
@@ -251,20 +239,6 @@ class ArrowFormat(_ArrowTyped):
             return arrow_stream(path, notes)
         except (OSError, pa.ArrowException):
             return None  # reading it says what is wrong
-
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the file batch by batch, as values of Python and numpy."""
-        compiled = table.large
-        with opened_arrow(path) as reader:
-            names = tuple(reader.schema.names)
-
-        def blocks() -> Iterator[Sequence[pa.Array]]:
-            with opened_arrow(path) as again:
-                for batch in batches_of(again):
-                    for start in range(0, batch.num_rows, _ROWS):
-                        yield object_columns(batch.slice(start, _ROWS), compiled=compiled)
-
-        return SecondReading(names, blocks=blocks())
 
 
 def _parquet_way(file: pq.ParquetFile) -> ColumnWriting:

@@ -1,14 +1,12 @@
 """Data frames as tables: of pandas, of polars and DuckDB, and of any library that speaks the Arrow C stream.
 
-A frame is read by its library's way into Arrow, and a second time by its own iteration in Python; `FramePath` stands
-for it where a path would.
+A frame is read by its library's way into Arrow; `FramePath` stands for it where a path would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -32,32 +30,14 @@ from masktron.sources.tables.arrow_files import (
     typed_values,
 )
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of
-from masktron.sources.tables.arrow_objects import (
-    date_text,
-    decimal_text,
-    double_text,
-    moment_text,
-    narrow_text,
-    object_columns,
-    time_text,
-    truth_text,
-)
 from masktron.sources.tables.arrow_reshaped import reshaped_type, reshaped_values
 from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.pandas_back import released_frame
-from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of, texts_again
+from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
 from masktron.sources.tables.sql_texts import literal
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
-
-_ROWS = 1 << 14
-"""Rows that are Python objects at once."""
-_PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
-_COUNTED = {"TIMESTAMP_NS": ("epoch_ns", 10**9), "TIMESTAMP WITH TIME ZONE": ("epoch_us", 10**6)} | dict.fromkeys(
-    ("TIMESTAMP", "TIMESTAMP_MS", "TIMESTAMP_S"), ("epoch_us", 10**6)
-)
-"""Functions of DuckDB that count moments from 1970, by type, with units in a second."""
 
 
 @runtime_checkable
@@ -111,20 +91,6 @@ class PandasFormat(FrameFormat):
             variables.append(_variable(name, label, column))
         return Table(tuple(variables), pa.table(cells) if cells else _no_columns(len(frame)), carried=frame)
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read the columns as Arrow has them, or object by object."""
-        del table
-        frame = _frame(path)
-        labels = tuple(columns_of(frame, str(path)).values())
-
-        def rows() -> Iterator[LexemeRow]:
-            for start in range(0, len(frame), _ROWS):
-                some = frame.iloc[start : start + _ROWS]
-                columns = [texts_again(some.iloc[:, at]) for at in range(len(labels))]
-                yield from zip(*columns, strict=True) if columns else [()] * len(some)
-
-        return SecondReading(labels, rows())
-
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table of a data frame with other types of some columns."""
         return replace(table, carried=reshaped_frame(table.carried, forms))
@@ -170,17 +136,6 @@ class ArrowFrameFormat(FrameFormat):
         del options
         values = _values_in(_frame(path))
         return table_of(values, str(path), ArrowCarried(values, ColumnWriting()))
-
-    def read_again(self, path: Path, table: Table) -> SecondReading:
-        """Read what the library gives to Python."""
-        frame = _frame(path)
-        library = _library(frame)
-        if library == "polars":
-            return SecondReading(tuple(frame.columns), _polars_rows(frame))
-        if library == "duckdb":
-            return SecondReading(tuple(frame.columns), _duckdb_rows(frame))
-        blocks = (object_columns(batch, compiled=table.large) for batch in frame.to_batches(_ROWS))
-        return SecondReading(tuple(frame.column_names), blocks=blocks)
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table with other types of some columns."""
@@ -340,65 +295,6 @@ def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
         alike = alike and lexemes_of(one, name, "").to_pylist() == lexemes_of(other, name, "").to_pylist()
     if not alike:
         raise ViolationError.of("not-as-verified", what=kind)
-
-
-def _polars_rows(frame: Any) -> Iterator[LexemeRow]:
-    for some in frame.iter_slices(_ROWS):
-        yield from zip(*map(_polars_texts, some.get_columns()), strict=True)
-
-
-def _polars_texts(series: Any) -> Sequence[str | None]:
-    kind = series.dtype
-    name = kind.base_type().__name__
-    if kind.is_temporal():
-        of_type: dict[str, Callable[[Any], str | None]] = {
-            "Date": date_text,
-            "Time": partial(time_text, scale=10**9),
-            "Datetime": partial(
-                moment_text,
-                scale=_PER_SECOND.get(getattr(kind, "time_unit", ""), 1),
-                end="Z" if getattr(kind, "time_zone", None) else "",
-            ),
-        }
-        write, series = of_type[name], series.to_physical()
-    else:
-        of_type = {
-            "Float16": partial(narrow_text, bits=16),
-            "Float32": partial(narrow_text, bits=32),
-            "Float64": double_text,
-            "Decimal": decimal_text,
-            "Boolean": truth_text,
-        }
-        write = of_type.get(name, str)
-    return [None if value is None else write(value) for value in series.to_list()]
-
-
-def _duckdb_rows(relation: Any) -> Iterator[LexemeRow]:
-    columns, writers = [], list[Callable[[Any], str | None]]()
-    for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
-        quoted = _quoted(name)
-        if kind in _COUNTED:
-            function, scale = _COUNTED[kind]
-            quoted = f"{function}({quoted})"
-            writers.append(partial(moment_text, scale=scale, end="Z" if "ZONE" in kind else ""))
-        elif kind == "FLOAT":
-            writers.append(partial(narrow_text, bits=32))
-        else:
-            writers.append(_duckdb_text)
-        columns.append(quoted)
-    for row in relation.project(", ".join(columns)).fetchall():
-        yield [None if value is None else write(value) for write, value in zip(writers, row, strict=True)]
-
-
-def _duckdb_text(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return truth_text(value)
-    if isinstance(value, float):
-        return double_text(value)
-    if hasattr(value, "as_tuple"):
-        return decimal_text(value)
-    text = value if isinstance(value, str) else str(value)
-    return text.rstrip("0") if getattr(value, "microsecond", 0) else text
 
 
 def reshaped_frame(frame: pd.DataFrame, forms: Mapping[str, ColumnForm]) -> pd.DataFrame:

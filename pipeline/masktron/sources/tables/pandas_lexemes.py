@@ -1,7 +1,4 @@
-"""Values of the columns of a pandas data frame as lexemes, read twice: by numpy and pandas, and by Arrow and Python.
-
-Both mean what the lexemes of typed columns of files mean, and neither uses anything of the other.
-"""
+"""Values of the columns of a pandas data frame as lexemes, which mean what those of typed columns of files mean."""
 
 from __future__ import annotations
 
@@ -12,14 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.problems.problem import Field
 from masktron.sources.lexical import NOT_IN_XML
-from masktron.sources.tables.arrow_lexemes import has_text, plain
-from masktron.sources.tables.arrow_objects import column_texts, decimal_text, truth_text
+from masktron.sources.tables.arrow_lexemes import plain
 from masktron.sources.tables.column_names import xml_names
 
 _INFINITE = "infinity is not a number in XML microdata"
@@ -197,53 +192,3 @@ _WRITERS: tuple[tuple[tuple[type, ...], Callable[[Any], str | None]], ...] = (
     ((pd.Period, pd.Interval), str),
 )
 """The text form of each type, the first that fits: a boolean is an integer, too, and a time stamp is a date."""
-
-
-def texts_again(column: pd.Series[Any]) -> list[str | None]:
-    """Read a column a second time: as Arrow has it where it has the type, else object by object.
-
-    Parameters
-    ----------
-    column : Series, n values
-
-    Returns
-    -------
-    list of str or None, of length n
-    """
-    if not (pd.api.types.is_object_dtype(column.dtype) or isinstance(column.dtype, pd.SparseDtype)):
-        try:
-            found = pa.array(column, from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            return [_object_text(value) for value in column]
-        chunks = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
-        if has_text(found.type):
-            return [text for chunk in chunks for text in column_texts(chunk)]
-    return [_object_text(value) for value in column]
-
-
-def _object_text(value: Any) -> str | None:
-    """Write one object."""
-    if value is None or value is pd.NA or value != value:  # noqa: PLR0124 -- NaN and NaT
-        return None
-    for types, write in _WRITERS_AGAIN:
-        if isinstance(value, types):
-            return write(value)
-    return str(value).rstrip("0") if getattr(value, "microsecond", 0) else str(value)
-
-
-def _moment_again(value: Any) -> str:
-    moment = pd.Timestamp(value)
-    zone = "" if moment.tzinfo is None else "Z"
-    day, _, clock = str(moment.tz_convert(None) if zone else moment).partition(" ")
-    head, _, fraction = clock.partition(".")
-    fraction = fraction.rstrip("0")
-    return f"{day}T{head or '00:00:00'}{'.' * bool(fraction)}{fraction}{zone}"
-
-
-_WRITERS_AGAIN: tuple[tuple[tuple[type, ...], Callable[[Any], str]], ...] = (
-    ((str,), str),
-    ((bool, np.bool_), truth_text),
-    ((float, np.floating, Decimal), lambda value: decimal_text(Decimal(str(value)))),
-    ((datetime.timedelta, np.timedelta64), lambda value: pd.Timedelta(value).isoformat()),
-    ((datetime.datetime, np.datetime64), _moment_again),
-)

@@ -120,10 +120,6 @@ class XportFormat(TableFormat):
             carried=replace(table.carried, version=8 if content[20:25] == b"LIBV8" else 5),
         )
 
-    def read_again(self, path: Path, table: Table) -> None:
-        """Return nothing: no second library reads both versions with their special missing values."""
-        del path, table
-
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which columns are texts that have to hold more than numbers."""
         return _with_texts(table, forms)

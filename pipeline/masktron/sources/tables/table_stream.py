@@ -1,10 +1,9 @@
-"""Large files of tables that need not be in memory: their records block by block, each read in two ways."""
+"""Large files of tables that need not be in memory: their records block by block, as texts."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import InSlices, RecordSlice
 from masktron.sources.tables.arrow_scalars import truths_of
 from masktron.sources.tables.string_cells import require_xml
-from masktron.sources.tables.two_readings import disagreement, first_unlike, unlike_counts
+from masktron.sources.tables.two_readings import unlike_counts
 from masktron.sources.variables import Variable
 
 
@@ -51,10 +50,8 @@ class TableStream(InSlices, ABC):
         return {name: value for name, value in vars(self).items() if name not in ("variables", "notes")}
 
     @abstractmethod
-    def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
-        """Yield blocks of records as columns of strings: as the first reader and as the second has them.
-
-        The second is None where the block has been compared.
+    def read_blocks(self) -> Generator[Sequence[pa.Array]]:
+        """Yield blocks of records as columns of strings.
 
         Raises
         ------
@@ -87,46 +84,34 @@ class TableStream(InSlices, ABC):
         """Return the records in slices of a fixed size; none where they are read from the beginning to the end."""
         return ()
 
-    def readings_in(self, piece: RecordSlice) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
-        """Yield the blocks of a slice; as `readings`."""
+    def blocks_of(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
+        """Yield the blocks of a slice; as `read_blocks`."""
         raise ValueError(f"{self.path} cannot be cut at {piece.begin}")
 
     def blocks(self) -> Generator[Sequence[pa.Array]]:
-        """Yield blocks of records on which both readers agree.
+        """Yield blocks of records that XML can hold.
 
         Raises
         ------
         DocumentError
-            They do not agree, or no XML could hold a cell; or as `readings`.
+            No XML could hold a cell; or as `read_blocks`.
         """
-        return self._agreed(self.readings(), 0, self.count)
+        return self._sound(self.read_blocks(), 0, self.count)
 
     def blocks_in(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
-        """Yield the blocks of a slice on which both readers agree; as `blocks`."""
-        return self._agreed(self.readings_in(piece), piece.first, piece.first + piece.records)
+        """Yield the blocks of a slice; as `blocks`."""
+        return self._sound(self.blocks_of(piece), piece.first, piece.first + piece.records)
 
     def again(self) -> Generator[Sequence[pa.Array]]:
-        """Yield blocks of records as the second reader has them, which agrees with the first; as `blocks`."""
-        with closing(self.readings()) as found:
-            yield from self._agreed(((other, own) for own, other in found if other is not None), 0, self.count)
+        """Yield blocks of records for engines: as a second reader has them, where there is one; as `blocks`."""
+        return self.blocks()
 
-    def _agreed(
-        self,
-        readings: Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]],
-        done: int,
-        count: int,
-    ) -> Generator[Sequence[pa.Array]]:
+    def _sound(self, blocks: Generator[Sequence[pa.Array]], done: int, count: int) -> Generator[Sequence[pa.Array]]:
         where = str(self.path)
-        for own, other in readings:
-            if other is not None:
-                for name, one, again in zip(self.names, own, other, strict=True):
-                    if not one.equals(again):
-                        if len(one) != len(again):
-                            raise unlike_counts(where)
-                        raise disagreement(name, done + first_unlike(one, again), where)
-            require_xml(self.names, own, done, where)
-            yield own
-            done += len(own[0])
+        for block in blocks:
+            require_xml(self.names, block, done, where)
+            yield block
+            done += len(block[0])
         if done != count:
             raise unlike_counts(where)
 

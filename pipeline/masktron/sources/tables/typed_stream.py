@@ -1,11 +1,9 @@
-"""Files with Arrow's types that are not in memory: some rows at a time, as texts, which two ways make of them."""
+"""Files with Arrow's types that are not in memory: some rows at a time, as texts."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from copy import copy
 from pathlib import Path
 from typing import Self
@@ -19,7 +17,6 @@ from masktron.problems.problem import Sentence
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, require_sound, variable_of
-from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.arrow_reshaped import reshaped_schema
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.stamped_stream import StampedStream
@@ -90,33 +87,21 @@ class TypedStream(StampedStream):
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         return DocumentError.of("file-damaged", self.path, format=name.capitalize(), detail=reason)
 
-    def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
-        """Yield what both ways make of the same rows, which each reads for itself."""
-        return self._both(None)
+    def read_blocks(self) -> Generator[Sequence[pa.Array]]:
+        """Yield the rows as texts."""
+        return self._unchanged(None)
 
-    def readings_in(self, piece: RecordSlice) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
-        """Yield what both ways make of the same rows of a slice."""
-        return self._both(piece)
+    def blocks_of(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
+        """Yield the rows of a slice as texts."""
+        return self._unchanged(piece)
 
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the rows."""
         return np.arange(first + 1, first + size + 1, dtype=np.int64)
 
-    def _both(self, piece: RecordSlice | None) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
+    def _unchanged(self, piece: RecordSlice | None) -> Generator[Sequence[pa.Array]]:
         self.require_unchanged()
-        nothing = [pa.nulls(0, pa.string())] * len(self.names)
-        with (
-            closing(self._other(piece)) as other,
-            closing(self._own(piece)) as own,
-            ThreadPoolExecutor(max_workers=1) as helper,
-        ):
-            coming = helper.submit(next, other, None)
-            for block in own:
-                again = coming.result()
-                coming = helper.submit(next, other, None)
-                yield block, nothing if again is None else again
-            if (more := coming.result()) is not None:
-                yield nothing, more
+        yield from self._own(piece)
         self.require_unchanged()
 
     def _own(self, piece: RecordSlice | None = None) -> Generator[Sequence[pa.Array]]:
@@ -129,10 +114,6 @@ class TypedStream(StampedStream):
                 block.append(chunk.chunk(0))
             yield block
             done += batch.num_rows
-
-    def _other(self, piece: RecordSlice | None) -> Generator[Sequence[pa.Array]]:
-        for batch in self.typed_batches(piece):
-            yield object_columns(batch, compiled=True)
 
 
 def streams(schema: pa.Schema) -> bool:

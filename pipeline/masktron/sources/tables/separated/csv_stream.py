@@ -113,13 +113,13 @@ class CsvStream(StampedStream):
             some = pa.table(next(blocks, [pa.nulls(0, pa.string())] * len(columns)), names=self.names)
         self.notes = tuple(notes_of(some, columns, outline.dialect))
 
-    def readings(self) -> Generator[tuple[Sequence[pa.Array], None]]:
+    def read_blocks(self) -> Generator[Sequence[pa.Array]]:
         """Yield what pyarrow reads, after a kernel of our own has cut the same bytes into the same cells."""
         doubts = self._doubts()
         with closing(self._read()) as blocks:
             for block in blocks:
                 doubts.look(block)
-                yield block, None
+                yield block
         doubts.settle(self._read)
 
     def again(self) -> Generator[Sequence[pa.Array]]:
@@ -144,13 +144,13 @@ class CsvStream(StampedStream):
             first += size
         return found
 
-    def readings_in(self, piece: RecordSlice) -> Generator[tuple[Sequence[pa.Array], None]]:
+    def blocks_of(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
         """Yield what both readers have of a slice."""
         doubts = self._doubts()
         with closing(self._read(piece)) as blocks:
             for block in blocks:
                 doubts.look(block)
-                yield block, None
+                yield block
         self._seen = doubts.seen
 
     def remarks(self) -> object:
@@ -158,7 +158,7 @@ class CsvStream(StampedStream):
         return self._seen
 
     def settle(self, remarks: Sequence[Any]) -> None:
-        """Refuse the file where a doubt is left, as `readings` does."""
+        """Refuse the file where a doubt is left, as `read_blocks` does."""
         doubts = self._doubts()
         for seen in remarks:
             doubts.join(seen)
