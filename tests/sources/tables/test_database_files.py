@@ -161,6 +161,20 @@ def test_a_file_that_was_not_written_as_meant_is_refused(
 
 
 @BOTH
+def test_a_release_has_the_same_bytes_each_time(tmp_path: Path, made: TableFormat) -> None:
+    path = duck(
+        tmp_path / "a.duckdb",
+        "CREATE TABLE t AS SELECT range AS i, hash(range) / 3 AS r, 'x' || range % 100 AS x, 'ä' || hash(range) AS h "
+        "FROM range(300000)",
+    )
+    table = read(path)
+    outs = [tmp_path / f"{at}.{made.name}" for at in range(2)]
+    for out in outs:
+        made.create(out, table, {})
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+@BOTH
 def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
     columns: dict[str, tuple[list[str | None], pa.DataType | None]] = {
         "i": (["9007199254740993", None, "0"], pa.int64()),

@@ -30,6 +30,11 @@ _MOST_DIGITS = 38
 _CLOSED = ("temp_directory = ''", "enable_external_access = false", "lock_configuration = true")
 """A view of a file reads and writes nothing beside it, nor does a query."""
 _TABLES = "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+_REPEATABLE = ("threads = 1", "disabled_compression_methods = 'fsst'")
+"""So that a table has the same bytes each time: threads write blocks as they end, and FSST draws a sample of texts.
+
+Versions of the storage after 1.2 give each file a number of its own.
+"""
 _KNOWN = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
     *("FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"),
@@ -102,7 +107,7 @@ def _held(kind: pa.DataType) -> pa.DataType:
     return pa.string() if unheld else kind
 
 
-def duckdb_connection(path: Path, *, read_only: bool) -> Any:
+def duckdb_connection(path: Path | str, *, read_only: bool = False) -> Any:
     """Open a database, which may be new; nothing is loaded from anywhere else.
 
     Raises
@@ -154,10 +159,13 @@ def _write(target: Path, table: str, values: pa.Table) -> None:
     )
     with private_folder() as folder:
         made = folder / "made.duckdb"
-        with closing(library("duckdb", _DUCKDB).connect(str(made))) as connection:
+        with closing(duckdb_connection(":memory:")) as connection:
+            for setting in _REPEATABLE:
+                connection.execute(f"SET {setting}")
+            connection.execute(f"ATTACH {literal(str(made))} AS made (STORAGE_VERSION 'v1.2.0')")
             connection.register("released", values)
             try:
-                connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT {listed} FROM released")  # noqa: S608
+                connection.execute(f"CREATE TABLE made.{quoted(table)} AS SELECT {listed} FROM released")  # noqa: S608
             except library("duckdb", _DUCKDB).Error as error:
                 detail = f"this table: {_first_line(error)}"
                 raise UsageError.of("cannot-hold", format="DuckDB", detail=detail) from error

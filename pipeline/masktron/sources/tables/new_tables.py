@@ -162,22 +162,11 @@ class _SqliteWriting(FileWriting):
         declared = connection.execute(f"PRAGMA {_STAGED}.table_info({quoted(name)})").fetchall()
         listed = ", ".join(f"{quoted(column)} {kind}".strip() for _, column, kind, *_ in declared)
         here, there = f"main.{quoted(self.address.table)}", f"{_STAGED}.{quoted(name)}"
-        place = self._row_number({column.lower() for _, column, *_ in declared})
         connection.execute(f"CREATE TABLE {here} ({listed})")
-        connection.execute(f"INSERT INTO {here} SELECT * FROM {there} ORDER BY {place}")  # noqa: S608 -- quoted
+        connection.execute(f"INSERT INTO {here} SELECT * FROM {there}")  # noqa: S608 -- quoted
         cells = ", ".join(f"typeof({column}), {column}" for column in (quoted(one[1]) for one in declared))
-        rows = (
-            connection.execute(f"SELECT {cells} FROM {table} ORDER BY {place}")  # noqa: S608 -- quoted
-            for table in (here, there)
-        )
+        rows = (connection.execute(f"SELECT {cells} FROM {table}") for table in (here, there))  # noqa: S608
         return all(own == other for own, other in zip_longest(*rows))
-
-    def _row_number(self, columns: set[str]) -> str:
-        """Return a name of SQLite's for the place of a row that is not one of some columns."""
-        if free := [name for name in ("rowid", "_rowid_", "oid") if name not in columns]:
-            return free[0]
-        detail = "columns with all its three names of the row number: rowid, _rowid_ and oid"
-        raise UsageError.of("cannot-hold", self.address.shown, format="SQLite", detail=detail)
 
 
 class _DuckdbWriting(FileWriting):
@@ -186,7 +175,7 @@ class _DuckdbWriting(FileWriting):
     _any_table = "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database()"
 
     def _connect(self) -> Any:
-        return duckdb_connection(self.path, read_only=False)
+        return duckdb_connection(self.path)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
