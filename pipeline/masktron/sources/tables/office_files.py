@@ -20,14 +20,9 @@ from lxml import etree
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import most_unpacked, refuse_special, require_unpacked
 from masktron.sources.other_formats import format_of, other_format
-from masktron.sources.tables.sheet_places import MOST_COLUMNS, MOST_ROWS, column_number
 from masktron.sources.xml.encoding import HEAD
 
-_SHEETS = (
-    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}",
-    "{http://purl.oclc.org/ooxml/spreadsheetml/main}",
-)
-_RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _CALCEXT = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
@@ -132,9 +127,7 @@ def xlsx_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
     parts = _relations(archive, book, where)
     found: Sheets = {}
     since_1904 = False
-    for sheet in _elements(
-        archive, book, [f"{space}{name}" for space in _SHEETS for name in ("workbookPr", "sheet")], where
-    ):
+    for sheet in _elements(archive, book, ("{*}workbookPr", "{*}sheet"), where):
         since_1904 |= sheet.get("date1904") in _TRUE
         relation = next((str(value) for name, value in sheet.attrib.items() if str(name).endswith("}id")), "")
         kind, part = parts.get(relation, ("", ""))
@@ -146,8 +139,7 @@ def xlsx_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
 
 def _around_xlsx(archive: zipfile.ZipFile, part: str, where: str, since_1904: bool) -> AroundSheet:
     found, row = AroundSheet(since_1904), -1
-    wanted = [f"{space}{name}" for space in _SHEETS for name in ("row", "col", "mergeCell")]
-    for element in _elements(archive, part, wanted, where):
+    for element in _elements(archive, part, ("{*}row", "{*}col", "{*}mergeCell"), where):
         found.merged += element.tag.endswith("}mergeCell")
         found.hidden += element.get("hidden") in _TRUE
         if not element.tag.endswith("}row"):
@@ -235,8 +227,30 @@ def _relations(archive: zipfile.ZipFile, part: str, where: str) -> dict[str, tup
     """Return what a part is related to: the kind and the name of another part, by an id."""
     folder, name = posixpath.split(part)
     found = {}
-    for element in _elements(archive, posixpath.join(folder, "_rels", f"{name}.rels"), [_RELATIONSHIP], where):
+    for element in _elements(archive, posixpath.join(folder, "_rels", f"{name}.rels"), ["{*}Relationship"], where):
         kind = (element.get("Type") or "").rpartition("/")[2]
         target = posixpath.normpath(posixpath.join("/", folder, element.get("Target") or ""))
         found[element.get("Id") or ""] = (kind, target.lstrip("/"))
     return found
+
+
+def address(row: int, column: int) -> str:
+    """Return what a spreadsheet calls a cell: ``A1`` for (0, 0)."""
+    return f"{letters(column)}{row + 1}"
+
+
+def letters(column: int) -> str:
+    """Return what a spreadsheet calls a column: ``A`` for 0, ``AA`` for 26."""
+    text, column = "", column + 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        text = chr(65 + rest) + text
+    return text
+
+
+def column_number(text: str) -> int:
+    """Return the column that a spreadsheet calls by these letters: 0 for ``A``."""
+    column = 0
+    for letter in text.upper():
+        column = column * 26 + ord(letter) - 64
+    return column - 1

@@ -7,49 +7,50 @@ from __future__ import annotations
 
 import datetime
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.problems.problem import Known
 from masktron.sources.column_forms import ColumnForm, all_numbers
-from masktron.sources.records import UNTYPED, Typed
+from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.office_files import AroundSheet, ods_sheets, package, xlsx_sheets
+from masktron.sources.tables.office_files import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    AroundSheet,
+    address,
+    letters,
+    ods_sheets,
+    package,
+    xlsx_sheets,
+)
 from masktron.sources.tables.read_only import ReadOnlyFormat
-from masktron.sources.tables.sheet_cells import (
-    DATE,
+from masktron.sources.tables.sheets import (
     NOTHING,
     NUMBER,
     TEXT,
     TRUTH,
+    UNREAD,
     CellKinds,
-    is_canonical,
-    is_moment,
-    is_number,
-    moment_of,
-    read_cells,
-)
-from masktron.sources.tables.sheet_places import (
-    MOST_COLUMNS,
-    MOST_ROWS,
     CellPlace,
-    address,
-    letters,
+    kind_of,
+    kinds_of,
+    moment_of,
     place_of_table,
+    read_cells,
+    types_of,
     used_area,
 )
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease, losses_by_column
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _MOST_CHARACTERS = 32_767
@@ -108,17 +109,20 @@ class _Workbook(TableFormat):
                 named = [(one.name, one.formula) for one in book.defined_names()]
                 place = place_of_table(list(sheets), named, options, where)
                 around = sheets[place.sheet]()
-                cells = read_cells(book, place.sheet, around)
+                lexemes, cells = read_cells(book, place.sheet, around)
             except fastexcel.FastExcelError as error:
                 reason = str(error).partition("\n")[0]
                 raise DocumentError.of("file-damaged", path, format=self.what, detail=reason) from error
         here = f"{where}, sheet {place.sheet!r}"
-        filled = cells.kinds != NOTHING
+        filled = cells != NOTHING
         area = used_area(filled, place, here)
-        cells.require_values(area, here)
+        for row, column in sorted(around.unread):
+            if area.top <= row <= area.bottom and area.left <= column <= area.right:
+                place_, detail = address(row, column), around.unread[row, column]
+                raise DocumentError.of("cell-not-readable", here, cell=place_, detail=detail)
         span, carried = range(area.left, area.right + 1), WorkbookCarried(place, area.top, area.left, {})
-        texts = [cells.lexemes(column, here)[area.top : area.bottom + 1] for column in span]
-        kinds = [cells.kinds[area.top : area.bottom + 1, column] for column in span]
+        texts = [lexemes[area.top : area.bottom + 1, column] for column in span]
+        kinds = [cells[area.top : area.bottom + 1, column] for column in span]
         if place.header is not False:
             for column, kind in zip(span, kinds, strict=True):
                 if kind[0] != TEXT:
@@ -128,7 +132,7 @@ class _Workbook(TableFormat):
         heads = list(map(letters, span)) if place.header is False else [str(text[0]) for text in texts]
         first, variables, columns, found = carried.first - area.top, [], {}, {}
         for name, head, text, kind in zip(xml_names(heads, here), heads, texts, kinds, strict=True):
-            typed, stored = _types(text[first:], kind[first:])
+            typed, stored = types_of(text[first:], kind[first:])
             variables.append(Variable(name, head, typed=typed, stored=stored))
             columns[name], found[name] = pa.array(text[first:].tolist(), pa.string()), kind[first:]
         outside = int(filled.sum()) - sum(int((kind != NOTHING).sum()) for kind in kinds)
@@ -173,7 +177,10 @@ class XlsxFormat(_Workbook):
             kinds, there = original[release.rows], set(original.tolist()) - {NOTHING}
             lexemes = release.cells[variable.name].to_pylist()
             for at in np.flatnonzero(release.changed(variable.name)):
-                kinds[at] = _kind_of(lexemes[at], there, variable.column)
+                kinds[at] = kind_of(lexemes[at], there or {NUMBER, TEXT})
+            if UNREAD in kinds:
+                detail = "a spreadsheet has no such number, truth value or date"
+                raise no_room(variable.column, detail, "the format of texts")
             columns.append((variable.column, lexemes, kinds))
         _save(target, carried, columns)
 
@@ -185,19 +192,9 @@ class XlsxFormat(_Workbook):
                 raise UsageError.of("unknown-name", kind="option of a new workbook", name=name, known=known)
         columns = []
         for variable in table.variables:
-            lexemes = [text or None for text in table.cells[variable.name].to_pylist()]
-            columns.append((variable.column, lexemes, _kinds_of(lexemes, variable)))
+            lexemes = table.cells[variable.name].to_pylist()
+            columns.append((variable.column, lexemes, kinds_of(lexemes, variable)))
         _save(target, WorkbookCarried(CellPlace(options.get("sheet", "Data"))), columns)
-
-    def losses(self, table: Table) -> Iterator[str]:
-        """Say what of a table a workbook does not hold."""
-        yield from losses_by_column(
-            table,
-            (
-                "that a text of no characters is more than no value",
-                lambda v: pc.any(pc.equal(table.cells[v.name], "")).as_py(),
-            ),
-        )
 
 
 class OdsFormat(_Workbook, ReadOnlyFormat):
@@ -205,25 +202,6 @@ class OdsFormat(_Workbook, ReadOnlyFormat):
 
     name: ClassVar[str] = "ods"
     what: ClassVar[str] = "an OpenDocument spreadsheet"
-
-
-def _types(lexemes: NDArray[np.object_], kinds: CellKinds) -> tuple[Typed, pa.DataType | None]:
-    """Return what a column can hold, and the type that holds it elsewhere."""
-    values = [text for text in lexemes if text is not None]
-    match sorted(set(kinds.tolist()) - {NOTHING}):
-        case ["t"]:
-            return Typed(text=True), pa.string()
-        case ["n"]:
-            whole = all(text.lstrip("-").isdecimal() and len(text) < 16 and text != "-0" for text in values)
-            return Typed(bits=53), pa.int64() if whole else pa.float64()
-        case ["b"]:
-            return UNTYPED, pa.bool_()
-        case ["d"] if all(len(text) == 10 for text in values):
-            return UNTYPED, pa.date32()
-        case ["d"] if all("T" in text for text in values):
-            return UNTYPED, pa.timestamp("ms")
-        case _:
-            return UNTYPED, None
 
 
 def _notes(others: Sequence[str], around: AroundSheet, outside: int) -> Iterator[str]:
@@ -238,42 +216,8 @@ def _notes(others: Sequence[str], around: AroundSheet, outside: int) -> Iterator
     if around.merged:
         yield f"{around.merged} merged cells of the sheet are not merged any more"
     if around.hidden:
-        yield (f"{around.hidden} hidden rows or columns of the sheet are read like others, and not hidden any more")
+        yield f"{around.hidden} hidden rows or columns of the sheet are read like others, and not hidden any more"
     yield "number formats, colours, widths and whatever else a sheet has beside values are not written"
-
-
-def _kind_of(lexeme: str | None, there: set[str], column: str) -> str:
-    """Return the type of a cell with a masked value: one that its column has."""
-    if lexeme is None:
-        return NOTHING
-    if (NUMBER in there or not there) and is_number(lexeme):
-        return NUMBER
-    if DATE in there and is_moment(lexeme):
-        return DATE
-    if TRUTH in there and lexeme in {"true", "false"}:
-        return TRUTH
-    if TEXT in there or not there:
-        return TEXT
-    raise no_room(column, "a spreadsheet has no such number, truth value or date", "the format of texts")
-
-
-def _kinds_of(lexemes: Sequence[str | None], variable: Variable) -> CellKinds:
-    """Return the type of the cells of a new column: that of the column, if all values come back the same."""
-    stored, kind = variable.stored, TEXT
-    fits: Callable[[str], bool] = is_canonical
-    if variable.typed.text or (stored is not None and pa.types.is_dictionary(stored)):
-        pass
-    elif stored is None or any(
-        test(stored) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    ):
-        kind = NUMBER
-    elif pa.types.is_boolean(stored):
-        kind, fits = TRUTH, {"true", "false"}.__contains__
-    elif pa.types.is_date(stored) or pa.types.is_timestamp(stored):
-        kind, fits = DATE, is_moment
-    if not all(fits(text) for text in lexemes if text):
-        kind = TEXT
-    return np.array([kind if text else NOTHING for text in lexemes], dtype="U1")
 
 
 def _save(target: Path, like: WorkbookCarried, columns: Sequence[SheetColumn]) -> None:
@@ -298,7 +242,7 @@ def _save(target: Path, like: WorkbookCarried, columns: Sequence[SheetColumn]) -
         if place.header is not False:
             page.write_string(like.top, at, name)
         for row, (text, kind) in enumerate(zip(lexemes, kinds.tolist(), strict=True), start=like.first):
-            if text is None:
+            if not text:
                 continue
             if kind == NUMBER:
                 page.write_number(row, at, _Exact(text))
