@@ -28,8 +28,8 @@ from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.new_tables import require_new_table
-from masktron.sources.tables.postgresql import catalogue, transaction
-from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable
+from masktron.sources.tables.postgresql import snapshot, transaction
+from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable, enumerations
 from masktron.sources.tables.postgresql.postgres_format import PostgresFormat
 from masktron.sources.tables.postgresql.snapshot import declared_type, fetch
 from masktron.sources.tables.table_model import Table
@@ -168,12 +168,11 @@ def test_a_table_comes_in_the_order_of_its_key_and_of_one_moment(place: str, mon
     assert source.digest == digest
     assert open_source(at(place, "keyed")).digest != digest
 
-    def meddled(cursor: object, oid: int) -> tuple[Any, ...]:
+    def meddled(cursor: object) -> dict[str, tuple[str, list[str]]]:
         execute(place, "UPDATE keyed SET v = 10 WHERE v = 9")
-        return beside(cursor, oid)
+        return enumerations(cursor)
 
-    beside = catalogue._beside
-    monkeypatch.setattr(catalogue, "_beside", meddled)
+    monkeypatch.setattr(snapshot, "enumerations", meddled)
     assert read(place, "keyed").cells["v"].to_pylist() == ["4", "2", "9"]
 
 

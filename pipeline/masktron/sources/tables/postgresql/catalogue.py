@@ -98,7 +98,8 @@ def table_in_catalogue(cursor: Any, table: str, address: Address) -> PostgresTab
     found = cursor.fetchall()
     columns = {name: PostgresColumn(*declared) for name, *declared, _, _ in found}
     key = [quoted(name) for _, name in sorted((one[5], one[0]) for one in found if one[5] is not None)]
-    *counts, name, comment, identity = _beside(cursor, oid)
+    cursor.execute(_BESIDE.format(oid=oid))
+    *counts, name, comment, identity = cursor.fetchone()
     source = f"TABLE {name}{' ORDER BY ' if key else ''}{', '.join(key)}"
     kinds = ("indices and keys", "checks and foreign keys", "triggers")
     lost = [f"{count} {what}" for count, what in zip(counts, kinds, strict=True) if count]
@@ -118,17 +119,6 @@ def oid_of(cursor: Any, table: str) -> int | None:
 def qualified(table: str) -> str:
     """Return the name of a table as SQL has it, with its schema where one is said."""
     return ".".join(map(quoted, table.split(".", 1)))
-
-
-def identity_of(cursor: Any, oid: int) -> str:
-    """Return what tells a table of a server from every other one."""
-    return str(_beside(cursor, oid)[-1])
-
-
-def _beside(cursor: Any, oid: int) -> tuple[Any, ...]:
-    cursor.execute(_BESIDE.format(oid=oid))
-    found: tuple[Any, ...] = cursor.fetchone()
-    return found
 
 
 def enumerations(cursor: Any) -> dict[str, tuple[str, list[str]]]:

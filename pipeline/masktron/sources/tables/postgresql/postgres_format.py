@@ -62,7 +62,9 @@ class PostgresFormat(TableFormat):
             # a treatment may leave out what was always there
             required = own.required and not release.cells[variable.name].null_count
             columns[variable.column] = replace(own, required=required)
-        _writing(target).fill(released_values(release, carried.values), replace(carried.about, columns=columns))
+        _writing(target).fill(
+            released_values(release, carried.values), replace(carried.about, columns=columns, notes=())
+        )
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new table; labels of variables and the title become comments."""

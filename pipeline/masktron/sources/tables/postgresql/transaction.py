@@ -14,7 +14,6 @@ from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.postgresql.catalogue import (
     PostgresTable,
-    identity_of,
     oid_of,
     qualified,
     table_in_catalogue,
@@ -72,8 +71,6 @@ class PostgresWriting(WrittenRows):
     """
 
     def __init__(self, cursor: Any, address: Address, *, replaces: bool) -> None:
-        if address.query:
-            raise UsageError.of("query-not-written", address.shown, table="?table=NAME")
         super().__init__(address)
         self._cursor, self._replaces = cursor, replaces
         self._schema, _, self._name = address.table.rpartition(".")
@@ -107,9 +104,10 @@ class PostgresWriting(WrittenRows):
         UsageError
             The table that is read would be replaced.
         """
-        oid = oid_of(self._cursor, self._address.table)
-        if oid is not None and identity_of(self._cursor, oid) == about.identity:
-            raise UsageError.of("would-overwrite", self._address.shown, output="the new table", taken="the data")
+        if oid_of(self._cursor, self._address.table) is not None:
+            replaced = table_in_catalogue(self._cursor, self._address.table, self._address)
+            if replaced.identity == about.identity:
+                raise UsageError.of("would-overwrite", self._address.shown, output="the new table", taken="the data")
         self._ingest(values.slice(0, 0), "create")
         named = [(quoted(name), one) for name, one in about.columns.items()]
         changes = [f"ALTER {name} TYPE {one.declared} USING NULL" for name, one in named if one.declared]
