@@ -17,7 +17,7 @@ from masktron.rulebook.expressions.spacing import quoted_in_any
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import TALLIES, misused
 from masktron.rulebook.plain.kinds import ORDERS, kind_compared, kind_of
-from masktron.rulebook.plain.slips import PlainSyntaxError
+from masktron.rulebook.plain.slips import PlainSyntaxError, slip
 from masktron.rulebook.plain.tree import Comparison, Kind, Node, children, walk
 from masktron.sources.tables.column_names import xml_name
 
@@ -87,10 +87,8 @@ class Records:
 
     def _of_record(self, node: Node) -> bool:
         match node:
-            case tree.Call(function, (tree.Name(name),), _) if function in TALLIES and name in self.within:
-                return True
-            case tree.Call(function, _, by) if function in TALLIES:
-                return bool(by)
+            case tree.Call(function, arguments, by) if function in TALLIES:
+                return bool(by) or any(isinstance(one, tree.Name) and one.name in self.within for one in arguments)
             case tree.Name() | tree.Call("is_unique" | "lag"):
                 return True
         return any(map(self._of_record, children(node)))
@@ -178,15 +176,32 @@ class Conditions:
 
     def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> _Test:
         """Return a comparison of values that are there."""
-        if kind == "number" and (spread := _spread(operator, left, right)):
-            word, parts, bound = spread
-            each = _joined(word, (self._stated(one, part, bound, kind) for one, part in parts))
-            if word == "and" or parts[1][1] == tree.Negative(parts[0][1]):
-                return each
-            return _joined("and", (*(_not(text) for _, part in parts for text in self._texts(part)), each))
+        if kind == "number" and operator in ORDERS:
+            flipped = isinstance(right, tree.Call) and not isinstance(left, tree.Call)
+            sides = (FLIPPED[operator], right, left) if flipped else (operator, left, right)
+            if (spread := self._spread(*sides)) is not None:
+                return spread
         if kind == "text":
             return _Test(f"{self._text(left)} {_XPATH[operator]} {self._text(right)}")
         return _Test(f"{self._number(left)} {_XPATH.get(operator, operator)} {self._number(right)}")
+
+    def _spread(self, operator: Comparison, left: Node, right: Node) -> _Test | None:
+        """Return a comparison with an absolute value, or with the largest of several, as comparisons without, joined.
+
+        ``abs(e) <= c`` is ``e <= c and -e <= c``; ``largest(a, b) <= c`` is ``a <= c and b <= c``.
+        """
+        below = operator in ("<", "<=")
+        match left:
+            case tree.Call("abs", (of,)):
+                both = (self._stated(operator, one, right, "number") for one in (of, tree.Negative(of)))
+                return _joined("and" if below else "or", both)
+            case tree.Call("largest" | "smallest" as function, each):
+                stated = [self._stated(operator, one, right, "number") for one in each]
+                if (function == "largest") is below:
+                    return _joined("and", stated)
+                texts = (_not(text) for one in each for text in self._texts(one))
+                return _joined("and", (*texts, _joined("or", stated)))
+        return None
 
     def _option(self, value: Node, option: Node) -> _Test:
         if isinstance(option, tree.Range):
@@ -196,8 +211,7 @@ class Conditions:
             construct, instead = "NA in a set", "or missing(FIELD)"
             if option.value is not None:
                 construct, instead = "TRUE or FALSE in a set", 'what the file has for it, such as "TRUE" or 1'
-            problem = Problem("plain-slip", construct=construct, instead=instead)
-            raise PlainSyntaxError(problem, option.at)
+            raise slip(construct, instead, option.at)
         return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
 
     def _matching(self, of: Node, pattern: Node) -> _Test:
@@ -214,7 +228,7 @@ class Conditions:
                 negated = "not " if node.operator == "!=" else ""
                 instead = f"{negated}missing(FIELD)" if missing else 'FIELD == "TRUE", or FIELD == 1'
                 construct = f"a value compared with {'NA' if missing else 'a condition'}"
-                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), one.at)
+                raise slip(construct, instead, one.at)
             if isinstance(other, tree.Truth) and other.value is not None:
                 return self.written(one) if other.value else self.written(one).negated
         first, second = self.written(left), self.written(right)
@@ -291,8 +305,7 @@ class Conditions:
         """Return the path to the records over which a field is tallied, and the path of the field from there."""
         if isinstance(of, tree.Name) and of.name in self._records.within:
             for name in by:
-                construct, instead = "by for records within a record", "the sum without it: it is of each record"
-                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), name.at)
+                raise slip("by for records within a record", "the sum without it: it is of each record", name.at)
             return self._records.within[of.name]
         return self._others(by), self._path(of)
 
@@ -437,28 +450,6 @@ def _read_of_field(node: Node) -> bool:
 
 def _not_zero(node: Node) -> bool:
     return isinstance(node, tree.Number) and float(node.text) != 0
-
-
-def _spread(
-    operator: Comparison, left: Node, right: Node
-) -> tuple[str, tuple[tuple[Comparison, Node], ...], Node] | None:
-    """Return a comparison with an absolute value, or with the largest of several, as comparisons without, joined.
-
-    ``abs(e) <= c`` is ``e <= c and -e <= c``; ``largest(a, b) <= c`` is ``a <= c and b <= c``.
-    """
-    if isinstance(right, tree.Call) and not isinstance(left, tree.Call):
-        operator, left, right = FLIPPED[operator], right, left
-    if not isinstance(left, tree.Call) or operator not in ORDERS:
-        return None
-    below = operator in ("<", "<=")
-    match left.function:
-        case "abs":
-            of = left.arguments[0]
-            return "and" if below else "or", ((operator, of), (operator, tree.Negative(of))), right
-        case "largest" | "smallest" as function:
-            word = "and" if (function == "largest") is below else "or"
-            return word, tuple((operator, one) for one in left.arguments), right
-    return None
 
 
 def _other(operator: str) -> str:

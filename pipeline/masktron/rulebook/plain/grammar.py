@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache, reduce
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import FUNCTIONS, MEANT, SPELLINGS, TALLIES, misused
 from masktron.rulebook.plain.r_functions import R_FUNCTIONS, counted_in_r, meaning
-from masktron.rulebook.plain.slips import PlainSyntaxError, slip_at
+from masktron.rulebook.plain.slips import PlainSyntaxError, slip, slip_at
 from masktron.rulebook.plain.tree import Node, Placed
 
 GRAMMAR = r"""
@@ -102,22 +103,20 @@ class _Conditionals(PostLex):
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         """Give each ``if`` of R a type of its own."""
-        tokens = [*stream]
-        open_: list[list[int]] = [[]]
-        without = set[int]()
-        for at, token in enumerate(tokens):
-            if token.type == "_IF":
-                open_[-1].append(at)
-            elif token.type == "_THEN" and open_[-1]:
-                open_[-1].pop()
+        followed, found = [0], list[Token]()
+        for token in reversed([*stream]):
+            if token.type == "RPAR":
+                followed.append(0)
             elif token.type == "LPAR":
-                open_.append([])
-            elif token.type == "RPAR" and len(open_) > 1:
-                without |= {*open_.pop()}
-        without |= {at for pending in open_ for at in pending}
-        for at, token in enumerate(tokens):
-            of_r = at in without and at + 1 < len(tokens) and tokens[at + 1].type == "LPAR"
-            yield Token.new_borrow_pos("_IF_OF_R", token.value, token) if of_r else token
+                followed = followed[:-1] or [0]
+            elif token.type == "_THEN":
+                followed[-1] += 1
+            elif token.type == "_IF" and followed[-1]:
+                followed[-1] -= 1
+            elif token.type == "_IF" and found and found[-1].type == "LPAR":
+                token = Token.new_borrow_pos("_IF_OF_R", token.value, token)  # noqa: PLW2901 -- it is that one
+            found.append(token)
+        return reversed(found)
 
 
 @cache
@@ -162,8 +161,7 @@ def parse(text: str) -> Node:
 
 
 def _wrong(text: str, at: int, end: int, expected: frozenset[str] = frozenset()) -> PlainSyntaxError:
-    problem, place = slip_at(text, at, [*_parser().lex(text[:end])], expected)
-    return PlainSyntaxError(problem, place)
+    return slip_at(text, at, [*_parser().lex(text[:end])], expected)
 
 
 def _placed(make: Callable[..., Any], _: str, parts: list[Any], meta: Any) -> Any:
@@ -228,15 +226,12 @@ class _Trees(Transformer[Token, Node]):
         return parts
 
     def percent(self, digits: Token) -> Node:
-        return tree.Number(_hundredth(digits[:-1]))
+        return tree.Number(format(Decimal(f"{digits[:-1]}e-2"), "f"))
 
     def number(self, text: Token) -> Node:
         digits, _, exponent = text.removesuffix("L").lower().partition("e")
         if len(digits) > _MOST_DIGITS or abs(int(exponent or 0)) > _MOST_DIGITS:
-            problem = Problem(
-                "plain-slip", construct="a number of that size", instead="one that a computer holds exactly"
-            )
-            raise PlainSyntaxError(problem, text.start_pos or 0)
+            raise slip("a number of that size", "one that a computer holds exactly", text.start_pos or 0)
         return tree.Number(text.removesuffix("L"))
 
     def text(self, quoted: Token) -> Node:
@@ -264,25 +259,18 @@ class _Trees(Transformer[Token, Node]):
         if not isinstance(parts[0], Token):
             return parts
         if parts[0] != "c":
-            problem = Problem("plain-slip", construct=f"{parts[0]}() as a set", instead='{"a", "b"}')
-            raise PlainSyntaxError(problem, parts[0].start_pos or 0)
+            raise slip(f"{parts[0]}() as a set", '{"a", "b"}', parts[0].start_pos or 0)
         return parts[1:]
 
     def call(self, name: Token, *parts: Any) -> Node:
         return _called(name, [one for one in parts if one is not None])
 
 
-def _hundredth(digits: str) -> str:
-    whole, _, part = digits.partition(".")
-    whole = whole.rjust(3, "0")
-    return f"{whole[:-2].lstrip('0') or '0'}.{whole[-2:]}{part}"
-
-
-def _unknown(name: str) -> Problem:
+def _unknown(name: str, at: int) -> PlainSyntaxError:
     if name.lower() in MEANT:
-        return Problem("plain-slip", construct=f"{name}()", instead=MEANT[name.lower()])
+        return slip(f"{name}()", MEANT[name.lower()], at)
     known = Known(name, tuple(sorted({*FUNCTIONS, *SPELLINGS, *R_FUNCTIONS})))
-    return Problem("unknown-name", name=name, known=known, kind="function")
+    return PlainSyntaxError(Problem("unknown-name", name=name, known=known, kind="function"), at)
 
 
 def _called(token: Token, parts: list[Any]) -> Node:
@@ -292,7 +280,7 @@ def _called(token: Token, parts: list[Any]) -> Node:
     if name in R_FUNCTIONS:
         return meaning(name, parts, at)
     if name not in FUNCTIONS:
-        raise PlainSyntaxError(_unknown(str(token)), at)
+        raise _unknown(str(token), at)
     arguments: list[Any] = []
     by: tuple[tree.Name, ...] = ()
     remove_missing = False
@@ -304,8 +292,7 @@ def _called(token: Token, parts: list[Any]) -> Node:
             case tree.Compared("==", tree.Name("by"), tree.Name() as group) if of_several:
                 by = (group,)
             case tree.Compared("==", tree.Name(keyword)) if keyword in _KEYWORDS:
-                construct, shape = f"{keyword}= in {token}()", FUNCTIONS[name].shape
-                raise PlainSyntaxError(Problem("plain-slip", construct=construct, instead=shape), one.at)
+                raise slip(f"{keyword}= in {token}()", FUNCTIONS[name].shape, one.at)
             case _:
                 arguments.append(one)
     if name == "sum" and (counted := counted_in_r(arguments, by)) is not None:

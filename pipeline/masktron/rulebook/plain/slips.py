@@ -29,6 +29,11 @@ class PlainSyntaxError(ValueError):
         self.problem, self.at = problem, at
 
 
+def slip(construct: str, instead: str, at: int) -> PlainSyntaxError:
+    """Return the error for what has another spelling here."""
+    return PlainSyntaxError(Problem("plain-slip", construct=construct, instead=instead), at)
+
+
 _SIGNS: tuple[tuple[str, str, str], ...] = (
     (r"=>", "=>", ">="),
     (r"=<", "=<", "<="),
@@ -139,8 +144,8 @@ _CLOSED_BY = {"LPAR": "RPAR", "LBRACE": "RBRACE"}
 
 def slip_at(  # noqa: PLR0911 -- one branch per kind of slip
     text: str, at: int, tokens: Sequence[Token], expected: frozenset[str]
-) -> tuple[Problem, int]:
-    """Say what is wrong with a rule.
+) -> PlainSyntaxError:
+    """Return the error for what is wrong with a rule.
 
     Parameters
     ----------
@@ -152,12 +157,6 @@ def slip_at(  # noqa: PLR0911 -- one branch per kind of slip
         As far as there are any.
     expected : frozenset of str
         Kinds of tokens that may stand there; none where no token begins.
-
-    Returns
-    -------
-    problem : Problem
-    at : int
-        Where it is.
     """
     before = [one for one in tokens if (one.end_pos or 0) <= at]
     here = next((one for one in tokens if one.start_pos == at), None)
@@ -166,35 +165,37 @@ def slip_at(  # noqa: PLR0911 -- one branch per kind of slip
         for pattern, construct, instead in _SIGNS:
             sign = re.match(pattern, text[begin:])
             if sign and begin + sign.end() > at:
-                return _slip(construct, instead), begin
+                return slip(construct, instead, begin)
     for token in (here, last):
         word = token.value.lower() if token is not None and token.type in ("NAME", "NOT") else ""
         if token is not None and word in _WORDS and (token is here or len(before) > 1 or word == "if"):
-            return _slip(token.value, _WORDS[word]), token.start_pos or 0
+            return slip(token.value, _WORDS[word], token.start_pos or 0)
     for pattern, construct, instead in _SLIPS:
         if around := re.search(pattern, f"{text[:at]}\0{text[at:]}", re.IGNORECASE):
             place = around.start("at") if "at" in around.groupdict() else at
-            return _slip(around.expand(construct), around.expand(instead)), place
+            return slip(around.expand(construct), around.expand(instead), place)
     open_one = _unclosed(before)
     if here is None and at < len(text):
-        return Problem("plain-open" if text[at] in "\"'`" else "plain-sign", sign=text[at]), at
+        return PlainSyntaxError(Problem("plain-open" if text[at] in "\"'`" else "plain-sign", sign=text[at]), at)
     if here is None and open_one is not None:
-        return Problem("plain-open", sign=open_one.value), open_one.start_pos or 0
+        return PlainSyntaxError(Problem("plain-open", sign=open_one.value), open_one.start_pos or 0)
     if here is not None and here.type == "RPAR" and open_one is None:
-        return Problem("plain-closed", sign=")"), at
+        return PlainSyntaxError(Problem("plain-closed", sign=")"), at)
     if last is None:
         construct = "nothing" if here is None else f"{here.value!r} at its beginning"
-        return _slip(construct, "a condition such as FIELD > 1"), at
+        return slip(construct, "a condition such as FIELD > 1", at)
     if here is not None and here.type == last.type == "NAME":
-        return _two_names(last.value, here.value), at
+        return _two_names(last.value, here.value, at)
     found = "the end of the rule" if here is None else f"{here.value!r}"
-    return Problem("plain-unexpected", found=found, after=last.value, wanted=_wanted(expected, open_one)), at
+    wanted = _wanted(expected, open_one)
+    return PlainSyntaxError(Problem("plain-unexpected", found=found, after=last.value, wanted=wanted), at)
 
 
-def _two_names(left: str, right: str) -> Problem:
+def _two_names(left: str, right: str, at: int) -> PlainSyntaxError:
     long = [word for word in _WORDS if len(word) > 3]
-    close = difflib.get_close_matches(right.lower(), long, 1, 0.8)
-    return _slip(right, _WORDS[close[0]]) if close else Problem("plain-two-names", left=left, right=right)
+    if close := difflib.get_close_matches(right.lower(), long, 1, 0.8):
+        return slip(right, _WORDS[close[0]], at)
+    return PlainSyntaxError(Problem("plain-two-names", left=left, right=right), at)
 
 
 def _wanted(expected: frozenset[str], open_one: Token | None) -> tuple[str, ...]:
@@ -215,10 +216,6 @@ def _unclosed(tokens: Sequence[Token]) -> Token | None:
         elif one.type in _CLOSED_BY.values() and found:
             found.pop()
     return found[-1] if found else None
-
-
-def _slip(construct: str, instead: str) -> Problem:
-    return Problem("plain-slip", construct=construct, instead=instead)
 
 
 def several(wrong: Sequence[Problem], where: str) -> Problem:
