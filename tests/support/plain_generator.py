@@ -15,7 +15,6 @@ from masktron.rulebook.plain.tree import (
     If,
     In,
     Joined,
-    Missing,
     Name,
     Negative,
     Node,
@@ -129,7 +128,7 @@ class Maker:
         if choice < 0.72:
             return self.membership()
         if choice < 0.80:
-            return Missing(Name(self.random.choice((*PATHS,))))
+            return Call("missing", (Name(self.random.choice((*PATHS,))),))
         if choice < 0.84:
             return Truth(self.random.choice((True, False, None)))
         if choice < 0.90:
@@ -292,7 +291,7 @@ class Speller:
                 return "compared", f"{self.spell(value, 'sum')} not in {self._set(options)}"
             case Not(of):
                 return "not", f"{self.random.choice(('not ', '! ', '!'))}{self.spell(of, 'not')}"
-            case Missing(Name() as of):
+            case Call("missing", (Name() as of,)):
                 return "atom", f"{self.random.choice(('missing', 'is.na'))}({self.spell(of)})"
             case Joined("and", (Compared(one, low, middle), Compared(other, middle_, high))) if middle == middle_:
                 return (

@@ -20,7 +20,6 @@ from masktron.rulebook.plain.tree import (
     If,
     In,
     Joined,
-    Missing,
     Name,
     Negative,
     Node,
@@ -88,7 +87,7 @@ class Interpreter:
                 first = _either(_negated(self.holds(condition, at)), self.holds(then, at))
                 second = True if otherwise is None else _either(self.holds(condition, at), self.holds(otherwise, at))
                 return _both(first, second)
-            case Missing(Name(name)):
+            case Call("missing", (Name(name),)):
                 return self.text_of(name, at) is None
             case In(value, options, decided):
                 found = {self._is(value, option, at) for option in options}

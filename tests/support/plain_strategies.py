@@ -11,7 +11,6 @@ from masktron.rulebook.plain.tree import (
     If,
     In,
     Joined,
-    Missing,
     Name,
     Negative,
     Node,
@@ -59,7 +58,7 @@ def comparisons(fields: tuple[str, ...] = FIELDS, texts: tuple[str, ...] = TEXTS
         st.builds(
             In, names, st.lists(st.one_of(_BOUNDS, _ranges()), min_size=1, max_size=2).map(tuple), st.booleans()
         ),
-        st.builds(Missing, st.one_of(names, words)),
+        st.builds(Call, st.just("missing"), st.tuples(st.one_of(names, words))),
     )
 
 

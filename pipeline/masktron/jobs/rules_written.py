@@ -20,7 +20,7 @@ from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.kinds import kinds_by_use, without_tolerance
 from masktron.rulebook.plain.spelling import UnspelledError, name_of_rule, spelled, spelled_rule
-from masktron.rulebook.plain.tree import Missing, PlainRule, PlainRules, walk
+from masktron.rulebook.plain.tree import Call, PlainRule, PlainRules, walk
 from masktron.rulebook.plain_of_schematron import Translated, plain_of_rulebook
 from masktron.rulebook.schema import Check, Rulebook
 from masktron.rules_given import is_plain
@@ -148,7 +148,7 @@ def _from_schematron(found: Sequence[Translated]) -> tuple[PlainRules, list[str]
     rules = tuple(named.values())
     losses = [f"{one.check.id} (line {one.check.origin.line}): {one.reason}" for one in found if one.rule is None]
     caveats = [f"{one.check.id}: {caveat}" for one in found for caveat in one.caveats]
-    missing = any(isinstance(part, Missing) for one in rules for part in walk(one.node))
+    missing = any(isinstance(part, Call) and part.function == "missing" for one in rules for part in walk(one.node))
     return PlainRules(rules), losses, [*([_FAILS] if missing else []), *caveats]
 
 

@@ -25,7 +25,6 @@ from masktron.rulebook.plain.tree import (
     Compared,
     Comparison,
     Joined,
-    Missing,
     Name,
     Negative,
     Node,
@@ -311,14 +310,14 @@ class PlainOfXPath:
             return part(excused)
         self.caveats[f"where {field.name} is empty, the test asks about it all the same"] = None
         if word == "and":
-            return self._alternatives([lambda _: Missing(field), part], excused)
-        return join("and", (Not(Missing(field)), part(excused | {Missing(field)})))
+            return self._alternatives([lambda _: _missing(field), part], excused)
+        return join("and", (Not(_missing(field)), part(excused | {_missing(field)})))
 
     def _existence(self, path: Expression, truth: bool) -> Node:
         name = self._fields.field(path)
         if name is not None:
             self.caveats[f"here, an empty {name.name} is missing"] = None
-            return Not(Missing(name)) if truth else Missing(name)
+            return Not(_missing(name)) if truth else _missing(name)
         return self._some(path, truth)
 
     def _some(self, path: Expression, truth: bool) -> Node:
@@ -368,7 +367,7 @@ class PlainOfXPath:
             return Call("is_unique", (name,))
         coded = self._coded(left, right) if sign == "=" else None
         if coded is not None:
-            return Missing(coded) if truth else Not(Missing(coded))
+            return _missing(coded) if truth else Not(_missing(coded))
         if self._length(left) and isinstance(right, xpath.Literal):
             return self._of_length(sign, left, right, truth, excused)
         operator = _SIGNS[cast(GeneralSign, sign)]
@@ -448,7 +447,7 @@ class PlainOfXPath:
         empty = (sign == "=") is truth
         if bare is of and sign == "=" and isinstance(name, Name):
             self.caveats[f"where there is no {name.name} at all, the test says that it is not empty"] = None
-        missing = Missing(cast(Name, name))
+        missing = _missing(cast(Name, name))
         return missing if empty else Not(missing)
 
     def _numeric(self, of: Expression, truth: bool) -> Node:
@@ -670,6 +669,10 @@ class PlainOfXPath:
         raise UnspelledError(f"records with {predicate.text} have no spelling")
 
 
+def _missing(of: Node) -> Node:
+    return Call("missing", (of,))
+
+
 def _finished(node: Node) -> Node:
     """Say what has no name in plain rules: that a ratio is defined."""
     match node:
@@ -685,7 +688,7 @@ def _finished(node: Node) -> Node:
             return Not(join("and", _undefined(operator, left, right)))
         case Call("defined") | Not(Call("defined")):
             raise UnspelledError("a result of ratios may be undefined")
-        case Missing(of) | Not(Missing(of)) if not isinstance(of, Name):
+        case Call("missing", (of,)) | Not(Call("missing", (of,))) if not isinstance(of, Name):
             raise UnspelledError("no rule can ask whether a value of the record before is missing")
     return node
 
@@ -721,17 +724,17 @@ def _excuses(node: Node) -> Iterator[Node]:
     """Yield what leaves a comparison undecided."""
     match node:
         case Name():
-            yield Missing(node)
+            yield _missing(node)
         case Call("lag"):
-            yield Missing(cast(Name, node))
+            yield _missing(cast(Name, node))
         case Call(function, (field,), by) if function in TALLIES:
-            yield from map(Missing, by)
+            yield from map(_missing, by)
             if not node.remove_missing and function != "count":
                 yield Compared("!=", Call("count", (field,), by), Call("count", _records(field), by))
             if function not in ("sum", "count"):
                 yield Compared("==", Call("count", (field,), by), _ZERO)
         case Call("count", (), by):
-            yield from map(Missing, by)
+            yield from map(_missing, by)
         case _:
             if may_be_undefined(node):
                 yield Not(Call("defined", (node,)))
@@ -750,7 +753,7 @@ def _lacks(node: Node, field: Name, by: tuple[Name, ...]) -> bool:
 
 def _is_guard(node: Node) -> bool:
     match node:
-        case Missing() | Not(Call("defined")):
+        case Call("missing") | Not(Call("defined")):
             return True
         case Compared("!=" | "==", Call("count"), Call("count") | Number("0")):
             return True
@@ -762,7 +765,7 @@ def _undecided(node: Node, guard: Node) -> bool:
     match node:
         case Joined(operator, parts):
             return (all if operator == "and" else any)(_undecided(part, guard) for part in parts)
-        case Missing() | Not(Missing()):
+        case Call("missing") | Not(Call("missing")):
             return node == guard
         case Not(of):
             return guard in _excuses(of)

@@ -143,7 +143,7 @@ class Conditions:
                 if otherwise is not None:
                     cases.append(_of_all("or", (premise, self.written(otherwise))))
                 return _of_all("and", cases)
-            case tree.Missing(of):
+            case tree.Call("missing", (of,)):
                 there = self._there(of)
                 return Outcome(_not(there), there)
             case tree.In(value, options, decided):

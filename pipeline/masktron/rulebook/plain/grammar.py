@@ -298,11 +298,8 @@ def _called(token: Token, parts: list[Any]) -> Node:
     if name == "sum" and (counted := counted_in_r(arguments, by)) is not None:
         return counted
     least, most = FUNCTIONS[name].arguments
-    wrong = any(isinstance(one, tuple) or (name == "missing" and not isinstance(one, tree.Name)) for one in arguments)
-    if not least <= len(arguments) <= (most or len(arguments)) or wrong:
+    if not least <= len(arguments) <= (most or len(arguments)) or any(isinstance(one, tuple) for one in arguments):
         raise misused(name, at, str(token))
-    if name == "missing":
-        return tree.Missing(arguments[0])
     if name == "is_unique":  # of which groups are further fields
         arguments, by = [*arguments, *by], ()
     if token.value == "grepl":  # which R gives the pattern first, and for which a missing text has no match

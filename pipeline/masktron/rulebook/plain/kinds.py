@@ -31,7 +31,7 @@ def kind_of(node: Node, names: Mapping[str, Kind]) -> Kind:
             return kind_of(arguments[0], names)
         case tree.Call(function):
             return FUNCTIONS[function].gives
-        case tree.Truth() | tree.Compared() | tree.In() | tree.Missing() | tree.Not() | tree.Joined() | tree.If():
+        case tree.Truth() | tree.Compared() | tree.In() | tree.Not() | tree.Joined() | tree.If():
             return "condition"
 
 

@@ -42,9 +42,9 @@ def meaning(function: str, arguments: Sequence[Node], at: int) -> Node:
 def counted_in_r(arguments: Sequence[Any], by: tuple[tree.Name, ...]) -> Node | None:
     """Return what ``sum(is.na(x))`` and ``sum(!is.na(x))`` count; None for what sums numbers."""
     match arguments:
-        case [tree.Not(tree.Missing(of))]:
+        case [tree.Not(tree.Call("missing", (of,)))]:
             return tree.Call("count", (of,), by)
-        case [tree.Missing(of)]:
+        case [tree.Call("missing", (of,))]:
             return tree.Arithmetic("-", tree.Call("count", (), by), tree.Call("count", (of,), by))
     return None
 
@@ -92,18 +92,18 @@ def _escaped(text: str, signs: Mapping[str, str] = MappingProxyType({})) -> str:
 
 
 def _is_complete(field: tree.Name, *others: tree.Name) -> Node:
-    return tree.Joined("and", tuple(tree.Not(tree.Missing(one)) for one in (field, *others)))
+    return tree.Joined("and", tuple(tree.Not(tree.Call("missing", (one,))) for one in (field, *others)))
 
 
 def _all_complete(field: tree.Name, *others: tree.Name) -> Node:
-    return tree.Joined("and", tuple(_all(tree.Not(tree.Missing(one))) for one in (field, *others)))
+    return tree.Joined("and", tuple(_all(tree.Not(tree.Call("missing", (one,)))) for one in (field, *others)))
 
 
 def _all(condition: Node) -> Node:
     match condition:
-        case tree.Missing(of):
+        case tree.Call("missing", (of,)):
             return tree.Compared("==", tree.Call("count", (of,)), tree.Number("0"))
-        case tree.Not(tree.Missing(of)):
+        case tree.Not(tree.Call("missing", (of,))):
             return tree.Compared("==", tree.Call("count", (of,)), tree.Call("count", ()))
     raise TypeError
 

@@ -13,7 +13,7 @@ from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import misused
 from masktron.rulebook.plain.grammar import parse
 from masktron.rulebook.plain.slips import PlainSyntaxError
-from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, Severity, children, mapped, walk
+from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, Severity, mapped, walk
 
 SEVERITIES: Mapping[str, Severity] = {
     "warn": "warning",
@@ -226,8 +226,9 @@ def _each(node: Node) -> Iterator[Node]:
 def _with_names(node: Node) -> Node:
     """Return a rule in which names, and nothing that was put for them, stand where only names may stand."""
     for part in walk(node):
-        if isinstance(part, tree.Missing) and not all(isinstance(one, tree.Name) for one in children(part)):
-            raise misused("missing", part.at)
-        if isinstance(part, tree.Call) and not all(isinstance(one, tree.Name) for one in part.by):
-            raise PlainSyntaxError(Problem("plain-by"), part.at)
+        match part:
+            case tree.Call("missing", (of,)) if not isinstance(of, tree.Name):
+                raise misused("missing", part.at)
+            case tree.Call(by=by) if not all(isinstance(one, tree.Name) for one in by):
+                raise PlainSyntaxError(Problem("plain-by"), part.at)
     return node

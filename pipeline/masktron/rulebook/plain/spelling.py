@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from masktron.rulebook.plain import tree
+from masktron.rulebook.plain.functions import SPELLINGS
 from masktron.rulebook.plain.tree import Node, PlainRule, Severity
 
 _NAME = re.compile(r"(?:[^\W\d]|\.(?!\d|\.))[\w.]*")
@@ -16,7 +17,7 @@ _RESERVED_IN_R = frozenset(
     {"repeat", "while", "function", "for", "next", "break", "TRUE", "FALSE", "NULL", "Inf", "NaN"}
 )
 WORDS: Mapping[Severity, str] = MappingProxyType({"error": "", "warning": "warn ", "information": "info "})
-_IN_R: Mapping[str, str] = MappingProxyType({"smallest": "pmin", "largest": "pmax", "matches": "grepl"})
+_IN_R: Mapping[str, str] = {function: of_r for of_r, function in SPELLINGS.items()}
 _CONDITION, _OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _REMAINDER, _SIGNED, _POWER, _ATOM = range(11)
 """How closely what is written binds, the loosest first."""
 _OPERATORS: Mapping[str, int] = MappingProxyType(
@@ -94,12 +95,10 @@ class _Spelling:
                 return f"{self.text(left, _SUM)} {operator} {self.text(right, _SUM)}", _COMPARED
             case tree.In():
                 return self._membership(node, without=False)
-            case tree.Missing(of):
-                return f"{'is.na' if self._in_r else 'missing'}({self._name(of.name)})", _ATOM
             case tree.Not(tree.In() as of) if not of.decided and not self._in_r:
                 return self._membership(of, without=True)
             case tree.Not(of):
-                sign = "!" if self._in_r or isinstance(of, tree.Missing | tree.Call | tree.Name) else "not "
+                sign = "!" if self._in_r or isinstance(of, tree.Call | tree.Name) else "not "
                 return f"{sign}{self.text(of, _NOT)}", _NOT
             case tree.Joined(operator, parts):
                 own = _OR if operator == "or" else _AND

@@ -99,13 +99,6 @@ class In(Placed):
 
 
 @dataclass(frozen=True, slots=True)
-class Missing(Placed):
-    """Whether a field is missing."""
-
-    of: Name
-
-
-@dataclass(frozen=True, slots=True)
 class Not(Placed):
     """A condition that does not hold."""
 
@@ -151,9 +144,7 @@ class Call(Placed):
     remove_missing: bool = False
 
 
-type Node = (
-    Number | Text | Truth | Name | Arithmetic | Negative | Compared | Range | In | Missing | Not | Joined | If | Call
-)
+type Node = Number | Text | Truth | Name | Arithmetic | Negative | Compared | Range | In | Not | Joined | If | Call
 
 
 @dataclass(frozen=True, slots=True)
