@@ -258,7 +258,7 @@ class _Entry:
 def table_of(given: GivenRules) -> dict[str, Any]:
     """Return rules as the table of a file of settings; their labels stand in their texts."""
     from masktron.rulebook.plain.reading import statements  # noqa: PLC0415 -- loads lark
-    from masktron.rulebook.plain.spelling import WORDS  # noqa: PLC0415 -- see there
+    from masktron.rulebook.plain.tree import WORDS  # noqa: PLC0415 -- see there
 
     table: dict[str, Any] = {}
     for one in statements(given.text):

@@ -70,6 +70,7 @@ RECORDS = Records(
         ("sun(wage) > 3", "unknown-name", 1, "did you mean sum?"),
         ("isna(wage)", "unknown-name", 1, "did you mean is.na?"),
         ("len(status) == 5", "plain-slip", 1, "nchar(FIELD)"),
+        ('matches(status, "[")', "plain-slip", 17, "a regular expression"),
         ("abs(wage - 0,2 * other) <= 1", "plain-slip", 12, "write 0.2"),
         ("IF(age < 16; wage == 0)", "plain-slip", 12, "if A then B"),
         ("wage >= 1.000.000", "plain-slip", 14, "1000000, without dots"),

@@ -21,8 +21,8 @@ import yaml
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Place, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.reading import DEFINED, LINE, SEVERITIES, places_of, rules_of, statements
-from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, mapped
+from masktron.rulebook.plain.reading import DEFINED, LINE, places_of, rules_of, statements
+from masktron.rulebook.plain.tree import SEVERITIES, Node, PlainRule, PlainRules, mapped
 
 _DASHES = re.compile(r"---\s*")
 _COMMENTS = r"(?:\s*(?:#.*)?\n)*"

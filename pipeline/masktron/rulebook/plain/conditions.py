@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
 
+from elementpath.regex import RegexError, translate_pattern
+
 from masktron.problems.problem import Problem
 from masktron.rulebook.expressions.spacing import quoted_in_any
 from masktron.rulebook.plain import tree
@@ -147,14 +149,14 @@ class Conditions:
                 there = self._there(of)
                 return Outcome(_not(there), there)
             case tree.In(value, options, decided):
-                inside = _joined("or", [self._option(value, option) for option in options])
-                return self._guarded(self._of_numbers(inside, (value,)), (value,), decided)
+                inside = (self._option(value, option) for option in options)
+                return self._guarded(_joined("or", inside), (value,), decided)
             case tree.Compared():
                 return self._comparison(node)
             case tree.Call("matches", (of, pattern), _, decided):
                 return self._guarded(self._matching(of, pattern), (of,), decided)
             case tree.Call("is_unique", arguments, _, decided):
-                stated = _Test(f"count({self._others(self._names(node), decided)}) = 1")
+                stated = _Test(f"count({self._others(arguments, decided)}) = 1")
                 return self._guarded(stated, () if decided else arguments)
         what = "a number" if kind_of(node, self._kinds) in ("number", "unknown") else "a text"
         raise PlainSyntaxError(Problem("plain-no-condition", what=what), node.at)
@@ -170,8 +172,7 @@ class Conditions:
         if kind == "condition":
             found = self._same_conditions(node)
         else:
-            stated = self._of_numbers(self._stated(operator, left, right, kind), (left, right))
-            found = self._guarded(stated, (left, right))
+            found = self._guarded(self._stated(operator, left, right, kind), (left, right))
         return found if operator == node.operator else found.negated
 
     def _stated(self, operator: Comparison, left: Node, right: Node, kind: Kind) -> _Test:
@@ -208,15 +209,18 @@ class Conditions:
             bounds: tuple[tuple[Comparison, Node], ...] = ((">=", option.low), ("<=", option.high))
             return _joined("and", (self._stated(one, value, bound, "number") for one, bound in bounds))
         if isinstance(option, tree.Truth):
-            construct, instead = "NA in a set", "or missing(FIELD)"
-            if option.value is not None:
-                construct, instead = "TRUE or FALSE in a set", 'what the file has for it, such as "TRUE" or 1'
-            raise slip(construct, instead, option.at)
+            if option.value is None:
+                raise slip("NA in a set", "or missing(FIELD)", option.at)
+            raise slip("TRUE or FALSE in a set", 'what the file has for it, such as "TRUE" or 1', option.at)
         return self._stated("==", value, option, kind_compared(value, option, "==", self._kinds))
 
     def _matching(self, of: Node, pattern: Node) -> _Test:
         if not isinstance(pattern, tree.Text):
             raise misused("matches", pattern.at)
+        try:
+            translate_pattern(pattern.value)
+        except RegexError:
+            raise slip(f"the pattern {pattern.value!r}", "a regular expression such as '^A'", pattern.at) from None
         self.later = True
         return _Test(f"matches({self._text(of)}, {quoted_in_any(pattern.value)})")
 
@@ -236,11 +240,14 @@ class Conditions:
 
     # what makes a comparison decided
 
-    def _guarded(self, stated: _Test, of: Iterable[Node], decided: bool = False) -> Outcome:
+    def _guarded(self, stated: _Test, of: tuple[Node, ...], decided: bool = False) -> Outcome:
         """Return a comparison that is undecided where a value is missing; or that fails there, if it is decided."""
-        nodes = tuple(of)
-        guards = dict.fromkeys(guard for node in nodes for guard in self._presence(node))
-        guards |= {self._defined(part): None for node in nodes for part in walk(node) if may_be_undefined(part)}
+        guards = dict.fromkeys(guard for node in of for guard in self._presence(node))
+        parts = [part for node in of for part in walk(node)]
+        guards |= {self._defined(part): None for part in parts if may_be_undefined(part)}
+        # a comparison fails where a text is summed: processors do not agree on the sum of texts
+        sums = (part for part in parts if isinstance(part, tree.Call) and part.function in ("sum", "mean"))
+        stated = _joined("and", (*(_not(text) for part in sums for text in self._texts(part)), stated))
         if decided:
             inside = _joined("and", (*guards, stated))
             return Outcome(inside, _not(inside))
@@ -254,21 +261,20 @@ class Conditions:
                 yield from (self._there(one) for one in by)
                 for one in arguments if function != "count" else ():
                     others, path = self._tallied(one, by)
-                    there = self._there_at(path, one)
+                    there = self._there(one, path)
                     if not remove_missing:
-                        yield _none(f"{others}[{_not(there).text}]")
+                        yield _not(_some(f"{others}[{_not(there).text}]"))
                     if function != "sum":
                         yield _some(f"{others}[{there.text}]")
             case tree.Call("lag", arguments):
-                yield from (self._there_at(f"{self._before}/{self._path(one)}", one) for one in arguments)
+                yield from (self._there(one, f"{self._before}/{self._path(one)}") for one in arguments)
             case _:
                 for part in children(node):
                     yield from self._presence(part)
 
-    def _there(self, name: Node) -> _Test:
-        return self._there_at(self._path(name), name)
-
-    def _there_at(self, path: str, name: Node) -> _Test:
+    def _there(self, name: Node, path: str | None = None) -> _Test:
+        """Return that a field has a value: that of its record, or of the records to which a path leads."""
+        path = self._path(name) if path is None else path
         codes = self._records.codes_of(name.name) if isinstance(name, tree.Name) else ()
         others = (_not(_Test(f"{path} = {quoted_in_any(code)}")) for code in codes)
         return _joined("and", (_Test(f"{path} != ''"), *others))
@@ -286,22 +292,16 @@ class Conditions:
                 yield _not(_Test(f"{value} = {value}"))
             case tree.Call(function, (of,), by) if function in TALLIES and function != "count":
                 others, path = self._tallied(of, by)
-                yield _some(f"{others}[{self._there_at(path, of).text} and not(number({path}) = number({path}))]")
+                yield _some(f"{others}[{self._there(of, path).text} and not(number({path}) = number({path}))]")
             case tree.Call("nchar" | "count"):
                 return
             case _:
                 for part in children(node):
                     yield from self._texts(part)
 
-    def _of_numbers(self, stated: _Test, of: Iterable[Node]) -> _Test:
-        """Return a comparison that fails where a text is summed: processors do not agree on the sum of texts."""
-        parts = (part for node in of for part in walk(node))
-        sums = [part for part in parts if isinstance(part, tree.Call) and part.function in ("sum", "mean")]
-        return _joined("and", (*(_not(text) for part in sums for text in self._texts(part)), stated))
-
     # several records
 
-    def _tallied(self, of: Node, by: Iterable[tree.Name]) -> tuple[str, str]:
+    def _tallied(self, of: Node, by: Iterable[Node]) -> tuple[str, str]:
         """Return the path to the records over which a field is tallied, and the path of the field from there."""
         if isinstance(of, tree.Name) and of.name in self._records.within:
             for name in by:
@@ -309,7 +309,7 @@ class Conditions:
             return self._records.within[of.name]
         return self._others(by), self._path(of)
 
-    def _others(self, by: Iterable[tree.Name], lacking: bool = False) -> str:
+    def _others(self, by: Iterable[Node], lacking: bool = False) -> str:
         """Return the path to the records that are the same in some fields, the one at hand among them.
 
         Where lacking values count, two that lack one are the same, too.
@@ -317,27 +317,20 @@ class Conditions:
         agreed = [self._agrees(name, lacking) for name in by]
         return f"{self._records.all}[{' and '.join(agreed)}]" if agreed else self._records.all
 
-    def _agrees(self, name: tree.Name, lacking: bool) -> str:
+    def _agrees(self, name: Node, lacking: bool) -> str:
         path = self._path(name)
-        numbers = self._kinds.get(name.name) == "number"
+        numbers = kind_of(name, self._kinds) == "number"
         same = f"number({path}) = number(current()/{path})" if numbers else f"{path} = current()/{path}"
-        either = _joined("or", (self._there(name), self._there_at(f"current()/{path}", name)))
+        either = _joined("or", (self._there(name), self._there(name, f"current()/{path}")))
         return f"({same} or {_not(either).text})" if lacking else same
 
-    def _names(self, node: tree.Call) -> tuple[tree.Name, ...]:
-        names = tuple(one for one in node.arguments if isinstance(one, tree.Name))
-        if len(names) < len(node.arguments):
-            raise misused(node.function, node.arguments[0].at)
-        return names
-
     def _tally(self, node: tree.Call) -> str:
-        names = self._names(node)
-        if not names:
+        if not node.arguments:
             return f"count({self._others(node.by)})"
-        others, path = self._tallied(names[0], node.by)
+        others, path = self._tallied(node.arguments[0], node.by)
         if not path:
             return f"count({others})"
-        given = self._there_at(path, names[0]).text
+        given = self._there(node.arguments[0], path).text
         there = f"{others}[{given}]"
         numbers = f"{others}[{given} and number({path}) = number({path})]/{path}"
         match node.function:
@@ -488,11 +481,11 @@ def _all(word: str, parts: Iterable[_Test]) -> _Test:
 
 
 def _not(test: _Test) -> _Test:
-    return test.opposite or _Test(f"not({test.text})", opposite=test)
+    return replace(test.opposite or _Test(f"not({test.text})"), opposite=test)
 
 
-_FALSE = _Test("false()", opposite=_Test("true()"))
-_TRUE = _Test("true()", opposite=_FALSE)
+_TRUE = _Test("true()", opposite=_Test("false()"))
+_FALSE = _not(_TRUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,10 +510,6 @@ def _of_all(word: str, parts: Iterable[Outcome]) -> Outcome:
     if sum(len(one.holds.text) for one in each) > _LONGEST:  # conditions that are compared are written twice each
         raise PlainSyntaxError(Problem("plain-too-long"), 0)
     return Outcome(_all(word, (one.holds for one in each)), _all(_other(word), (one.fails for one in each)))
-
-
-def _none(path: str) -> _Test:
-    return _Test(f"count({path}) = 0", opposite=_Test(f"count({path}) > 0"))
 
 
 def _some(path: str) -> _Test:

@@ -52,9 +52,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     }
 )
 
-SPELLINGS: Mapping[str, str] = MappingProxyType(
-    {"is.na": "missing", "grepl": "matches", "pmin": "smallest", "pmax": "largest"}
-)
+SPELLINGS: Mapping[str, str] = MappingProxyType({"is.na": "missing", "pmin": "smallest", "pmax": "largest"})
 """Other names of functions: those of R."""
 
 MEANT: Mapping[str, str] = MappingProxyType(

@@ -49,7 +49,7 @@ names: name
 ?atom: literal
      | NAME "(" [argument ("," argument)*] ")"                         -> call
      | name
-     | "(" expression ")"                                              -> bracketed
+     | "(" expression ")"
 name: NAME | QUOTED
 ?argument: expression
          | BY COMPARE name                                             -> keyword_by
@@ -92,7 +92,7 @@ POWER: "^"
 """
 
 _MOST_DIGITS = 100
-_KEYWORDS = ("na.rm", "by", "fixed", "perl", "ignore.case")
+_KEYWORDS = ("na.rm", "by")
 _COMPARISONS: Mapping[str, Any] = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
 
 
@@ -174,8 +174,7 @@ def _placed(make: Callable[..., Any], _: str, parts: list[Any], meta: Any) -> An
 class _Trees(Transformer[Token, Node]):
     """What each part of the grammar becomes."""
 
-    def conditional(self, condition: Node, then: Node, otherwise: Node | None) -> Node:
-        return tree.If(condition, then, otherwise)
+    conditional = tree.If
 
     def disjunction(self, *parts: Node) -> Node:
         return tree.Joined("or", parts)
@@ -243,9 +242,6 @@ class _Trees(Transformer[Token, Node]):
     def name(self, written: Token) -> Node:
         return tree.Name(written.strip("`"))
 
-    def bracketed(self, of: Node) -> Node:
-        return of
-
     def keyword_by(self, _: Token, sign: Token, name: Node) -> Node:
         return tree.Compared("==", tree.Name("by"), name)
 
@@ -302,7 +298,4 @@ def _called(token: Token, parts: list[Any]) -> Node:
         raise misused(name, at, str(token))
     if name == "is_unique":  # of which groups are further fields
         arguments, by = [*arguments, *by], ()
-    if token.value == "grepl":  # which R gives the pattern first, and for which a missing text has no match
-        arguments.reverse()
-        remove_missing = True
     return tree.Call(name, tuple(arguments), by, remove_missing)

@@ -130,6 +130,7 @@ R_FUNCTIONS: Mapping[str, tuple[str, Callable[..., Node]]] = MappingProxyType(
         "in_range": ("in_range(FIELD, min=A, max=B)", _in_range),
         "field_length": ("field_length(FIELD, n=LENGTH) or field_length(FIELD, min=A, max=B)", _field_length),
         "field_format": ('field_format(FIELD, "PATTERN")', _field_format),
+        "grepl": ('grepl("PATTERN", FIELD)', lambda pattern, field: _matches(field, pattern.value)),
         "number_format": ('number_format(FIELD, format="d.dd")', _number_format),
         "startsWith": ('startsWith(FIELD, "TEXT")', _starts_with),
         "endsWith": ('endsWith(FIELD, "TEXT")', _ends_with),

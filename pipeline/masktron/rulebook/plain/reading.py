@@ -10,18 +10,11 @@ from math import prod
 
 from masktron.problems.problem import Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.functions import misused
+from masktron.rulebook.plain.functions import TALLIES, misused
 from masktron.rulebook.plain.grammar import parse
 from masktron.rulebook.plain.slips import PlainSyntaxError
-from masktron.rulebook.plain.tree import Node, PlainRule, PlainRules, Severity, mapped, walk
+from masktron.rulebook.plain.tree import SEVERITIES, Node, PlainRule, PlainRules, mapped, walk
 
-SEVERITIES: Mapping[str, Severity] = {
-    "warn": "warning",
-    "warning": "warning",
-    "info": "information",
-    "information": "information",
-    "error": "error",
-}
 _OPERATOR = r"(?![-+*/^%<>=!&|]|(?:in|and|or|not|by)(?![\w.]))"
 _SEVERITY = rf"(?P<severity>{'|'.join(SEVERITIES)})\s+{_OPERATOR}"
 _BEGIN = re.compile(rf"\s*(?:{_SEVERITY})?(?:(?P<name>[^\W\d][\w.-]*)\s*:(?!=))?\s*")
@@ -35,6 +28,8 @@ _MOST_RULES = 1_000
 """Rules that one may stand for, by the fields of its groups."""
 _MOST_PARTS = 10_000
 """Parts of one rule, with what its names stand for."""
+_OF_FIELDS = ("missing", "is_unique", *TALLIES)
+"""Functions that take names of fields alone."""
 _IF = re.compile(r"(?<![\w.])if\s*$", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:[+\-*/^=<>&|,!]|%%|%v?in%|(?<![\w.])(?:and|or|not|if|then|else|in|by))\s*$", re.IGNORECASE)
 _CONTINUES = re.compile(r"\s*(?:(?:and|or|then|else)(?![\w.])|[&|=<>*/])", re.IGNORECASE)
@@ -110,8 +105,7 @@ def rules_of(found: Iterable[PlainRule], where: str, *, missing_fails: bool = Fa
     rules: list[PlainRule] = []
     wrong: list[Problem] = []
     taken: dict[str, int] = {}
-    definitions: list[PlainRule] = []
-    defined: dict[str, Node] = {}
+    defined: dict[Node, Node] = {}
     unread = set[str]()
     for rule in written:
         try:
@@ -121,8 +115,7 @@ def rules_of(found: Iterable[PlainRule], where: str, *, missing_fails: bool = Fa
             meaning = _put(meaning, defined)
             _require_readable(rule, meaning)
             if rule.defines:
-                defined[rule.name] = meaning
-                definitions.append(rule)
+                defined[tree.Name(rule.name)] = meaning
                 continue
             each = [*_each(meaning)]
             numbered = (f"rule-{at}" for at in count(len(rules) + 1))
@@ -137,7 +130,7 @@ def rules_of(found: Iterable[PlainRule], where: str, *, missing_fails: bool = Fa
             unread |= {rule.name} if rule.defines else set()
         except RecursionError:
             wrong.append(rule.wrong(Problem("plain-too-deep"), 0, where))
-    return PlainRules(tuple(rules), missing_fails, tuple(wrong), tuple(definitions))
+    return PlainRules(tuple(rules), missing_fails, tuple(wrong), tuple(one for one in written if one.defines))
 
 
 def _lines(text: str, first: int) -> Iterator[tuple[str, str, Places]]:
@@ -198,13 +191,13 @@ def _require_readable(rule: PlainRule, meaning: Node) -> None:
         raise PlainSyntaxError(Problem("plain-sign", sign=sign[0]), min(sign.start(), len(rule.text)))
 
 
-def _put(node: Node, defined: Mapping[str, Node]) -> Node:
-    """Return a rule with what its names stand for."""
+def _put(node: Node, instead: Mapping[Node, Node]) -> Node:
+    """Return a rule with what stands instead of some of its names and groups."""
 
     def meant(one: Node) -> Node:
-        return replace(defined.get(one.name, one), at=one.at) if isinstance(one, tree.Name) else one
+        return replace(instead.get(one, one), at=one.at) if isinstance(one, tree.Name | tree.Call) else one
 
-    return mapped(node, meant) if defined else node
+    return mapped(node, meant) if instead else node
 
 
 def _each(node: Node) -> Iterator[Node]:
@@ -212,14 +205,9 @@ def _each(node: Node) -> Iterator[Node]:
     groups = [one for one in walk(node) if isinstance(one, tree.Call) and one.function == "var_group"]
     if prod(len(one.arguments) for one in {*groups}) > _MOST_RULES:
         raise PlainSyntaxError(Problem("plain-too-long"), 0)
-    group = next(iter(groups), None)
-    for field in group.arguments if group else ():
-
-        def meant(one: Node, field: Node = field) -> Node:
-            return replace(field, at=one.at) if one == group else one
-
-        yield from _each(mapped(node, meant))
-    if group is None:
+    for field in groups[0].arguments if groups else ():
+        yield from _each(_put(node, {groups[0]: field}))
+    if not groups:
         yield _with_names(node)
 
 
@@ -227,8 +215,12 @@ def _with_names(node: Node) -> Node:
     """Return a rule in which names, and nothing that was put for them, stand where only names may stand."""
     for part in walk(node):
         match part:
-            case tree.Call("missing", (of,)) if not isinstance(of, tree.Name):
-                raise misused("missing", part.at)
-            case tree.Call(by=by) if not all(isinstance(one, tree.Name) for one in by):
+            case tree.Call(function, arguments) if function in _OF_FIELDS and not _are_names(arguments):
+                raise misused(function, part.at)
+            case tree.Call(by=by) if not _are_names(by):
                 raise PlainSyntaxError(Problem("plain-by"), part.at)
     return node
+
+
+def _are_names(nodes: Iterable[Node]) -> bool:
+    return all(isinstance(one, tree.Name) for one in nodes)

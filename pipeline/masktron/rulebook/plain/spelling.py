@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import SPELLINGS
-from masktron.rulebook.plain.tree import Node, PlainRule, Severity
+from masktron.rulebook.plain.tree import WORDS, Node, PlainRule
 
 _NAME = re.compile(r"(?:[^\W\d]|\.(?!\d|\.))[\w.]*")
 _NAME_OF_RULE = re.compile(r"[^\W\d][\w.-]*")
@@ -16,7 +16,6 @@ _RESERVED = frozenset({"if", "then", "else", "by", "in", "and", "or", "not", "tr
 _RESERVED_IN_R = frozenset(
     {"repeat", "while", "function", "for", "next", "break", "TRUE", "FALSE", "NULL", "Inf", "NaN"}
 )
-WORDS: Mapping[Severity, str] = MappingProxyType({"error": "", "warning": "warn ", "information": "info "})
 _IN_R: Mapping[str, str] = {function: of_r for of_r, function in SPELLINGS.items()}
 _CONDITION, _OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _REMAINDER, _SIGNED, _POWER, _ATOM = range(11)
 """How closely what is written binds, the loosest first."""
@@ -37,10 +36,9 @@ def spelled_rule(rule: PlainRule) -> str:
     UnspelledError
         Plain text cannot say it.
     """
-    text = spelled(rule.node)
     said = " ".join((rule.label or rule.description).split())
     comment = f"  # {said}" if said and said != rule.written else ""
-    return f"{WORDS[rule.severity]}{name_of_rule(rule.name)}: {text}{comment}"
+    return f"{WORDS[rule.severity]}{name_of_rule(rule.name)}: {spelled(rule.node)}{comment}"
 
 
 def name_of_rule(name: str) -> str:
@@ -124,9 +122,9 @@ class _Spelling:
         if self._in_r:
             return self._membership_in_r(node)
         sign = "%in%" if node.decided else "not in" if without else "in"
-        if len(node.options) == 1 and isinstance(node.options[0], tree.Range):
-            return f"{self.text(node.value, _SUM)} {sign} {self.text(node.options[0])}", _COMPARED
-        return f"{self.text(node.value, _SUM)} {sign} {{{', '.join(map(self.text, node.options))}}}", _COMPARED
+        alone = len(node.options) == 1 and isinstance(node.options[0], tree.Range)
+        options = ", ".join(map(self.text, node.options))
+        return f"{self.text(node.value, _SUM)} {sign} {options if alone else f'{{{options}}}'}", _COMPARED
 
     def _membership_in_r(self, node: tree.In) -> tuple[str, int]:
         ranges = [one for one in node.options if isinstance(one, tree.Range)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
@@ -11,6 +11,13 @@ from masktron.problems.problem import Place, Problem, Rule
 type Kind = Literal["number", "text", "condition", "unknown"]
 type Comparison = Literal["==", "!=", "<", "<=", ">", ">="]
 type Severity = Literal["error", "warning", "information"]
+
+WORDS: Mapping[Severity, str] = {"error": "", "warning": "warn ", "information": "info "}
+"""What stands before rules."""
+SEVERITIES: Mapping[str, Severity] = {
+    word: one for one, short in WORDS.items() for word in (one, short.strip() or one)
+}
+"""By all words that may stand there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
