@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from elementpath import ElementPathError
+from elementpath.regex import RegexError, translate_pattern
 from elementpath.tdop import Parser
 from elementpath.xpath31 import XPath31Parser
 from elementpath.xpath_tokens import XPathFunction
@@ -439,3 +440,12 @@ def _is_call(token: Any) -> bool:
         and "kind test" not in str(token.label)
         and str(token.label) not in ("inline function", "map", "array", "sequence type")
     )
+
+
+def is_pattern(text: str) -> bool:
+    """Tell whether a text is a regular expression of XPath."""
+    try:
+        translate_pattern(text)
+    except RegexError:
+        return False
+    return True

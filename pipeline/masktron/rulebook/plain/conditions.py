@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
 
-from elementpath.regex import RegexError, translate_pattern
-
 from masktron.problems.problem import Problem
+from masktron.rulebook.expressions.parsing import is_pattern
 from masktron.rulebook.expressions.spacing import quoted_in_any
 from masktron.rulebook.plain import tree
 from masktron.rulebook.plain.functions import TALLIES, misused
@@ -217,10 +216,8 @@ class Conditions:
     def _matching(self, of: Node, pattern: Node) -> _Test:
         if not isinstance(pattern, tree.Text):
             raise misused("matches", pattern.at)
-        try:
-            translate_pattern(pattern.value)
-        except RegexError:
-            raise slip(f"the pattern {pattern.value!r}", "a regular expression such as '^A'", pattern.at) from None
+        if not is_pattern(pattern.value):
+            raise slip(f"the pattern {pattern.value!r}", "a regular expression such as '^A'", pattern.at)
         self.later = True
         return _Test(f"matches({self._text(of)}, {quoted_in_any(pattern.value)})")
 
