@@ -62,3 +62,23 @@ def write_xml(path: Path, lexemes: pa.Table) -> Path:
     ]
     path.write_text("\n".join(["<HouseholdSurvey>", *rows, "</HouseholdSurvey>"]), encoding="utf-8")
     return path
+
+
+MANY_TYPES: dict[str, pa.Array] = {
+    "i8": pa.array([1, None], pa.int8()),
+    "u16": pa.array([60_000, None], pa.uint16()),
+    "u64": pa.array([2**64 - 1, None], pa.uint64()),
+    "f2": pa.array([1.5, None], pa.float16()),
+    "f4": pa.array([0.1, None], pa.float32()),
+    "d6": pa.array([Decimal("1" * 50 + ".10"), None], pa.decimal256(60, 2)),
+    "tn": pa.array([1_000_000_001, None], pa.time64("ns")),
+    "ts": pa.array([1, None], pa.timestamp("s")),
+    "tns": pa.array([1, None], pa.timestamp("ns")),
+    "tz": pa.array([1, None], pa.timestamp("us", tz="Europe/Berlin")),
+    "di": pa.array(["a", None]).dictionary_encode(),
+    "did": pa.array([7, None]).dictionary_encode(),
+    "d64": pa.array([86_400_000, None], pa.date64()),
+    "nul": pa.nulls(2),
+    "sv": pa.array(["x", None], pa.string_view()),
+}
+"""Columns of many types of Arrow, with a value and without one."""

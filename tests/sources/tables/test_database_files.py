@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from arrow_files_made import MANY_TYPES
 from masktron.addresses import AddressPath, parse_address
 from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
 from masktron.sources.opening import open_source
@@ -193,6 +194,13 @@ def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
     made.create(path, table, {"table": "survey 'x\""})
     back = read(path, table="survey 'x\"")
     assert back.cells.equals(table.cells)
+
+
+@BOTH
+def test_columns_of_any_type_come_back_as_lexemes(tmp_path: Path, made: TableFormat) -> None:
+    table = table_of(pa.table(MANY_TYPES), "")
+    made.create(tmp_path / f"a.{made.name}", table, {})
+    assert read(tmp_path / f"a.{made.name}").cells.equals(table.cells)
 
 
 @BOTH

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import masktron
+from arrow_files_made import MANY_TYPES
 from cli_runner import Runner, write_file, write_rules
 from masktron.addresses import AddressPath, parse_address
 from masktron.config import Kind
@@ -26,6 +27,7 @@ from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
+from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.new_tables import require_new_table
 from masktron.sources.tables.postgresql import snapshot, transaction
@@ -345,6 +347,13 @@ def test_any_format_becomes_a_table_and_comes_back(place: str, tmp_path: Path, r
     assert run("metadata", out, "--to", "tableschema", "--out", described).code == 0
     assert '"name": "d"' in described.read_text()
     assert run("convert", data, "--out", place.format(what="query=SELECT 1")).code == 2
+
+
+def test_columns_of_any_type_come_back_as_lexemes(place: str) -> None:
+    table = table_of(pa.table(MANY_TYPES), "")
+    with publication(at(place, "any type")) as target:
+        PostgresFormat().create(target, table, {})
+    assert read(place, "any type").cells.equals(table.cells)
 
 
 def test_labels_become_comments(place: str) -> None:

@@ -110,6 +110,11 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def has_nanoseconds(kind: pa.DataType) -> bool:
+    """Whether a type counts moments or times in nanoseconds, which databases do not."""
+    return bool((pa.types.is_timestamp(kind) or pa.types.is_time(kind)) and kind.unit == "ns")
+
+
 def has_text(kind: pa.DataType) -> bool:
     """Whether values of a type have a text form."""
     kind = value_type(kind)

@@ -18,6 +18,7 @@ from masktron.scratch import private_folder
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_columns import categories_of
 from masktron.sources.tables.arrow_files import released_values, table_of, typed_values
+from masktron.sources.tables.arrow_lexemes import has_nanoseconds, value_type
 from masktron.sources.tables.arrow_reshaped import reshaped_values, reshaped_variables
 from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
 from masktron.sources.tables.sql_texts import literal, quoted
@@ -98,10 +99,12 @@ class DuckdbFormat(TableFormat):
 
 def _held(kind: pa.DataType) -> pa.DataType:
     """Return the type that holds values of a type and is read back as it is: text where DuckDB has none."""
+    kind = value_type(kind)
     unheld = (
         pa.types.is_null(kind)
         or pa.types.is_float16(kind)
-        or (pa.types.is_timestamp(kind) and (kind.tz is not None or kind.unit == "ns"))
+        or has_nanoseconds(kind)
+        or (pa.types.is_timestamp(kind) and kind.tz is not None)
         or (pa.types.is_decimal(kind) and kind.precision > _MOST_DIGITS)
     )
     return pa.string() if unheld else kind

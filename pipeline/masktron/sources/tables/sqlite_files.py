@@ -92,6 +92,7 @@ class SqliteFormat(TableFormat):
             table, query = chosen(options, list(found), where)
             declared = {row[1]: row[2] for row in connection.execute(f"PRAGMA table_info({quoted(table)})")}
             with within_time(path, connection.interrupt, computed=found.get(table) != "table"):
+                connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
                 cursor = connection.execute(query)
                 columns = [one[0] for one in cursor.description]
                 blocks: list[list[tuple[pa.Array, NDArray[np.int8]]]] = [[] for _ in columns]
@@ -148,7 +149,6 @@ def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
             # views and triggers of a file call no function that does more than compute
             connection.execute("PRAGMA trusted_schema = OFF")
-            connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             yield connection
     except sqlite3.Error as error:
         if path.is_file() and not isinstance(error, sqlite3.DatabaseError):

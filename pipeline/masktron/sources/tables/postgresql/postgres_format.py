@@ -13,7 +13,7 @@ from masktron.addresses import AddressPath
 from masktron.errors import UsageError
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_files import released_values, typed_values
-from masktron.sources.tables.arrow_lexemes import is_text, value_type
+from masktron.sources.tables.arrow_lexemes import has_nanoseconds, is_text, value_type
 from masktron.sources.tables.arrow_reshaped import reshaped_variables
 from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable
@@ -102,5 +102,4 @@ def _holds(column: PostgresColumn, kind: pa.DataType, form: ColumnForm) -> bool:
 def _held(kind: pa.DataType) -> pa.DataType:
     """Return the type that holds values of a type and is read back as it is: text where PostgreSQL has none."""
     kind = value_type(kind)
-    nanoseconds = (pa.types.is_timestamp(kind) or pa.types.is_time(kind)) and kind.unit == "ns"
-    return pa.string() if nanoseconds or kind in (pa.uint64(), pa.date64(), pa.string_view()) else kind
+    return pa.string() if has_nanoseconds(kind) or kind in (pa.uint64(), pa.date64(), pa.string_view()) else kind
