@@ -400,6 +400,12 @@ def test_a_formula_that_was_never_computed_is_refused(tmp_path: Path, value: str
     assert column(read(replaced_part(made, part, lambda held: held.replace(cell, text))), "b") == ["2", None]
 
 
+def test_comments_in_the_xml_are_no_cells(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["a"], [1]])
+    path = replaced_part(path, "xl/worksheets/sheet1.xml", partial(replaced, b'<c r="A2">', b'<!-- 1 --><c r="A2">'))
+    assert column(read(path), "a") == ["1"]
+
+
 def test_what_is_no_number_among_numbers_is_refused(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, "inf"], [2, "NaN"]])
     assert column(read(path), "b") == ["inf", "NaN"]
@@ -534,7 +540,8 @@ def test_a_text_of_no_characters_is_no_value(tmp_path: Path) -> None:
 def test_an_error_that_excel_writes_into_opendocument_as_0_is_refused(tmp_path: Path) -> None:
     write_ods(tmp_path / "a.ods", [["a"], [7]])
     error = (
-        b'<table:table-cell table:formula="of:=#N/A" office:value-type="float" office:value="0"><text:p>#N/A</text:p>'
+        b'<table:table-cell table:formula="of:=#N/A" office:value-type="float" office:value="0">'
+        b"<office:annotation><text:p>why?</text:p></office:annotation><text:p>#N/A</text:p>"
     )
     path = replaced_part(
         tmp_path / "a.ods",

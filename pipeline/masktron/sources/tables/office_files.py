@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
@@ -176,9 +177,8 @@ def ods_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
             found.merged += spans != {"1"}
             kind, formula = cell.get(f"{_OFFICE}value-type"), cell.get(f"{_TABLE}formula") is not None
             unread = ""
-            if cell.get(f"{_CALCEXT}value-type") == "error" or (
-                formula and _ERROR.match("".join(map(str, cell.itertext())))
-            ):
+            shown = cell.findtext("{*}p", "") if formula else ""
+            if cell.get(f"{_CALCEXT}value-type") == "error" or _ERROR.fullmatch(shown):
                 unread = "an error"
             elif formula and not kind:
                 unread = _UNCOMPUTED
@@ -205,8 +205,9 @@ def _elements(archive: zipfile.ZipFile, part: str, tags: Sequence[str], where: s
     detail = ""
     try:
         with archive.open(part) as stream:
-            hardened = etree.iterparse(stream, tag=tags, resolve_entities=False, load_dtd=False, no_network=True)
-            for at, (_, element) in enumerate(hardened):
+            hardened: dict[str, Any] = {"resolve_entities": False, "load_dtd": False, "no_network": True}
+            found = etree.iterparse(stream, tag=tags, remove_comments=True, remove_pis=True, **hardened)
+            for at, (_, element) in enumerate(found):
                 if at == 0 and element.getroottree().docinfo.doctype:
                     detail = "a part of it has a document type, which no workbook has"
                     break
