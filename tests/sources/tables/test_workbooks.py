@@ -396,8 +396,21 @@ def test_a_formula_that_was_never_computed_is_refused(tmp_path: Path, value: str
     with refused(DocumentError, "cell-not-readable", where=f"{path}, sheet 'Survey'", cell="B3", detail=detail):
         read(path)
     assert read(path, range="A1:A3").cells.to_pydict() == {"a": ["1", "3"]}
-    text = formula.replace(b'"B3"', b'"B3" t="str"')
-    assert column(read(replaced_part(made, part, lambda held: held.replace(cell, text))), "b") == ["2", None]
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (b'<c r="B3" t="str"><f>A3</f><v></v></c>', None),
+        (b'<c r="B3" t="d"><v>2020-02-29</v></c>', "2020-02-29"),
+        (b'<c r="B3" t="d"><v>2020-02-29T04:05:06</v></c>', "2020-02-29T04:05:06"),
+        (b'<c r="B3" t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c>', "ab"),
+    ],
+)
+def test_rare_cells_have_a_value(tmp_path: Path, cell: bytes, expected: str | None) -> None:
+    made = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, 2], [3, 4]])
+    path = replaced_part(made, "xl/worksheets/sheet1.xml", partial(replaced, b'<c r="B3"><v>4</v></c>', cell))
+    assert column(read(path), "b") == ["2", expected]
 
 
 def test_comments_in_the_xml_are_no_cells(tmp_path: Path) -> None:

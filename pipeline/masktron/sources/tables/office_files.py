@@ -150,7 +150,8 @@ def _around_xlsx(archive: zipfile.ZipFile, part: str, where: str, since_1904: bo
             at = _REFERENCE.fullmatch(cell.get("r", ""))
             row, column = (int(at[2]) - 1, column_number(at[1])) if at else (row, column + 1)
             inside = {one.tag.rpartition("}")[2]: one.text for one in cell}
-            unread = "" if "f" not in inside or inside.get("v") or cell.get("t") == "str" else _UNCOMPUTED
+            computed = inside.get("v") or ("v" in inside and cell.get("t") == "str")
+            unread = _UNCOMPUTED if "f" in inside and not computed else ""
             if inside:
                 found.add(row, column, formula="f" in inside, unread=unread)
     found.require_span(archive, where)
