@@ -207,3 +207,10 @@ def test_most_rules_of_our_rulebooks_have_a_spelling(name: str) -> None:
     found = plain_of_rulebook(read_rules(ROOT / "rules" / f"{name}.sch"))
     assert (sum(one.rule is not None for one in found), len(found)) == SPELT[name]
     assert all(one.rule is not None or one.reason for one in found)
+
+
+def test_conditions_within_conditions_take_no_longer_than_their_text() -> None:
+    test = "a = 1"
+    for level in range(30):
+        test = f"if (b > {level}) then ({test}) else c = {level}"
+    assert plain_of(test, later=True)[0]

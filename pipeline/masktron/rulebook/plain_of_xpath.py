@@ -9,7 +9,7 @@ is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from operator import eq, ge, gt, le, lt
 from types import MappingProxyType
 from typing import Any, cast
@@ -180,8 +180,6 @@ class PlainOfXPath:
     ----------
     caveats : dict
         In which records a condition may differ from its test, in words.
-    as_texts : set of (str, str)
-        Fields that are compared with each other as texts.
     """
 
     def __init__(
@@ -189,7 +187,7 @@ class PlainOfXPath:
     ) -> None:
         self._fields, self._variables, self._later, self._lenient = fields, dict(variables), later, lenient
         self.caveats: dict[str, None] = {}
-        self.as_texts: set[tuple[str, str]] = set()
+        self._condition = cache(self._made)
 
     def condition(
         self,
@@ -222,7 +220,8 @@ class PlainOfXPath:
 
     # conditions
 
-    def _condition(self, test: Expression, truth: bool, excused: frozenset[Node]) -> Node:  # noqa: PLR0911
+    def _made(self, test: Expression, truth: bool, excused: frozenset[Node]) -> Node:  # noqa: PLR0911
+        """Return a condition, which is made once: all that are around it ask what of it excuses others."""
         match test:
             case xpath.Connective(sign=sign, operands=operands):
                 defined = self._definedness(test)
@@ -266,14 +265,12 @@ class PlainOfXPath:
         parts: list[_Part] = [partial(self._condition, one, truth) for one in operands]
         if word == "or":
             return self._alternatives(parts, excused)
-        there = {_opposite(node) for node in (part(excused) for part in parts) if _is_guard(_opposite(node))}
+        there = {_opposite(node) for node in (part(frozenset()) for part in parts) if _is_guard(_opposite(node))}
         return join("and", _without_texts([part(excused | there) for part in parts]))
 
     def _alternatives(self, parts: list[_Part], excused: frozenset[Node]) -> Node:
         """Join alternatives; of those that say that a value is missing, some are what leaves another undecided."""
-        guards = [
-            node for node in (part(excused) for part in parts) for node in _alternatives_of(node) if _is_guard(node)
-        ]
+        guards = [one for part in parts for one in _alternatives_of(part(frozenset())) if _is_guard(one)]
         wider = excused | {*guards}
         each = _without_texts([node for part in parts for node in _alternatives_of(part(wider))])
         kept = [
@@ -299,9 +296,11 @@ class PlainOfXPath:
         parts = []
         for value in meant.items:
             self._variables[name] = value
+            self._condition.cache_clear()
             field = self._fields.field(value)
             parts.append(self._of_what_is_there(field, word, partial(self._condition, body, truth), excused))
         del self._variables[name]
+        self._condition.cache_clear()
         return join(word, parts)
 
     def _of_what_is_there(self, field: Name | None, word: str, part: _Part, excused: frozenset[Node]) -> Node:
@@ -380,7 +379,6 @@ class PlainOfXPath:
         if self._as_texts(operator, left, right):
             texts = self._text(left), self._text(right)
             if isinstance(texts[0], Name) and isinstance(texts[1], Name):
-                self.as_texts.add((texts[0].name, texts[1].name))
                 self.caveats[f"where both {texts[0].name} and {texts[1].name} are empty, the test holds"] = None
             return self._guarded(Compared(operator, *texts), truth, excused)
         remainder = operator == "==" and isinstance(right, xpath.Literal) and right.value == 0
@@ -447,8 +445,7 @@ class PlainOfXPath:
         empty = (sign == "=") is truth
         if bare is of and sign == "=" and isinstance(name, Name):
             self.caveats[f"where there is no {name.name} at all, the test says that it is not empty"] = None
-        missing = _missing(cast(Name, name))
-        return missing if empty else Not(missing)
+        return _missing(name) if empty else Not(_missing(name))
 
     def _numeric(self, of: Expression, truth: bool) -> Node:
         """Say that something is a number: only then it equals itself."""
@@ -723,10 +720,8 @@ def _undefined(operator: str, left: Node, right: Node) -> Iterator[Node]:
 def _excuses(node: Node) -> Iterator[Node]:
     """Yield what leaves a comparison undecided."""
     match node:
-        case Name():
+        case Name() | Call("lag"):
             yield _missing(node)
-        case Call("lag"):
-            yield _missing(cast(Name, node))
         case Call(function, (field,), by) if function in TALLIES:
             yield from map(_missing, by)
             if not node.remove_missing and function != "count":
