@@ -31,9 +31,14 @@ from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.new_tables import require_new_table
 from masktron.sources.tables.postgresql import snapshot, transaction
-from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable, enumerations
 from masktron.sources.tables.postgresql.postgres_format import PostgresFormat
-from masktron.sources.tables.postgresql.snapshot import declared_type, fetch
+from masktron.sources.tables.postgresql.snapshot import (
+    PostgresColumn,
+    PostgresTable,
+    declared_type,
+    enumerations,
+    fetch,
+)
 from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable

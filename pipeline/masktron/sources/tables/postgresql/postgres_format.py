@@ -16,8 +16,13 @@ from masktron.sources.tables.arrow_files import released_values, typed_values
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, is_text, value_type
 from masktron.sources.tables.arrow_reshaped import reshaped_variables
 from masktron.sources.tables.class_values import holds
-from masktron.sources.tables.postgresql.catalogue import PostgresColumn, PostgresTable
-from masktron.sources.tables.postgresql.snapshot import PostgresCarried, declared_type, fetch
+from masktron.sources.tables.postgresql.snapshot import (
+    PostgresCarried,
+    PostgresColumn,
+    PostgresTable,
+    declared_type,
+    fetch,
+)
 from masktron.sources.tables.postgresql.transaction import WrittenRows
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease

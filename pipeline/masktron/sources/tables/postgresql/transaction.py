@@ -12,14 +12,15 @@ import pyarrow as pa
 
 from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.tables.postgresql.catalogue import (
+from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
+from masktron.sources.tables.postgresql.snapshot import (
     PostgresTable,
+    as_table,
     oid_of,
     qualified,
+    read_rows,
     table_in_catalogue,
 )
-from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
-from masktron.sources.tables.postgresql.snapshot import as_table, read_rows
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_model import Table
 
