@@ -163,10 +163,13 @@ def written_otherwise(meant: Table, written: Table) -> Iterator[Sentence]:
 
 
 def _with_held_codes(variable: Variable, table: Table) -> Variable:
-    """Return a variable without missing codes that have no label and are in no cell: some formats list no others."""
+    """Return a variable without what some formats do not say where no cell has it.
+
+    That is missing codes without a label, and the kind of a column without values: no ENUM is without categories.
+    """
     held = set(table.cells[variable.name].unique().to_pylist())
     missing = {code: label for code, label in variable.missing.items() if label or code in held}
-    return replace(variable, missing=missing)
+    return replace(variable, missing=missing, kind=variable.kind if held - {None} else None)
 
 
 def _equal(one: str | None, other: str | None) -> bool:

@@ -101,7 +101,8 @@ def _holds(column: PostgresColumn, kind: pa.DataType, form: ColumnForm) -> bool:
     if is_text(kind):
         return column.declared in ("", "text")
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return number and column.declared.startswith(_NUMBERS) and holds(kind, form.values)
+    known = not column.declared or column.declared.startswith(_NUMBERS)
+    return number and known and holds(kind, form.values)
 
 
 def _held(kind: pa.DataType) -> pa.DataType:
