@@ -100,7 +100,7 @@ def run_convert(
             if target == XML:
                 losses += columns_not_in_xml(table, str(data))
                 create_xml(opened, table, writing.record)
-            elif not (rename or writing.options) and copied(source, target, opened, out.suffix):
+            elif not rename and copied(source, target, opened, out.suffix, writing.options):
                 losses = []
             else:
                 made = table_format(target)

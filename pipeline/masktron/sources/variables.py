@@ -48,6 +48,9 @@ class Variable:
         Ranges of values that mean 'missing', in words, such as ``90 to 99``.
     spans : tuple of (float, float)
         The same ranges as numbers that are stored; infinite where they are open.
+    recoded : tuple of str or None
+        Where its values were recoded: all lexemes that are written, those of classes in their order, none where the
+        type of the column holds them in any case; None elsewhere. See `class_values.recoded`.
     listed : bool
         Somebody has listed its values, or put them in an order: in a description, as the enumeration of a database,
         as ordered categories. Texts without that may be names, also where they are stored as categories.
@@ -67,6 +70,7 @@ class Variable:
     ranges: tuple[str, ...] = ()
     spans: tuple[tuple[float, float], ...] = ()
     listed: bool = False
+    recoded: tuple[str, ...] | None = None
 
     @property
     def declared_missing(self) -> Mapping[str, str]:

@@ -35,7 +35,7 @@ from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.typed_stream import TypedStream
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 _ROWS = 1 << 14
 """Rows that are Python objects at once."""
@@ -114,8 +114,9 @@ class _ArrowTyped(TableFormat):
         way = _way_of_types(carried.way, _retyped(carried.values.schema, values.schema))
         return replace(table, carried=ArrowCarried(values, way))
 
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
+        del options
         carried: ArrowCarried = release.original.carried
         if not release.cells.num_columns:
             raise UsageError.of("no-column-left")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from masktron.recodings import exact_number
-from masktron.sources.column_forms import all_numbers, numbered, shortest
+from masktron.sources.column_forms import ColumnForm, all_numbers, numbered, shortest
+from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
 from masktron.sources.tables.arrow_values import UnfitError
@@ -52,6 +54,36 @@ def class_values(
     if kind is not None and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return tuple(short if holds(kind, short) else labels)
     return tuple(labels)
+
+
+def recoded(variable: Variable, form: ColumnForm) -> Variable:
+    """Return a variable of which the values were recoded, with the labels and in the type that are right for these.
+
+    It has its own type where that holds all of them, that of numbers where these are numbers, else that of texts.
+    Codes for missing values need not fit the type: the format has them beside it, or none.
+
+    Parameters
+    ----------
+    variable : Variable
+        Of the file that was read.
+    form : ColumnForm
+        What is to be written.
+    """
+    missing = {code: form.labels.get(code, "") for code in variable.missing}
+    labels = {code: label for code, label in form.labels.items() if code not in missing}
+    found = replace(variable, labels=labels, missing=missing, recoded=form.values)
+    if not form.values or variable.typed.text:
+        return found
+    found = replace(found, order=form.values if form.ordered else (), observed=frozenset(), listed=False)
+    plain = [value for value in form.values if value not in missing]
+    own, shown = variable.stored, variable.typed.shown
+    shown = shown and (shown[0], 0)
+    if own is not None and not is_text(own) and holds(own, plain):
+        return replace(found, typed=replace(variable.typed, shown=shown))
+    if all_numbers(plain):
+        kind = pa.int64() if holds(pa.int64(), plain) else pa.float64()
+        return replace(found, kind=None, typed=Typed(shown=shown), stored=kind)
+    return replace(found, kind=None, missing={}, typed=Typed(text=True), stored=pa.string())
 
 
 def holds(kind: pa.DataType, lexemes: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from masktron.config import Kind
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields
+from masktron.sources.known_formats import table_format, written_formats
 from masktron.sources.names import column_name
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of
@@ -251,8 +252,10 @@ def form_of_source(source: Source) -> Iterator[str]:
         yield f"attributes of the root: {', '.join(attributes)}"
 
 
-def copied(source: Source, target: str, path: Path, suffix: str) -> bool:
+def copied(source: Source, target: str, path: Path, suffix: str, options: Mapping[str, str]) -> bool:
     """Write the file of a statistical package again as it is, where the target has its format and its suffix.
+
+    A file of a format that is only read is written again in the one that is written in its place.
 
     Parameters
     ----------
@@ -263,13 +266,18 @@ def copied(source: Source, target: str, path: Path, suffix: str) -> bool:
         What is written, unless False is returned: then it is to be made anew.
     suffix : str
         Of the name that it gets, which tells whether SPSS compresses it.
+    options : mapping of str to str
+        What a user says of the file.
     """
     if not isinstance(source, TableSource) or source.metadata is not None:
         return False
-    made, table = source.format, source.table
-    if not made.copies or made.name != target or source.path.suffix.lower() != suffix.lower():
+    made, table = table_format(target), source.table
+    only_read = source.format.name not in written_formats(source.format.name)
+    if not made.copies or target not in written_formats(source.format.name):
         return False
-    made.write(path, TableRelease(table, table.cells, np.arange(len(table), dtype=np.intp)))
+    if not only_read and (options or source.path.suffix.lower() != suffix.lower()):
+        return False
+    made.write(path, TableRelease(table, table.cells, np.arange(len(table), dtype=np.intp)), options)
     return True
 
 

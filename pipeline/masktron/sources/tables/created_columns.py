@@ -59,8 +59,10 @@ class Created:
         return float(one.values[0])
 
 
-def created_columns(table: Table, clock: ClockOf, tags: frozenset[str] = frozenset()) -> list[Created]:
-    """Return the columns of a table as numbers, moments or texts.
+def created_column(
+    variable: Variable, cells: pa.ChunkedArray, clock: ClockOf, tags: frozenset[str] = frozenset()
+) -> Created:
+    """Return a column that no file has, or not in this type, as one of numbers, moments or texts.
 
     A column that says no type is one of numbers if all its values are written as numbers that a double keeps: without
     leading zeros, sign or exponent, with at most 15 digits. Else it is one of texts. Texts among which codes for
@@ -68,7 +70,9 @@ def created_columns(table: Table, clock: ClockOf, tags: frozenset[str] = frozens
 
     Parameters
     ----------
-    table : Table
+    variable : Variable
+    cells : pyarrow.ChunkedArray
+        Its lexemes.
     clock : callable
         How the package counts dates, datetimes and times.
     tags : frozenset of str
@@ -79,23 +83,21 @@ def created_columns(table: Table, clock: ClockOf, tags: frozenset[str] = frozens
     UsageError
         A value does not fit; names the column.
     """
-    found = []
-    for variable in table.variables:
-        cells = table.cells[variable.name]
-        # packages know one way to be empty
-        cells = pc.if_else(pc.equal(pc.utf8_trim(cells, " \t\r\n"), ""), None, cells)
-        texts = pc.drop_null(cells.unique().cast(pa.string()))
-        texts = texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(sorted(tags), pa.string()))))
-        moments = _clock(variable, clock)
-        number = moments is not None or _holds_numbers(variable, texts)
-        kind: np.dtype[Any] = np.dtype(np.float64 if number else np.object_)
-        try:
-            stored = stored_column(variable.column, cells, kind, tags, clock=moments)
-        except UnfitError as problem:
-            raise unfit_field("a number of double precision", variable.column, problem) from None
-        decimals, width = _shown(texts, variable) if number and moments is None and len(texts) else (0, 0)
-        found.append(Created(stored, decimals, width))
-    return found
+    # packages know one way to be empty
+    cells = pc.if_else(pc.equal(pc.utf8_trim(cells, " \t\r\n"), ""), None, cells)
+    texts = pc.drop_null(
+        pa.chunked_array([*cells.cast(pa.string()).chunks, pa.array(variable.recoded or (), pa.string())]).unique()
+    )
+    texts = texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(sorted(tags), pa.string()))))
+    moments = _clock(variable, clock)
+    number = moments is not None or _holds_numbers(variable, texts)
+    kind: np.dtype[Any] = np.dtype(np.float64 if number else np.object_)
+    try:
+        stored = stored_column(variable.column, cells, kind, tags, clock=moments)
+    except UnfitError as problem:
+        raise unfit_field("a number of double precision", variable.column, problem) from None
+    decimals, width = _shown(texts, variable) if number and moments is None and len(texts) else (0, 0)
+    return Created(stored, decimals, width)
 
 
 def _shown(texts: pa.Array, variable: Variable) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, wi
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import NONE
 
 _DUCKDB = "a DuckDB database"
 _MOST_DIGITS = 38
@@ -88,8 +89,9 @@ class DuckdbFormat(TableFormat):
         variables = reshaped_variables(table.variables, values.schema, forms)
         return replace(table, variables=variables, carried=replace(carried, values=values))
 
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a database with this table alone, with the types of its columns."""
+        del options
         _write(target, written_name(release), released_values(release, release.original.carried.values))
 
     def create(self, target: Path, table: Table, options: Options) -> None:

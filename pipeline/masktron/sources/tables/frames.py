@@ -37,7 +37,7 @@ from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series
 from masktron.sources.tables.sql_texts import literal
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 
 @runtime_checkable
@@ -95,8 +95,9 @@ class PandasFormat(FrameFormat):
         """Return a table of a data frame with other types of some columns."""
         return replace(table, carried=reshaped_frame(table.carried, forms))
 
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Put a data frame with the same types, labels and index in its place."""
+        del options
         _place(target).frame = released_frame(release.original.carried, release)
 
     def form(self, table: Table) -> Iterator[str]:
@@ -143,7 +144,7 @@ class ArrowFrameFormat(FrameFormat):
         values = reshaped_values(carried.values, [variable.name for variable in table.variables], forms)
         return replace(table, carried=ArrowCarried(values, carried.way))
 
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Put a frame of the same library in its place.
 
         Raises
@@ -151,6 +152,7 @@ class ArrowFrameFormat(FrameFormat):
         ViolationError
             The library does not hold what it was given.
         """
+        del options
         carried: ArrowCarried = release.original.carried
         if not release.cells.num_columns:
             raise UsageError.of("no-column-left")

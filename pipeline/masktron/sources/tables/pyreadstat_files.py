@@ -14,9 +14,9 @@ import pandas as pd
 from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.problems.problem import format_option
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.stored_values import StoredColumn
+from masktron.sources.variables import Variable
 
 _CP1252 = format_option("encoding", "CP1252")
 _UNKNOWN_TO_READSTAT = "unsupported character set"
@@ -173,17 +173,17 @@ def as_series(column: StoredColumn, width: int) -> tuple[pd.Series[Any], int]:
     return pd.Series(texts, dtype=object), width
 
 
-def require_short(form: ColumnForm, most: int, name: str, package: str) -> None:
-    """Refuse labels that a package would cut.
+def require_short(variable: Variable, most: int, package: str) -> None:
+    """Refuse labels of classes that a package would cut.
 
     Raises
     ------
     UsageError
     """
-    for label in form.labels.values():
+    for label in (*variable.labels.values(), *variable.missing.values()):
         if len(label.encode()) > most:
             detail = f"the label of a class has more than {most} bytes; shorten it in the hierarchy"
-            raise unfit_field(package, name, detail)
+            raise unfit_field(package, variable.column, detail)
 
 
 def cut(text: str, most: int) -> str:

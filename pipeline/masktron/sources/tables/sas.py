@@ -17,11 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.column_forms import ColumnForm, all_numbers
-from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import created_columns, texts_lost
+from masktron.sources.tables.created_columns import created_column, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import (
     as_series,
@@ -37,7 +35,7 @@ from masktron.sources.tables.read_statistical import rows_again, sas_clock
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, UnreadError
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 _ORIGIN = datetime.date(1960, 1, 1)
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -120,33 +118,25 @@ class XportFormat(TableFormat):
             carried=replace(table.carried, version=8 if content[20:25] == b"LIBV8" else 5),
         )
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table in which columns are texts that have to hold more than numbers."""
-        return _with_texts(table, forms)
-
-    def write(self, target: Path, release: TableRelease) -> None:
-        """Write a file with what the original says of its columns."""
-        carried: SasCarried = release.original.carried
-        columns = [
-            carried.columns[v.name].released(release.rows, release.changed(v.name), release.cells[v.name], _TAGS)
-            for v in release.variables
-        ]
-        # a length that was made for texts tells how long the longest of them was
-        kept = {v.column for v in release.variables if release.as_it_was(v.name)}
-        widths = {name: width for name, width in carried.widths.items() if name in kept}
-        original = release.original
-        _save(target, columns, release.variables, replace(carried, widths=widths), original.title)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new file, of version 8 unless an option says 5."""
-        version = _version(options)
-        _names_of(version).require([variable.column for variable in table.variables])
-        columns = [one.column for one in created_columns(table, _clock, _TAGS)]
-        of_sas = isinstance(table.carried, SasCarried)
-        said: SasCarried = table.carried if of_sas else SasCarried({}, {}, {}, {})
-        moments = {one.name: _NEW_FORMATS[one.clock.what] for one in columns if one.clock is not None}
-        formats = {**moments, **said.formats}
-        _save(target, columns, table.variables, SasCarried({}, formats, {}, {}, version=version), table.title)
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+        """Write a file with what the original says of its columns; a new one of version 8 unless an option says 5."""
+        like: SasCarried = release.original.carried or SasCarried({}, {}, {}, {})
+        version = _version(options) if options else like.version
+        _names_of(version).require([variable.column for variable in release.variables])
+        columns, formats, widths = [], dict(like.formats), {}
+        for variable in release.variables:
+            name, cells, own = variable.column, release.cells[variable.name], like.columns.get(variable.name)
+            if own is not None and (own.text or not variable.recoded):
+                columns.append(own.released(release.rows, release.changed(variable.name), cells, _TAGS))
+                # a length that was made for texts tells how long the longest of them was
+                if name in like.widths and release.as_it_was(variable.name):
+                    widths[name] = like.widths[name]
+                continue
+            made = created_column(variable, cells, _clock, _TAGS).column
+            columns.append(made)
+            formats[name] = "" if made.clock is None else _NEW_FORMATS[made.clock.what]
+        carried = replace(like, formats=formats, widths=widths, version=version)
+        _save(target, columns, release.variables, carried, release.original.title)
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what SAS transport files cannot hold."""
@@ -176,10 +166,6 @@ class Sas7bdatFormat(ReadOnlyFormat):
             raise UnreadError(f"pandas ends with {type(problem).__name__}") from None
         columns = [_with_payload(frame.iloc[:, at].to_numpy()) for at in range(frame.shape[1])]
         return SecondReading(tuple(map(str, frame.columns)), rows_again(columns, clocks))
-
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table in which columns are texts that have to hold more than numbers."""
-        return _with_texts(table, forms)
 
 
 def _version(options: Options) -> int:
@@ -271,25 +257,6 @@ def _stored(name: str, values: Sequence[Any], shown: str, *, text: bool) -> Stor
     return StoredColumn(name, numbers, absent, held, None, int(found[3] or 0), int(found[2]))
 
 
-def _with_texts(table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-    """Return a table in which columns are texts that have to hold more than numbers, as labels stand in none."""
-    carried: SasCarried = table.carried
-    columns, formats, variables = dict(carried.columns), dict(carried.formats), list(table.variables)
-    for at, variable in enumerate(table.variables):
-        form, own = forms.get(variable.name), columns[variable.name]
-        if form is None or own.text:
-            continue
-        plain = [value for value in form.values if value not in _TAGS]
-        if not plain or (own.clock is None and all_numbers(plain)):
-            continue
-        empty = np.ones(len(table), dtype=np.bool_)
-        columns[variable.name] = StoredColumn(own.name, np.full(len(table), "", dtype=np.object_), empty)
-        formats.pop(variable.column, None)
-        variables[at] = replace(variable, typed=Typed(text=True), stored=pa.string(), missing={})
-    carried = replace(carried, columns=columns, formats=formats)
-    return replace(table, variables=tuple(variables), carried=carried)
-
-
 def _save(
     target: Path, columns: Sequence[StoredColumn], variables: Sequence[Variable], carried: SasCarried, title: str
 ) -> None:
@@ -302,7 +269,7 @@ def _save(
     for column in columns:
         name, width = column.name, 8
         if column.text:
-            series[name], width = as_series(column, carried.widths.get(name, 0))
+            series[name], width = as_series(column, min(carried.widths.get(name, 0), _LONGEST_TEXT[version]))
             if width > _LONGEST_TEXT[version]:
                 raise unfit_field(package, name, f"a text has more than {_LONGEST_TEXT[version]:,} bytes")
         else:
@@ -317,7 +284,7 @@ def _save(
             str(target),
             file_label=cut(title, _LONGEST_TITLE),
             column_labels={v.column: cut(v.label, _LONGEST_LABEL[version]) for v in variables if v.label},
-            table_name=carried.member,
+            table_name=carried.member and cut(carried.member, _LONGEST[version]),
             file_format_version=version,
             variable_format=formats,
             variable_informat=informats,

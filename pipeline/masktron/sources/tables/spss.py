@@ -17,11 +17,9 @@ import pyarrow as pa
 
 from masktron.config import Kind
 from masktron.recodings import exact_number
-from masktron.sources.column_forms import ColumnForm
-from masktron.sources.lexical import fraction_digits
 from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import Created, created_columns, texts_lost
+from masktron.sources.tables.created_columns import Created, created_column, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import (
     as_series,
@@ -36,7 +34,7 @@ from masktron.sources.tables.pyreadstat_files import (
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 _SPSS = "an SPSS file"
 _ORIGIN = datetime.date(1582, 10, 14)
@@ -148,52 +146,37 @@ class SpssFormat(TableFormat):
             of_release=tuple(_documents(list(meta.notes))),
         )
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table in which the values of some columns have other labels, and other formats show them."""
-        carried: SpssCarried = table.carried
-        columns = dict(carried.columns)
-        said = {argument: dict(one) for argument, one in carried.said.items()}
-        for name, form in forms.items():
-            columns[name] = _reshaped(columns[name], form, said)
-        variables = tuple(
-            replace(one, labels=forms[one.name].labels, kind=None) if one.name in forms else one
-            for one in table.variables
-        )
-        return replace(table, variables=variables, carried=replace(carried, columns=columns, said=said))
-
-    def write(self, target: Path, release: TableRelease) -> None:
-        """Write a file with what the original says of its columns."""
-        carried: SpssCarried = release.original.carried
-        columns = [
-            carried.columns[v.name].released(
-                release.rows, release.changed(v.name), release.cells[v.name], frozenset()
-            )
-            for v in release.variables
-        ]
-        # a width that was made for texts tells how long the longest of them was
-        anew = {v.column for v in release.variables if not release.as_it_was(v.name)}
-        texts = {column.name for column in columns if column.text}
-        shown = carried.said["variable_display_width"]
-        said = {
-            **carried.said,
-            "variable_display_width": {name: width for name, width in shown.items() if name not in anew & texts},
-        }
-        widths = {name: width for name, width in carried.widths.items() if name not in anew}
-        title = release.original.title
-        _save(target, columns, replace(carried, said=said, widths=widths), title)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new file; a name that ends with .zsav makes it compressed."""
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+        """Write a file with what the original says of its columns; a new one is compressed if it ends with .zsav."""
         del options
-        _NAMES.require([variable.column for variable in table.variables])
-        made = _created(table)
-        said: Said = {"column_labels": {v.column: v.label for v in table.variables if v.label}}
-        for variable, one in zip(table.variables, made, strict=True):
-            for argument, what in _said_of(variable, one):
-                said.setdefault(argument, {})[variable.column] = what
-        weight = next((variable.column for variable in table.variables if variable.weight), None)
-        compression = 2 if target.name.lower().endswith(".zsav") else 1
-        _save(target, [one.column for one in made], SpssCarried({}, said, {}, (), compression, weight), table.title)
+        like: SpssCarried | None = release.original.carried
+        if like is None:
+            _NAMES.require([variable.column for variable in release.variables])
+            weight = next((variable.column for variable in release.variables if variable.weight), None)
+            compression = 2 if target.name.lower().endswith(".zsav") else 1
+            like = SpssCarried({}, {}, {}, (), compression, weight)
+        said = {argument: dict(one) for argument, one in like.said.items()}
+        said["column_labels"] = {one.column: one.label for one in release.variables if one.label}
+        columns: list[StoredColumn] = []
+        widths = dict(like.widths)
+        for variable in release.variables:
+            name, cells, own = variable.column, release.cells[variable.name], like.columns.get(variable.name)
+            if own is not None and variable.recoded is not None:
+                _require_recoded(own, variable, said)
+            if own is not None and (own.text or not variable.recoded):
+                columns.append(own.released(release.rows, release.changed(variable.name), cells, frozenset()))
+                if not release.as_it_was(variable.name):
+                    # a width that was made for texts tells how long the longest of them was
+                    widths.pop(name, None)
+                    if own.text:
+                        said["variable_display_width"].pop(name, None)
+                if variable.recoded is not None:
+                    _say(said, name, _labels(variable, Created(own)))
+            else:
+                made = created_column(variable, cells, lambda what: Clock(what, _ORIGIN, Decimal(1)))
+                columns.append(made.column)
+                _say(said, name, _labels(variable, made), _said_of(variable, made, said))
+        _save(target, columns, replace(like, said=said, widths=widths), release.original.title)
 
     def form(self, table: Table) -> Iterator[str]:
         """Say that its documents and formats that no other package has stay behind."""
@@ -309,19 +292,35 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, said: Sai
     )
 
 
-def _said_of(variable: Variable, one: Created) -> Iterator[tuple[str, Any]]:
-    """Yield what is said of a variable of another format, by arguments of pyreadstat's writer."""
-    column = one.column
-    labels = {
+def _say(said: Said, name: str, labels: dict[Any, str], others: Iterable[tuple[str, Any]] = ()) -> None:
+    """Say of a column what its labels are, and what else there is to say, in the place of what was said of it."""
+    said.setdefault("variable_value_labels", {}).pop(name, None)
+    for argument, what in (*([("variable_value_labels", labels)] if labels else []), *others):
+        said.setdefault(argument, {})[name] = what
+
+
+def _labels(variable: Variable, one: Created) -> dict[Any, str]:
+    """Return labels of values as a column stores these."""
+    return {
         one.value(code): cut(label, _LONGEST_LABEL)
         for code, label in (*variable.labels.items(), *variable.missing.items())
         if label
     }
-    if labels:
-        yield "variable_value_labels", labels
-    if 0 < len(variable.missing) <= _MOST_DISCRETE and not (column.text and _too_long(variable.missing)):
+
+
+def _said_of(variable: Variable, one: Created, said: Said) -> Iterator[tuple[str, Any]]:
+    """Yield what is said of a new column beside its labels, by arguments of pyreadstat's writer."""
+    column = one.column
+    if (
+        0 < len(variable.missing) <= _MOST_DISCRETE
+        and not (column.text and _too_long(variable.missing))
+        and column.name not in said.get("missing_ranges", {})
+    ):
         yield "missing_ranges", [one.value(code) for code in variable.missing]
-    if variable.kind is not None:
+    if variable.recoded:
+        nominal = not variable.order or said["variable_measure"].get(column.name) == "nominal"
+        yield "variable_measure", "nominal" if nominal else "ordinal"
+    elif variable.kind is not None:
         yield "variable_measure", next(measure for measure, kind in _KINDS.items() if kind is variable.kind)
     if column.text:
         return
@@ -333,49 +332,23 @@ def _said_of(variable: Variable, one: Created) -> Iterator[tuple[str, Any]]:
         yield "variable_format", f"F{min(40, max(width, one.width))}.{min(max(places, one.decimals), 16)}"
 
 
-def _reshaped(stored: StoredColumn, form: ColumnForm, said: Said) -> StoredColumn:
-    """Return a column for what is to be written, and say of it in `said` what is true of that.
-
-    It is one of plain numbers that shows as many digits as what is to be written has.
+def _require_recoded(own: StoredColumn, variable: Variable, said: Said) -> None:
+    """Refuse labels of classes that are too long, and numbers for moments of which some are declared as missing.
 
     Raises
     ------
     UsageError
-        A label is too long; or moments become numbers, and some are declared as missing.
     """
-    name = stored.name
-    numbers = [exact_number(value) for value in form.values]
-    if form.values and not stored.text:
-        if stored.clock is not None and (said["missing_ranges"].get(name) or None in numbers):
-            detail = (
-                "its dates or times that mean 'missing' would become numbers of classes; make them system-missing"
-            )
-            raise unfit_field("SPSS", name, detail)
-        decimals = max(map(fraction_digits, form.values))
-        width = max(*map(len, form.values), stored.width or 0)
-        empty = np.ones(len(stored.values), dtype=np.bool_)
-        stored = StoredColumn(name, np.zeros(len(empty)), empty, decimals=decimals, width=width)
-        said["variable_format"][name] = f"F{width}.{decimals}"
-        nominal = said["variable_measure"].get(name) == "nominal" or not form.ordered
-        said["variable_measure"][name] = "nominal" if nominal else "ordinal"
-    require_short(form, _LONGEST_LABEL, name, "SPSS")
-    said["variable_value_labels"].pop(name, None)
-    if form.labels:
-        coded = {code: None if stored.text else exact_number(code) for code in form.labels}
-        said["variable_value_labels"][name] = {
-            code if number is None else float(number): form.labels[code] for code, number in coded.items()
-        }
-    return stored
+    require_short(variable, _LONGEST_LABEL, "SPSS")
+    numbers = map(exact_number, variable.recoded or ())
+    if variable.recoded and own.clock is not None and (said["missing_ranges"].get(own.name) or None in numbers):
+        detail = "its dates or times that mean 'missing' would become numbers of classes; make them system-missing"
+        raise unfit_field("SPSS", own.name, detail)
 
 
 def _too_long(codes: Collection[str]) -> bool:
     """Whether SPSS cannot have one of these among the missing values of a column of texts."""
     return any(len(code.encode()) > _LONGEST_CODE for code in codes)
-
-
-def _created(table: Table) -> list[Created]:
-    """Return the columns of a table as a new file stores them."""
-    return created_columns(table, lambda what: Clock(what, _ORIGIN, Decimal(1)))
 
 
 def _bytes_of_codes(said: Said, name: str) -> Iterator[int]:

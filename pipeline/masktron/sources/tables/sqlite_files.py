@@ -37,7 +37,7 @@ from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, wi
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 _LARGE = 1 << 63
 _ROWS = 1 << 14
@@ -120,8 +120,9 @@ class SqliteFormat(TableFormat):
             variables.append(variable)
         return replace(table, variables=tuple(variables), carried=SqliteCarried(carried.table, declared, kinds))
 
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a database with this table alone; cells that have not changed have the type that they had."""
+        del options
         table, carried = written_name(release), release.original.carried
         columns = []
         for variable in release.variables:

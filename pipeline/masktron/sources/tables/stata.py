@@ -24,18 +24,17 @@ from pandas.io import stata as pandas_stata
 
 from masktron.errors import DocumentError, UsageError
 from masktron.recodings import exact_number
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_values import UnfitError, no_room
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.created_columns import Created, created_columns, texts_lost
+from masktron.sources.tables.created_columns import Created, created_column, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, UnreadError
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 _PANDAS: Any = pandas_stata  # types of pandas leave its names out
 _STATA = "a Stata file"
@@ -157,49 +156,16 @@ class StataFormat(TableFormat):
 
         return SecondReading(tuple(frame.columns), rows())
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table in which some columns have other types, formats and labels."""
-        columns, variables = dict(table.carried.columns), []
-        for variable in table.variables:
-            form, stored = forms.get(variable.name), columns[variable.name].stored
-            if form is not None and not stored.text:
-                if form.values:
-                    columns[variable.name] = StataColumn(_with_room(stored, form.values))
-                variables.append(_labelled(variable, form.labels))
-            else:
-                variables.append(variable)
-        return replace(table, variables=tuple(variables), carried=replace(table.carried, columns=columns))
-
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a file with the types, formats and labels of the original."""
-        columns = []
-        for variable in release.variables:
-            held: StataColumn = release.original.carried.columns[variable.name]
-            stored = held.stored.released(
-                release.rows, release.changed(variable.name), release.cells[variable.name], _TAGS
-            )
-            shown = held.shown
-            if stored.text and not release.as_it_was(variable.name):
-                # a width may be that of the longest text of the original
-                shown = _SHOWN_TEXT.sub(rf"%\g<1>{max(_longest(stored), _LEAST_SHOWN)}s", shown)
-            columns.append(StataColumn(stored, shown, held.long))
-        _save(target, release.original.title, release.variables, columns)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new file."""
         del options
-        columns = []
-        for variable, one in zip(table.variables, created_columns(table, _clock, _TAGS), strict=True):
-            stored, shown = one.column, ""
-            if stored.clock is not None:
-                shown = {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"}[stored.clock.what]
-            elif variable.stored is not None and pa.types.is_decimal(variable.stored) and one.decimals:
-                shown = f"%{max(9, one.width + 1)}.{min(one.decimals, 16)}f"
-            elif variable.typed.shown is not None and not stored.text:
-                width, places = variable.typed.shown
-                shown = f"%{max(width, one.width)}.{min(max(places, one.decimals), 16)}f"
-            columns.append(StataColumn(_narrowed(stored), shown))
-        _save(target, table.title, table.variables, columns)
+        like: StataCarried | None = release.original.carried
+        held = {} if like is None else like.columns
+        columns = [
+            _released(held[one.name], one, release) if one.name in held else _new(one, release.cells[one.name])
+            for one in release.variables
+        ]
+        _save(target, release.original.title, release.variables, columns)
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what Stata cannot hold."""
@@ -238,15 +204,16 @@ def _variable(name: str, stored: StoredColumn, meta: Any) -> Variable:
     said = {_code(code, stored.clock): label for code, label in labels.items()}
     tags = () if stored.tags is None else filter(None, stored.tags)
     label = meta.column_names_to_labels.get(stored.name) or ""
-    variable = Variable(name, stored.name, label, typed=_typed(stored), stored=stored.arrow)
-    return _labelled(variable, dict.fromkeys(tags, "") | said)
-
-
-def _labelled(variable: Variable, labels: Mapping[str, str]) -> Variable:
-    """Return a variable with labels of its values, and of its missing values."""
-    missing = {code: labels[code] for code in sorted(_TAGS.intersection(labels))}
-    others = {code: label for code, label in labels.items() if code not in _TAGS}
-    return replace(variable, labels=others, missing=missing)
+    said = dict.fromkeys(tags, "") | said
+    return Variable(
+        name,
+        stored.name,
+        label,
+        labels={code: label for code, label in said.items() if code not in _TAGS},
+        missing={code: said[code] for code in sorted(_TAGS.intersection(said))},
+        typed=_typed(stored),
+        stored=stored.arrow,
+    )
 
 
 def _code(code: float | str, clock: Clock | None) -> str:
@@ -280,6 +247,32 @@ def _objects(values: pd.Series[Any], kind: object, encoding: str | None) -> list
         return np.float32(value) if kind == "f" else value
 
     return [plain(value) for value in values]
+
+
+def _released(own: StataColumn, variable: Variable, release: TableRelease) -> StataColumn:
+    """Return what is released of a column, in a type that holds what was recoded."""
+    if variable.recoded and not own.stored.text:
+        own = StataColumn(_with_room(own.stored, variable.recoded))
+    name, shown = variable.name, own.shown
+    stored = own.stored.released(release.rows, release.changed(name), release.cells[name], _TAGS)
+    if stored.text and not release.as_it_was(name):
+        # a width may be that of the longest text of the original
+        shown = _SHOWN_TEXT.sub(rf"%\g<1>{max(_longest(stored), _LEAST_SHOWN)}s", shown)
+    return StataColumn(stored, shown, own.long)
+
+
+def _new(variable: Variable, cells: pa.ChunkedArray) -> StataColumn:
+    """Return a column that no file has."""
+    one = created_column(variable, cells, _clock, _TAGS)
+    stored, shown = one.column, ""
+    if stored.clock is not None:
+        shown = {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"}[stored.clock.what]
+    elif variable.stored is not None and pa.types.is_decimal(variable.stored) and one.decimals:
+        shown = f"%{max(9, one.width + 1)}.{min(one.decimals, 16)}f"
+    elif variable.typed.shown is not None and not stored.text:
+        width, places = variable.typed.shown
+        shown = f"%{max(width, one.width)}.{min(max(places, one.decimals), 16)}f"
+    return StataColumn(_narrowed(stored), shown)
 
 
 def _with_room(stored: StoredColumn, lexemes: Sequence[str]) -> StoredColumn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import ClassVar
@@ -17,9 +17,11 @@ from masktron.errors import DocumentError
 from masktron.problems.problem import Place
 from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
+from masktron.sources.tables.class_values import recoded
 from masktron.sources.tables.string_cells import no_letter
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
+from masktron.sources.variables import NONE
 
 _ROWS = 1 << 14
 """Rows that are Python objects at once."""
@@ -195,17 +197,28 @@ class TableFormat(ABC):
         UsageError
             A column cannot hold what is to be written, in any type.
         """
-        del forms
-        return table
+        return replace(
+            table,
+            variables=tuple(recoded(one, forms[one.name]) if one.name in forms else one for one in table.variables),
+        )
 
     @abstractmethod
-    def write(self, target: Path, release: TableRelease) -> None:
-        """Write a file like the original, in which cells that have not changed are as they were.
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+        """Write a file like the original, if there is one: cells that have not changed are as they were there.
+
+        A column keeps the type, the format and the width that it has there, where it holds what is written.
+
+        Parameters
+        ----------
+        target : Path
+        release : TableRelease
+        options : mapping of str to str
+            What a user says of the file.
 
         Raises
         ------
         UsageError
-            A value does not fit its column, or no file of this format can be written; says what to do.
+            The format or a column cannot hold a value or a name, or no file can be written; says what to do.
         """
 
     def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
@@ -232,7 +245,6 @@ class TableFormat(ABC):
         del target, stream, release, told
         return False
 
-    @abstractmethod
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file with a table that may come from another format.
 
@@ -241,6 +253,7 @@ class TableFormat(ABC):
         UsageError
             The format cannot hold a value, or a name; says which, and what to do.
         """
+        self.write(target, TableRelease.new(table), options)
 
     def losses(self, table: Table) -> Iterator[str]:
         """Say what `create` does not write of texts and of the types of columns; a value is never among it.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +75,8 @@ class TableRelease:
     Attributes
     ----------
     original : Table
+        The file like which it is written, its variables as they are released; a file of its own if that carries
+        nothing that the format knows.
     cells : pyarrow.Table
         Lexemes of the released variables, in the order in which they are written.
     rows : ndarray of intp, shape (len(cells),)
@@ -89,6 +91,11 @@ class TableRelease:
     rows: NDArray[np.intp]
     masked: frozenset[str] = frozenset()
     _changed: dict[str, NDArray[np.bool_]] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def new(cls, table: Table) -> Self:
+        """Return a whole table that is like no file."""
+        return cls(replace(table, carried=None), table.cells, np.arange(len(table), dtype=np.intp))
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -483,11 +483,7 @@ class TableSource(Source):
 
     def _save(self, target: Path, release: TableRelease) -> None:
         """Write what is released."""
-        if self._written is None:
-            self.format.write(opened_place(target), release)
-        else:
-            whole = Table(release.variables, release.cells, self.table.title, self.table.carried)
-            self._written.create(opened_place(target), whole, {})
+        (self._written or self.format).write(opened_place(target), release)
 
     def _require_as_meant(self, target: Path, release: TableRelease) -> None:
         """Refuse a written file that is read back with other cells, types, labels or missing codes."""

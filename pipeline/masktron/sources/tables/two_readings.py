@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Note, Place, Sentence
 from masktron.recodings import exact_number
+from masktron.sources.records import UNTYPED
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.table_model import Table
@@ -158,18 +159,20 @@ def written_otherwise(meant: Table, written: Table) -> Iterator[Sentence]:
         own, other = meant.cells[name].to_pylist(), written.cells[name].to_pylist()
         if not all(_equal(*pair) for pair in set(zip(own, other, strict=True))):
             yield Note("values of {field} that were to be written", field=Field(name))
-    said = replace(meant, variables=tuple(_with_held_codes(one, meant) for one in meant.variables))
+    said = replace(meant, variables=tuple(_as_any_file(one, meant) for one in meant.variables))
     yield from descriptions_lost(said, written)
 
 
-def _with_held_codes(variable: Variable, table: Table) -> Variable:
+def _as_any_file(variable: Variable, table: Table) -> Variable:
     """Return a variable without what some formats do not say where no cell has it.
 
-    That is missing codes without a label, and the kind of a column without values: no ENUM is without categories.
+    That is missing codes without a label, and the kind of a column without values: no ENUM is without categories. The
+    type of recoded values is left out, too, as the format chooses it.
     """
     held = set(table.cells[variable.name].unique().to_pylist())
     missing = {code: label for code, label in variable.missing.items() if label or code in held}
-    return replace(variable, missing=missing, kind=variable.kind if held - {None} else None)
+    found = replace(variable, missing=missing, kind=variable.kind if held - {None} else None)
+    return replace(found, kind=None, typed=UNTYPED, stored=None) if variable.recoded else found
 
 
 def _equal(one: str | None, other: str | None) -> bool:

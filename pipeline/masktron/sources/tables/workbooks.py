@@ -51,7 +51,7 @@ from masktron.sources.tables.sheets import (
 )
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 _MOST_CHARACTERS = 32_767
 """Of the text of a cell."""
@@ -168,8 +168,9 @@ class XlsxFormat(_Workbook):
     what: ClassVar[str] = "an Excel workbook"
     compared: ClassVar[bool] = True
 
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a workbook with this sheet alone; cells that have not changed have the type that they had."""
+        del options
         carried: WorkbookCarried = release.original.carried
         columns = []
         for variable in release.variables:

@@ -26,6 +26,7 @@ from masktron.sources.tables.postgresql.snapshot import (
 from masktron.sources.tables.postgresql.transaction import WrittenRows
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import NONE
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
 
@@ -58,8 +59,9 @@ class PostgresFormat(TableFormat):
         about = replace(carried.about, columns=columns)
         return replace(table, variables=variables, carried=PostgresCarried(values, about))
 
-    def write(self, target: Path, release: TableRelease) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a new table whose columns are declared as those of the original, with their comments."""
+        del options
         carried: PostgresCarried = release.original.carried
         columns = {}
         for variable in release.variables:

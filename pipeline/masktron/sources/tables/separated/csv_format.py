@@ -39,6 +39,7 @@ from masktron.sources.tables.separated.writing import write_like, write_mapped, 
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease, losses_by_column
 from masktron.sources.tables.table_stream import TableStream
+from masktron.sources.variables import NONE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +103,15 @@ class CsvFormat(TableFormat):
         outline: CsvOutline = table.carried.outline
         return second_reading(path, outline.dialect, outline.longest)
 
-    def write(self, target: Path, release: TableRelease) -> None:
-        """Write a file in the dialect of the original; where nothing has changed, it is the original."""
-        carried: CsvCarried = release.original.carried
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+        """Write a file in the dialect of the original; where nothing has changed, it is the original.
+
+        A new one is in UTF-8, has a line of names, and quotes where there have to be, unless options say otherwise.
+        """
+        carried: CsvCarried | None = release.original.carried
+        if not isinstance(carried, CsvCarried):
+            _write_new(target, release, options)
+            return
         content = content_of(carried.path, carried.outline.dialect)
         if content.digest != carried.digest:
             raise DocumentError.of("file-changed", carried.path)
@@ -121,23 +128,8 @@ class CsvFormat(TableFormat):
         stream.require_unchanged()
         return True
 
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new file: UTF-8, a line of names, quotes where there have to be, unless options say otherwise."""
-        dialect = said_dialect(options)
-        dialect = replace(
-            dialect,
-            delimiter=dialect.delimiter or said.suffix_delimiter(target) or ",",
-            codec=dialect.codec or "utf-8",
-            compression=said.suffix_compression(target),
-        )
-        if dialect.header is None and table.variables and only_numbers([v.column for v in table.variables]):
-            raise UsageError.of(
-                "unclear-header", target, detail="all column names are numbers", names=NAMES, record=RECORD
-            )
-        write_new(target, table, dialect)
-
     def losses(self, table: Table) -> Iterator[str]:
-        """Say what of a table `create` does not write."""
+        """Say what of a table is not written."""
         yield from losses_by_column(table, ("types of columns", is_typed))
 
     def form(self, table: Table) -> Iterator[str]:
@@ -169,6 +161,21 @@ class CsvFormat(TableFormat):
         """Return the line in which a record begins."""
         outline: CsvOutline = table.carried.outline
         return outline.line(record)
+
+
+def _write_new(target: Path, release: TableRelease, options: Options) -> None:
+    dialect = said_dialect(options)
+    dialect = replace(
+        dialect,
+        delimiter=dialect.delimiter or said.suffix_delimiter(target) or ",",
+        codec=dialect.codec or "utf-8",
+        compression=said.suffix_compression(target),
+    )
+    if dialect.header is None and release.variables and only_numbers([v.column for v in release.variables]):
+        raise UsageError.of(
+            "unclear-header", target, detail="all column names are numbers", names=NAMES, record=RECORD
+        )
+    write_new(target, Table(release.variables, release.cells), dialect)
 
 
 def _blocks(table: pa.Table) -> CellBlocks:
