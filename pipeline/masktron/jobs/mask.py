@@ -145,7 +145,7 @@ def run_mask(
                 require_releasable(run, result, measured)
                 declared = declared_of(run, made)
                 require_contract(run, declared, written.columns)
-                in_memory = run.source.handed_back(written.records)
+                in_memory = run.source.handed_back()
                 entry, more = (None, ()) if registered is None else registered.enter(run, written)
                 result = replace(result, notes=(*([config.found] if config.found else []), *result.notes, *more))
                 by_level = told_by_level(result, rewording.wording, cells_of(run))

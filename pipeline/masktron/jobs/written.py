@@ -96,7 +96,7 @@ def write(
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
-        _require_cells(run, _Replacements(run, made.blocks), masked, order)
+        _require_cells(run, made, masked, order)
         verdict = revalidate(
             asked,
             judged.job,
@@ -244,23 +244,26 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
         )
 
 
-def _require_cells(run: Prepared, new: Mapping[str, Coded], masked: Records, order: NDArray[np.intp] | None) -> None:
+def _require_cells(run: Prepared, made: Masked, masked: Records, order: NDArray[np.intp] | None) -> None:
     """Refuse a written file of which a cell is read back as another one than was to be written."""
-    kept_rows = np.flatnonzero(run.originals.keep)
-    rows = kept_rows if order is None else kept_rows[order]
+    texts: dict[str, tuple[Lexicon, NDArray[np.integer]]] = {
+        name: (column.lexicon, column.codes) for name, column in run.kept.columns.items()
+    }
+    for block in made.blocks:
+        for at, name in enumerate(block.block.variables):
+            own = block.settled.own.get(at)
+            if own is None:
+                texts[name] = Lexicon.of(block.settled.texts(at).tolist()), block.grouping.labels
+            else:
+                texts[name] = own, np.arange(len(run.kept))
     for name, column in masked.columns.items():
-        if name in new:
-            coded = new[name]
-            alike = written_alike(Lexicon.of(coded.texts.tolist()), coded.codes[rows], column)
-        else:
-            own = run.records.columns[name]
-            alike = written_alike(own.lexicon, own.codes[rows], column)
+        lexicon, codes = texts.pop(name)
+        alike = written_alike(lexicon, codes if order is None else codes[order], column)
         if not alike.all():
+            place = Place(str(run.source.path), field=Field(name))
             record = int(np.argmin(alike)) + 1
             detail = Note("its record {record} has another value than was to be written", record=record)
-            raise ViolationError.of(
-                "self-check-failed", Place(str(run.source.path), field=Field(name)), detail=detail
-            )
+            raise ViolationError.of("self-check-failed", place, detail=detail)
 
 
 def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> Mapping[str, Column]:

@@ -17,6 +17,8 @@ _NOTHING = 0xFF
 _LONG = 64
 """Bytes of a text that is not worth to be compared eight bytes at a time."""
 _WORD = 8
+_FIRST = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype="<u8")
+"""Masks of the first bytes of a word, by their number."""
 _AT_ONCE = 1 << 15
 """Texts that are made into objects together."""
 
@@ -141,6 +143,11 @@ class Lexicon:
             octets[at : at + _AT_ONCE, :width] = self.data[starts[:, None] + np.arange(width)]
         return octets.view(np.int64).ravel()
 
+    def windows(self) -> NDArray[np.uint8]:
+        """Return the eight bytes from each place on, beyond the end too, shape (bytes + 1, 8)."""
+        padded = np.concatenate([self.data, np.zeros(_WORD, dtype=np.uint8)])
+        return np.lib.stride_tricks.sliding_window_view(padded, _WORD)
+
     def absent(self) -> NDArray[np.bool_]:
         """Return which texts are None, shape (m,)."""
         starts = self.ends[:-1]
@@ -164,13 +171,20 @@ def same_texts(
         The text of each row in `other`.
     """
     same = np.empty(len(own), dtype=np.bool_)
+    before, after = one.windows(), other.windows()
     for start in range(0, len(own), _AT_ONCE):
         left, right = own[start : start + _AT_ONCE], others[start : start + _AT_ONCE]
-        alike = one.ends[left + 1] - one.ends[left] == other.ends[right + 1] - other.ends[right]
-        rows = np.flatnonzero(alike)  # of one size: their bytes stand at the same places
-        before, after = one.only(left[rows]), other.only(right[rows])
-        unlike = np.flatnonzero(before.data != after.data)
-        alike[rows[np.searchsorted(before.ends, unlike, side="right") - 1]] = False
+        begin, again = one.ends[left].astype(np.int64), other.ends[right].astype(np.int64)
+        size = one.ends[left + 1] - begin
+        alike = size == other.ends[right + 1] - again
+        rows, done = np.flatnonzero(alike), 0
+        while rows.size:
+            apart = before[begin[rows] + done] ^ after[again[rows] + done]
+            asked = np.minimum(size[rows] - done, _WORD)
+            unlike = (apart.view(np.uint64).ravel() & _FIRST[asked]) != 0
+            alike[rows[unlike]] = False
+            done += _WORD
+            rows = rows[~unlike & (size[rows] > done)]
         same[start : start + _AT_ONCE] = alike
     return same
 
