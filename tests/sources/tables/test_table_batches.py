@@ -22,7 +22,6 @@ from masktron.sources.columns import Cell
 from masktron.sources.opening import open_source
 from masktron.sources.tables import table_records
 from masktron.sources.tables.document import TwinNames, twin_layout, write_twin
-from masktron.sources.tables.table_format import SecondReading
 from masktron.sources.xml.xml_source import XmlSource
 
 NAMES = ("A", "@id", "annual income", "ä", "2024", "T")
@@ -78,8 +77,9 @@ def test_the_layout_is_that_of_the_twin(table: pa.Table) -> None:
 
 @pytest.mark.parametrize("names", [TwinNames(("Survey", "Part"), "Person"), TwinNames(space="urn:b")])
 def test_the_layout_is_that_of_a_twin_with_other_names(names: TwinNames, tmp_path: Path) -> None:
-    reading = SecondReading(("A", "@id", "B", "C"), [[None, None, "1", None], ["2", "3", "4", None]])
-    write_twin(tmp_path / "twin.xml", reading, names, "table")
+    columns = [[None, "2"], [None, "3"], ["1", "4"], [None, None]]
+    blocks = [[pa.array(column, pa.string()) for column in columns]]
+    write_twin(tmp_path / "twin.xml", ("A", "@id", "B", "C"), blocks, names, "table")
     assert XmlSource(tmp_path / "twin.xml", record=names.record).layout == twin_layout(
         names, ["A", "@id", "B", "C"], [1, 1, 0, -1]
     )

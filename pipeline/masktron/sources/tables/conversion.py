@@ -24,7 +24,6 @@ from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.document import TwinNames, write_twin
 from masktron.sources.tables.new_names import NamesAllowed
-from masktron.sources.tables.table_format import SecondReading
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
@@ -348,7 +347,7 @@ def create_xml(target: Path, table: Table, record: str | None) -> None:
     blocks = (batch.columns for batch in table.cells.to_batches(1 << 14))
     columns = tuple(variable.column for variable in table.variables)
     names = TwinNames(record=record) if record else TwinNames()
-    write_twin(target, SecondReading(columns, blocks=blocks), names, str(target))
+    write_twin(target, columns, blocks, names, str(target))
 
 
 def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:

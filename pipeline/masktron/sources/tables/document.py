@@ -1,4 +1,4 @@
-"""The XML twin of a table: the document that rules mean and engines read, written row by row from a second reading.
+"""The XML twin of a table: the document that rules mean and engines read, written row by row.
 
 A row is one record element, a cell one element in it, or one attribute; what has no value is not there. What the
 record and the elements are called, the rules say where they say it: `twin_names`.
@@ -7,10 +7,9 @@ record and the elements are called, the rules say where they say it: `twin_names
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
@@ -23,7 +22,6 @@ from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.string_cells import octets_of, require_xml
-from masktron.sources.tables.table_format import SecondReading
 
 ROOT, RECORD = "Data", "Record"
 FIRST_LINE = 2
@@ -149,66 +147,49 @@ def twin_layout(names: TwinNames, tags: Sequence[str], first: Sequence[int]) -> 
     )
 
 
-def write_twin(path: Path, reading: SecondReading, names: TwinNames, where: str) -> None:
-    """Write the document.
-
-    Raises
-    ------
-    DocumentError
-        A cell holds a character that XML forbids, or a row has not one cell for each column.
-    """
-    with TwinWriter(path, reading.columns, names, where) as writer:
-        for block in reading.in_columns(where):
-            writer.write(block)
-
-
-class TwinWriter:
-    """Writes the document, block after block.
+def write_twin(
+    path: Path, columns: Sequence[str], blocks: Iterable[Sequence[pa.Array]], names: TwinNames, where: str
+) -> None:
+    """Write the document, block after block.
 
     Parameters
     ----------
     path : Path
     columns : sequence of str
         Names, as the file has them.
+    blocks : iterable of sequences of pyarrow.Array
+        Records as columns of strings, null where a record has no value.
     names : TwinNames
     where : str
         The file, for messages.
+
+    Raises
+    ------
+    DocumentError
+        A cell holds a character that XML forbids, or there is no room.
     """
+    tags = [xml_name(column) for column in columns]
+    with kept_in(path.parent):
+        stream = path.open("wb")
+    with stream:
+        for piece in _pieces(tags, blocks, names, where):
+            with kept_in(path.parent):
+                stream.write(piece)
+        with kept_in(path.parent):
+            stream.close()
 
-    def __init__(self, path: Path, columns: Sequence[str], names: TwinNames, where: str) -> None:
-        self._tags, self._names, self._where = [xml_name(column) for column in columns], names, where
-        self._before, self._after = twin_frame(names)
-        self._records, self._folder = 0, path.parent
-        with kept_in(self._folder):
-            self._stream = path.open("wb")
 
-    def __enter__(self) -> Self:
-        with kept_in(self._folder):
-            self._stream.write(f'<?xml version="1.0" encoding="UTF-8"?>{self._before}\n'.encode())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with kept_in(self._folder), self._stream:
-            self._stream.write(f"{self._after}\n".encode())
-
-    def write(self, columns: Sequence[pa.Array]) -> None:
-        """Write some records.
-
-        Parameters
-        ----------
-        columns : sequence of pyarrow.Array
-            Of strings, null where a record has no value.
-
-        Raises
-        ------
-        DocumentError
-            A cell holds a character that XML forbids, or there is no room.
-        """
-        require_xml(self._tags, columns, self._records, self._where)
-        lines = record_lines(self._names.record, self._tags, columns)
-        with kept_in(self._folder):
-            self._stream.write(lines)
-        self._records += len(columns[0]) if columns else 0
+def _pieces(
+    tags: Sequence[str], blocks: Iterable[Sequence[pa.Array]], names: TwinNames, where: str
+) -> Iterator[bytes]:
+    before, after = twin_frame(names)
+    yield f'<?xml version="1.0" encoding="UTF-8"?>{before}\n'.encode()
+    records = 0
+    for block in blocks:
+        require_xml(tags, block, records, where)
+        yield record_lines(names.record, tags, block)
+        records += len(block[0]) if block else 0
+    yield f"{after}\n".encode()
 
 
 def record_lines(name: str, tags: Sequence[str], columns: Sequence[pa.Array]) -> bytes:

@@ -44,13 +44,10 @@ class SecondReading:
     columns : tuple of str
         Names, as the file has them.
     rows : iterable of sequences of str or None
-    blocks : iterator of sequences of pyarrow.Array, optional
-        The same records in blocks, as columns of strings, where the reader has them so; `rows` is empty then.
     """
 
     columns: tuple[str, ...]
-    rows: Iterable[LexemeRow] = ()
-    blocks: Iterator[Sequence[pa.Array]] | None = None
+    rows: Iterable[LexemeRow]
 
     def in_columns(self, where: str) -> Iterator[Sequence[pa.Array]]:
         """Yield the records in blocks, as columns of strings; once.
@@ -65,9 +62,6 @@ class SecondReading:
         DocumentError
             A row has not one cell for each column, or a cell holds half a surrogate.
         """
-        if self.blocks is not None:
-            yield from self.blocks
-            return
         before, width = 0, len(self.columns)
         coming = iter(self.rows)
         while rows := list(islice(coming, _ROWS)):

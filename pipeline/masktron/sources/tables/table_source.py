@@ -43,14 +43,13 @@ from masktron.sources.tables.columns_of_cells import column_of
 from masktron.sources.tables.document import (
     FIRST_LINE,
     TwinNames,
-    TwinWriter,
     twin_layout,
     twin_names,
     write_twin,
 )
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
-from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, UnreadError
+from masktron.sources.tables.table_format import Options, TableFormat, UnreadError
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords, record_digest
 from masktron.sources.tables.table_stream import TableStream
@@ -106,8 +105,8 @@ class TableRequest:
 class TableSource(Source):
     """A file that is no XML. Rules and engines see its XML twin.
 
-    A second reader of the file writes the twin, where there is one. Both readings are compared cell by cell before
-    anything is made of either.
+    Where a second library reads the format, its reading is compared with the first, cell by cell, before anything is
+    made of either.
 
     Parameters
     ----------
@@ -257,7 +256,7 @@ class TableSource(Source):
 
     @cached_property
     def _document(self) -> Path:
-        """Where the twin is, written from a second reading that agrees with the first one."""
+        """Where the twin is, of records on which a second library agrees, where one reads them."""
         path, where = self._twin_path, str(self.path)
         if self._stream is not None:
             require_room(path.parent, self._size_of_twin(self._stream), what=f"what engines read of {self.path.name}")
@@ -268,34 +267,26 @@ class TableSource(Source):
             os.close(create_private(path))
         with _readable(where, self.format.name):
             if self._stream is None:
-                self._write_held(self.table, path, where)
+                self._require_witness(self.table, where)
+                blocks = (batch.columns for batch in self.table.cells.to_batches())
             else:
-                self._write_streamed(self._stream, path, where)
+                blocks = self._stream.again()
+            with closing(blocks):
+                write_twin(path, [variable.column for variable in self.own_variables], blocks, self.twin, where)
         self._require_unchanged()
         return path
 
-    def _write_held(self, table: Table, path: Path, where: str) -> None:
+    def _require_witness(self, table: Table, where: str) -> None:
+        """Refuse a file of which a second library, where one reads the format, says something else."""
         try:
             reading = self.format.read_again(self._file, table)
             if reading is not None:
                 compared = compared_with(table.cells, reading.columns, where)
-                with TwinWriter(path, reading.columns, self.twin, where) as writer:
-                    for block in reading.in_columns(where):
-                        writer.write(block)
-                        compared.take(block)
+                for block in reading.in_columns(where):
+                    compared.take(block)
                 compared.end()
-                return
         except UnreadError as problem:
             self._unread[:] = [f"only one library could read this file, so no second one confirms it: {problem}"]
-        columns = tuple(variable.column for variable in table.variables)
-        blocks = (batch.columns for batch in table.cells.to_batches())
-        write_twin(path, SecondReading(columns, blocks=blocks), self.twin, where)
-
-    def _write_streamed(self, stream: TableStream, path: Path, where: str) -> None:
-        columns = [variable.column for variable in stream.variables]
-        with TwinWriter(path, columns, self.twin, where) as writer, closing(stream.again()) as blocks:
-            for block in blocks:
-                writer.write(block)
 
     @cached_property
     def _twin_path(self) -> Path:
