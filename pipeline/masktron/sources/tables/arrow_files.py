@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,14 +20,13 @@ from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.progress import Told
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import lexemes_of, require_sound, value_type, variable_of
-from masktron.sources.tables.arrow_reshaped import pandas_metadata, reshaped_values
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, compression_of, opened_arrow
 from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.pandas_metadata import PANDAS, pandas_metadata, released_metadata
 from masktron.sources.tables.parquet_stream import parquet_stream
 from masktron.sources.tables.spilled import SpilledRows, spilled
 from masktron.sources.tables.table_format import Options, TableFormat
@@ -41,7 +39,6 @@ _ROWS = 1 << 14
 """Rows that are Python objects at once."""
 _BLOCK = 1 << 16
 """Rows of a block of a new Arrow file."""
-_PANDAS = b"pandas"
 _INDEX = "__index_level_"
 _FEATHER_1, _ENCRYPTED = b"FEA1", b"PARE"
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
@@ -107,28 +104,18 @@ class _ArrowTyped(TableFormat):
         if others := _own_metadata(table.carried.values.schema):
             yield f"what the file says of itself under {', '.join(others)}"
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table with other types of some columns, which are written as the writer would a new one."""
-        carried: ArrowCarried = table.carried
-        values = reshaped_values(carried.values, [variable.name for variable in table.variables], forms)
-        way = _way_of_types(carried.way, _retyped(carried.values.schema, values.schema))
-        return replace(table, carried=ArrowCarried(values, way))
-
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
         del options
-        carried: ArrowCarried = release.original.carried
-        if not release.cells.num_columns:
+        if not release.variables:
             raise UsageError.of("no-column-left")
-        self._save(target, released_values(release, carried.values), carried.way)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new file."""
-        del options
-        if not table.variables:
-            raise UsageError.of("no-column-left")
+        like: ArrowCarried | None = release.original.carried
+        values = released_values(release, None if like is None else like.values)
         try:
-            self._save(target, typed_values(table), ColumnWriting())
+            if like is None:
+                self._save(target, values, ColumnWriting())
+            else:
+                self._save(target, values, _way_of_types(like.way, _retyped(like.values.schema, values.schema)))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
@@ -185,10 +172,10 @@ class ParquetFormat(_ArrowTyped):
         if not release.variables:
             raise UsageError.of("no-column-left")
         with pq.ParquetFile(stream.path) as file:
-            way = _way_of_types(_parquet_way(file), stream.retyped)
+            way = _parquet_way(file)
         values = streamed_values(stream, release, [size for _, size in _cuts(len(release.rows), way.blocks)], told)
         stream.require_unchanged()
-        self._save(target, values, way)
+        self._save(target, values, _way_of_types(way, _retyped(stream.schema, values.schema)))
         return True
 
     def stream(self, path: Path, options: Options) -> TableStream | None:
@@ -272,8 +259,7 @@ def _parquet_way(file: pq.ParquetFile) -> ColumnWriting:
 
 def _retyped(before: pa.Schema, after: pa.Schema) -> frozenset[str]:
     """Return the columns that have another type."""
-    pairs = zip(before, after, strict=True)
-    return frozenset(now.name for was, now in pairs if not now.type.equals(was.type))
+    return frozenset(now.name for now in after if not now.type.equals(before.field(now.name).type))
 
 
 def _way_of_types(way: ColumnWriting, retyped: Collection[str]) -> ColumnWriting:
@@ -369,7 +355,7 @@ def _metadata_notes(schema: pa.Schema) -> Iterator[Sentence]:
 
 def _own_metadata(schema: pa.Schema) -> list[str]:
     """Return the keys under which a file says something of itself, but for what pandas says of its columns."""
-    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS)
+    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != PANDAS)
     return [*others, "pandas (attributes)"] if pandas_metadata(schema.metadata).get("attributes") else others
 
 
@@ -379,74 +365,48 @@ def _pandas_indexes(schema: pa.Schema) -> set[str]:
     return stored | {name for name in schema.names if name.startswith(_INDEX)}
 
 
-def _released_metadata(
-    schema: pa.Schema, columns: dict[str, pa.ChunkedArray], rows: int
-) -> dict[bytes, bytes] | None:
-    """Return the metadata of a file with these of the columns, and that many records."""
-    described = pandas_metadata(schema.metadata)
-    metadata: dict[bytes, bytes] | None = schema.metadata
-    if not described or metadata is None:
-        return metadata
-    gone = set(schema.names) - columns.keys()
-    kept = dict(described)
-    kept["columns"] = [
-        _recounted(one, columns.get(one.get("field_name", one.get("name"))))
-        for one in described.get("columns", ())
-        if one.get("field_name", one.get("name")) not in gone
-    ]
-    kept["index_columns"] = [
-        _counted(one, rows) if isinstance(one, dict) else one
-        for one in described.get("index_columns", ())
-        if isinstance(one, dict) or one not in gone
-    ]
-    if kept == described:
-        return metadata
-    return {**metadata, _PANDAS: json.dumps(kept).encode()}
-
-
-def _recounted(described: dict[str, Any], column: pa.ChunkedArray | None) -> dict[str, Any]:
-    """Return the description of a column with the number of categories that it has."""
-    said = described.get("metadata")
-    if column is None or not pa.types.is_dictionary(column.type) or not isinstance(said, dict):
-        return described
-    if "num_categories" not in said:
-        return described
-    return {**described, "metadata": {**said, "num_categories": len(categories_of(column))}}
-
-
-def _counted(index: dict[str, Any], rows: int) -> dict[str, Any]:
-    """Return the description of an index that only counts, for another number of records."""
-    step = index.get("step", 1)
-    size = len(range(index.get("start", 0), index.get("stop", 0), step))
-    return index if size == rows else {**index, "stop": index.get("start", 0) + rows * step}
-
-
-def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
+def released_values(
+    release: TableRelease, values: pa.Table | None, held: Callable[[pa.DataType], pa.DataType] = lambda kind: kind
+) -> pa.Table:
     """Return the typed columns that are released: a cell that has not changed keeps its very value.
+
+    Parameters
+    ----------
+    release : TableRelease
+    values : pyarrow.Table or None
+        Those of the original; columns that have none, or were recoded, have the types of their variables.
+    held : callable, optional
+        Returns the type of a format that holds the values of a type.
 
     Raises
     ------
     UsageError
-        A masked value does not fit the type of its column.
+        A value does not fit the type of its column.
     """
-    rows = pa.array(release.rows)
-    columns, kept = [], []
+    columns = {}
     for variable in release.variables:
-        position = values.column_names.index(variable.column)
-        changed = release.changed(variable.name)
-        try:
-            own = taken(values.column(position), rows)
-        except UnfitError as problem:
-            detail = f"{problem}, and its type is {values.column(position).type}"
-            raise unfit_field("Arrow", variable.column, detail) from None
-        column = replaced(own, changed, release.cells[variable.name], variable.column)
-        if pa.types.is_dictionary(column.type):
+        if values is None or variable.recoded:
+            column = typed_column(variable, release.cells[variable.name], held)
+        else:
+            column = _kept(release, variable, values[variable.column])
+        if values is not None and pa.types.is_dictionary(column.type):
             column = without_categories(column, _unused(release, variable.name, column))
-        columns.append(column)
-        kept.append(values.schema.field(position))
-    named = dict(zip((field.name for field in kept), columns, strict=True))
-    metadata = _released_metadata(values.schema, named, len(release.rows))
-    return pa.Table.from_arrays(columns, schema=pa.schema(kept, metadata))
+        columns[variable.column] = column
+    if values is None:
+        return pa.table(columns)
+    schema = values.schema
+    fields_ = [schema.field(name).with_type(column.type) for name, column in columns.items()]
+    metadata = released_metadata(schema, columns, len(release.rows))
+    return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields_, metadata))
+
+
+def _kept(release: TableRelease, variable: Variable, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the cells of a column in the type that it has, those that have not changed as they are."""
+    try:
+        own = taken(values, pa.array(release.rows))
+    except UnfitError as problem:
+        raise unfit_field("Arrow", variable.column, f"{problem}, and its type is {values.type}") from None
+    return replaced(own, release.changed(variable.name), release.cells[variable.name], variable.column)
 
 
 def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Sequence[int], told: Told) -> pa.Table:
@@ -469,7 +429,8 @@ def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Seque
         There is no room for temporary files.
     """
     of_name = dict(zip(stream.names, stream.schema, strict=True))
-    fields = {variable.name: of_name[variable.name] for variable in release.variables}
+    fields = {one.name: of_name[one.name] for one in release.variables}
+    fields |= {one.name: fields[one.name].with_type(one.stored) for one in release.variables if one.recoded}
     kept = [field.name for name, field in fields.items() if name not in release.masked]
     own = SpilledRows(_columns_of(stream, kept, release.folder))
     masked: dict[str, tuple[SpilledRows, NDArray[np.intp]]] = {}
@@ -478,7 +439,7 @@ def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Seque
         # a text is made a value once, however many records have it
         masked[name] = SpilledRows(spilled(_typed(coded.texts, one), one, release.folder)), coded.codes
     empty = {field.name: pa.chunked_array([], type=field.type) for field in fields.values()}
-    schema = pa.schema(fields.values(), _released_metadata(stream.schema, empty, len(release.rows)))
+    schema = pa.schema(fields.values(), released_metadata(stream.schema, empty, len(release.rows)))
 
     def batches() -> Iterator[pa.RecordBatch]:
         done = 0
@@ -533,33 +494,22 @@ def _unused(release: TableRelease, name: str, column: pa.ChunkedArray) -> set[st
     return set(categories_of(column)).difference(pc.unique(release.cells[name]).to_pylist())
 
 
-def typed_values(table: Table, held: Callable[[pa.DataType], pa.DataType] | None = None) -> pa.Table:
-    """Return a table in the types that its variables are stored in, text where they have none.
-
-    Parameters
-    ----------
-    table : Table
-    held : callable, optional
-        Returns the type of a format that holds the values of a type.
+def typed_column(
+    variable: Variable, cells: pa.ChunkedArray, held: Callable[[pa.DataType], pa.DataType] = lambda kind: kind
+) -> pa.ChunkedArray:
+    """Return lexemes in the type that their variable is stored in, as a format holds it; text where it has none.
 
     Raises
     ------
     UsageError
         A value does not fit its type; names the column.
     """
-    columns = {}
-    for variable in table.variables:
-        kind = variable.stored or pa.string()
-        kind = held(kind) if held is not None else kind
-        try:
-            columns[variable.column] = values_of(table.cells[variable.name], kind, _order(variable, kind))
-        except UnfitError as problem:
-            raise unfit_field(f"type {kind}", variable.column, problem) from None
-    return pa.table(columns)
-
-
-def _order(variable: Variable, kind: pa.DataType) -> tuple[str, ...]:
-    return variable.order if pa.types.is_dictionary(kind) and not pa.types.is_null(value_type(kind)) else ()
+    kind = held(variable.stored or pa.string())
+    categories = pa.types.is_dictionary(kind) and not pa.types.is_null(value_type(kind))
+    try:
+        return values_of(cells, kind, (variable.order or variable.recoded or ()) if categories else ())
+    except UnfitError as problem:
+        raise unfit_field(f"type {kind}", variable.column, problem) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -9,11 +9,13 @@ import pyarrow as pa
 
 from masktron.recodings import exact_number
 from masktron.sources.column_forms import ColumnForm, all_numbers, numbered, shortest
-from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import values_of
-from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
+from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, typed_of
 from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.variables import Variable
+
+_MOST_OF_8 = 127
+"""Categories that an index of 8 bits counts."""
 
 
 def class_values(
@@ -72,18 +74,38 @@ def recoded(variable: Variable, form: ColumnForm) -> Variable:
     missing = {code: form.labels.get(code, "") for code in variable.missing}
     labels = {code: label for code, label in form.labels.items() if code not in missing}
     found = replace(variable, labels=labels, missing=missing, recoded=form.values)
-    if not form.values or variable.typed.text:
+    if not form.values:
         return found
-    found = replace(found, order=form.values if form.ordered else (), observed=frozenset(), listed=False)
     plain = [value for value in form.values if value not in missing]
-    own, shown = variable.stored, variable.typed.shown
-    shown = shown and (shown[0], 0)
-    if own is not None and not is_text(own) and holds(own, plain):
-        return replace(found, typed=replace(variable.typed, shown=shown))
-    if all_numbers(plain):
-        kind = pa.int64() if holds(pa.int64(), plain) else pa.float64()
-        return replace(found, kind=None, typed=Typed(shown=shown), stored=kind)
-    return replace(found, kind=None, missing={}, typed=Typed(text=True), stored=pa.string())
+    kind = _type_of(variable, plain, ordered=form.ordered)
+    shown = variable.typed.shown and (variable.typed.shown[0], 0)
+    return replace(
+        found,
+        missing={} if is_text(kind) and not variable.typed.text else missing,
+        kind=None,
+        order=form.values if form.ordered else (),
+        observed=frozenset(),
+        typed=replace(typed_of(kind), shown=shown),
+        stored=kind,
+        listed=False,
+    )
+
+
+def _type_of(variable: Variable, lexemes: Sequence[str], *, ordered: bool) -> pa.DataType:
+    """Return the type of a recoded column; categories stay some, in an order where that of the classes is one."""
+    own = variable.stored
+    if own is not None and pa.types.is_dictionary(own):
+        values = own.value_type
+        values = values if is_text(values) or holds(values, lexemes) else pa.string()
+        narrow = own.index_type.bit_width == 8 and len(lexemes) > _MOST_OF_8
+        return pa.dictionary(pa.int16() if narrow else own.index_type, values, own.ordered and ordered)
+    if variable.typed.text:
+        return own if own is not None and is_text(own) else pa.string()
+    if own is not None and not is_text(own) and holds(own, lexemes):
+        return own
+    if not all_numbers(lexemes):
+        return pa.string()
+    return pa.int64() if holds(pa.int64(), lexemes) else pa.float64()
 
 
 def holds(kind: pa.DataType, lexemes: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,11 +15,9 @@ from masktron.extras import library
 from masktron.files import refuse_special
 from masktron.problems.problem import Field
 from masktron.scratch import private_folder
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_columns import categories_of
-from masktron.sources.tables.arrow_files import released_values, table_of, typed_values
+from masktron.sources.tables.arrow_files import released_values, table_of
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, value_type
-from masktron.sources.tables.arrow_reshaped import reshaped_values, reshaped_variables
 from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_format import Options, TableFormat
@@ -82,21 +80,13 @@ class DuckdbFormat(TableFormat):
                 values = connection.sql(query).to_arrow_table()
         return table_of(values, where, DuckdbCarried(table, values))
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table with other types of some columns."""
-        carried: DuckdbCarried = table.carried
-        values = reshaped_values(carried.values, [variable.name for variable in table.variables], forms)
-        variables = reshaped_variables(table.variables, values.schema, forms)
-        return replace(table, variables=variables, carried=replace(carried, values=values))
-
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a database with this table alone, with the types of its columns."""
-        del options
-        _write(target, written_name(release), released_values(release, release.original.carried.values))
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new database with one table."""
-        _write(target, options.get("table", "data"), typed_values(table, _held))
+        like: DuckdbCarried | None = release.original.carried
+        if like is None:
+            _write(target, options.get("table", "data"), released_values(release, None, _held))
+        else:
+            _write(target, written_name(release), released_values(release, like.values))
 
 
 def _held(kind: pa.DataType) -> pa.DataType:

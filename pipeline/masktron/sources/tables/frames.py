@@ -5,8 +5,7 @@ A frame is read by its library's way into Arrow; `FramePath` stands for it where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -16,7 +15,6 @@ import pyarrow as pa
 
 from masktron.config import Kind
 from masktron.errors import UsageError, ViolationError
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Typed
@@ -27,10 +25,9 @@ from masktron.sources.tables.arrow_files import (
     category_notes,
     released_values,
     table_of,
-    typed_values,
+    typed_column,
 )
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of
-from masktron.sources.tables.arrow_reshaped import reshaped_type, reshaped_values
 from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.pandas_back import released_frame
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
@@ -91,14 +88,16 @@ class PandasFormat(FrameFormat):
             variables.append(_variable(name, label, column))
         return Table(tuple(variables), pa.table(cells) if cells else _no_columns(len(frame)), carried=frame)
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table of a data frame with other types of some columns."""
-        return replace(table, carried=reshaped_frame(table.carried, forms))
-
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
-        """Put a data frame with the same types, labels and index in its place."""
+        """Put a data frame with the same types, labels and index in its place; a new one has types of Arrow."""
         del options
-        _place(target).frame = released_frame(release.original.carried, release)
+        if release.original.carried is None:
+            _place(target).frame = released_values(release, None).to_pandas(
+                types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
+            )
+        else:
+            frame = _in_types(release.original.carried, release.original.variables)
+            _place(target).frame = released_frame(frame, release)
 
     def form(self, table: Table) -> Iterator[str]:
         """Say what a data frame has beside its columns: an index, its name, attributes, and unused categories."""
@@ -121,13 +120,6 @@ class PandasFormat(FrameFormat):
         if unused:
             yield f"categories that no record has: {', '.join(unused)}"
 
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Put a new data frame in its place, with types of Arrow."""
-        del options
-        _place(target).frame = typed_values(table).to_pandas(
-            types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
-        )
-
 
 class ArrowFrameFormat(FrameFormat):
     """Frames of other libraries: those of polars and DuckDB come back as they were, others as a `pyarrow.Table`."""
@@ -138,14 +130,8 @@ class ArrowFrameFormat(FrameFormat):
         values = _values_in(_frame(path))
         return table_of(values, str(path), ArrowCarried(values, ColumnWriting()))
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table with other types of some columns."""
-        carried: ArrowCarried = table.carried
-        values = reshaped_values(carried.values, [variable.name for variable in table.variables], forms)
-        return replace(table, carried=ArrowCarried(values, carried.way))
-
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
-        """Put a frame of the same library in its place.
+        """Put a frame of the same library in its place; a new one is a `pyarrow.Table`.
 
         Raises
         ------
@@ -153,16 +139,11 @@ class ArrowFrameFormat(FrameFormat):
             The library does not hold what it was given.
         """
         del options
-        carried: ArrowCarried = release.original.carried
-        if not release.cells.num_columns:
+        like: ArrowCarried | None = release.original.carried
+        if not release.variables:
             raise UsageError.of("no-column-left")
-        place = _place(target)
-        place.frame = _of_library(released_values(release, carried.values), place.frame)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Put a `pyarrow.Table` in its place."""
-        del options
-        _place(target).frame = typed_values(table)
+        place, values = _place(target), released_values(release, None if like is None else like.values)
+        place.frame = values if like is None else _of_library(values, place.frame)
 
 
 def renamed(table: Table) -> Iterator[str]:
@@ -299,44 +280,34 @@ def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
         raise ViolationError.of("not-as-verified", what=kind)
 
 
-def reshaped_frame(frame: pd.DataFrame, forms: Mapping[str, ColumnForm]) -> pd.DataFrame:
-    """Return a data frame in which some columns have the type of what is going to be written, and one of its values.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    forms : mapping of str to ColumnForm
-        By the name of the field.
-    """
-    columns = {}
-    for at, name in enumerate(columns_of(frame, "")):
-        column, form = frame.iloc[:, at], forms.get(name)
-        columns[at] = column if form is None or not form.values else _reshaped(column, form)
+def _in_types(frame: pd.DataFrame, variables: Sequence[Variable]) -> pd.DataFrame:
+    """Return a data frame in which recoded columns have a type that holds what is written, and one of its values."""
+    columns = {
+        at: _recoded(frame.iloc[:, at], variable) if variable.recoded else frame.iloc[:, at]
+        for at, variable in enumerate(variables)
+    }
     found = pd.DataFrame(columns, index=frame.index)
     found.columns, found.attrs = frame.columns, dict(frame.attrs)
     return found
 
 
-def _reshaped(column: pd.Series[Any], form: ColumnForm) -> pd.Series[Any]:
-    """Return a column of a type that holds all lexemes of a form: its own where it does."""
+def _recoded(column: pd.Series[Any], variable: Variable) -> pd.Series[Any]:
+    """Return a column of a type that holds all lexemes of a recoded variable: its own where it does."""
     kind: Any = column.dtype
+    lexemes = variable.recoded or ()
     if isinstance(kind, pd.CategoricalDtype):
-        return _made(column, pd.Categorical.from_codes([0] * len(column), dtype=_categories(kind, form)))
+        categories = _categories(kind, lexemes, ordered=bool(variable.order))
+        return _made(column, pd.Categorical.from_codes([0] * len(column), dtype=categories))
     if isinstance(kind, pd.ArrowDtype):
-        own = kind.pyarrow_dtype
-        if (now := reshaped_type(own, form)).equals(own) and not pa.types.is_dictionary(now):
+        if variable.stored == kind.pyarrow_dtype and not pa.types.is_dictionary(variable.stored):
             return column
-        texts = pa.array([form.values[0]] * len(column), pa.string())
-        if pa.types.is_dictionary(now):
-            categories = pa.array(form.values, pa.string()).cast(now.value_type)
-            codes = pa.array([0] * len(column), now.index_type)
-            texts = pa.DictionaryArray.from_arrays(codes, categories, ordered=now.ordered)
-        return _made(column, pd.array(texts, dtype=pd.ArrowDtype(now)))
-    if _holds(kind, form) or (pd.api.types.is_object_dtype(kind) and _has_texts(column)):
+        first = typed_column(variable, pa.chunked_array([[lexemes[0]] * len(column)], pa.string()))
+        return _made(column, pd.array(first, dtype=pd.ArrowDtype(first.type)))
+    if _holds(kind, lexemes) or (pd.api.types.is_object_dtype(kind) and _has_texts(column)):
         return column
     if pd.api.types.is_extension_array_dtype(kind) and not isinstance(kind, pd.DatetimeTZDtype | pd.PeriodDtype):
-        return _made(column, pd.array([form.values[0]] * len(column), dtype="string"))
-    return _made(column, pd.Series([form.values[0]] * len(column)).array)
+        return _made(column, pd.array([lexemes[0]] * len(column), dtype="string"))
+    return _made(column, pd.Series([lexemes[0]] * len(column)).array)
 
 
 def _has_texts(column: pd.Series[Any]) -> bool:
@@ -347,20 +318,20 @@ def _made(column: pd.Series[Any], values: Any) -> pd.Series[Any]:
     return pd.Series(values, index=column.index, name=column.name)
 
 
-def _categories(kind: pd.CategoricalDtype, form: ColumnForm) -> pd.CategoricalDtype:
-    """Return categories for all lexemes of a form: numbers where the former ones are, and hold them."""
-    ordered, former = bool(kind.ordered) and form.ordered, kind.categories.dtype
-    if pd.api.types.is_integer_dtype(former) and _holds(former, form):
-        return pd.CategoricalDtype(pd.Index([int(text) for text in form.values], dtype=former), ordered)
-    if pd.api.types.is_float_dtype(former) and _holds(former, form):
-        return pd.CategoricalDtype(pd.Index([float(text) for text in form.values], dtype=former), ordered)
-    return pd.CategoricalDtype(pd.Index(list(form.values)), ordered)
+def _categories(kind: pd.CategoricalDtype, lexemes: Sequence[str], *, ordered: bool) -> pd.CategoricalDtype:
+    """Return categories for all lexemes: numbers where the former ones are, and hold them."""
+    ordered, former = bool(kind.ordered) and ordered, kind.categories.dtype
+    if pd.api.types.is_integer_dtype(former) and _holds(former, lexemes):
+        return pd.CategoricalDtype(pd.Index([int(text) for text in lexemes], dtype=former), ordered)
+    if pd.api.types.is_float_dtype(former) and _holds(former, lexemes):
+        return pd.CategoricalDtype(pd.Index([float(text) for text in lexemes], dtype=former), ordered)
+    return pd.CategoricalDtype(pd.Index(list(lexemes)), ordered)
 
 
-def _holds(kind: Any, form: ColumnForm) -> bool:
-    """Whether a column of a type that is neither of categories nor of Arrow holds all lexemes of a form."""
+def _holds(kind: Any, lexemes: Sequence[str]) -> bool:
+    """Whether a column of a type that is neither of categories nor of Arrow holds all lexemes."""
     if pd.api.types.is_bool_dtype(kind):
         return False
     if pd.api.types.is_integer_dtype(kind) or pd.api.types.is_float_dtype(kind):
-        return holds(pa.from_numpy_dtype(precision_of(kind)), form.values)
+        return holds(pa.from_numpy_dtype(precision_of(kind)), lexemes)
     return isinstance(kind, pd.StringDtype)

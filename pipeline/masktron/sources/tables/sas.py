@@ -30,7 +30,6 @@ from masktron.sources.tables.pyreadstat_files import (
     read_file,
     told_when_unfit,
 )
-from masktron.sources.tables.read_only import ReadOnlyFormat
 from masktron.sources.tables.read_statistical import rows_again, sas_clock
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, UnreadError
@@ -143,7 +142,7 @@ class XportFormat(TableFormat):
         yield from texts_lost(table)
 
 
-class Sas7bdatFormat(ReadOnlyFormat):
+class Sas7bdatFormat(TableFormat):
     """SAS data sets, which nobody outside SAS writes."""
 
     name: ClassVar[str] = "sas7bdat"

@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -25,13 +25,11 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.files import refuse_special
 from masktron.problems.problem import Field, Place
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import UNTYPED, Typed
-from masktron.sources.tables.arrow_files import typed_values
-from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
+from masktron.sources.tables.arrow_files import typed_column
+from masktron.sources.tables.arrow_lexemes import lexemes_of
 from masktron.sources.tables.arrow_values import no_room
-from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
 from masktron.sources.tables.sql_texts import quoted
@@ -107,40 +105,29 @@ class SqliteFormat(TableFormat):
             variables.append(Variable(name, column, typed=typed, stored=stored))
         return Table(tuple(variables), pa.table(lexemes), carried=SqliteCarried(table, declared, kinds))
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table in which some columns are declared as texts, and have texts in all cells."""
-        carried: SqliteCarried = table.carried
-        declared, kinds, variables = dict(carried.declared), dict(carried.kinds), []
-        for variable in table.variables:
-            form, kind = forms.get(variable.name, ColumnForm()), variable.stored
-            if form.values and not (kind is not None and (is_text(kind) or holds(kind, form.values))):
-                declared[variable.column] = "TEXT"
-                kinds[variable.name] = np.full(len(table), _PLACES[str], np.int8)
-                variable = replace(variable, typed=Typed(text=True), stored=pa.string())  # noqa: PLW2901
-            variables.append(variable)
-        return replace(table, variables=tuple(variables), carried=SqliteCarried(carried.table, declared, kinds))
-
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a database with this table alone; cells that have not changed have the type that they had."""
-        del options
-        table, carried = written_name(release), release.original.carried
+        like: SqliteCarried | None = release.original.carried
         columns = []
         for variable in release.variables:
-            before = carried.kinds[variable.name]
-            there, changed = _names(before), release.changed(variable.name)
-            texts = release.cells[variable.name].to_pylist()
-            values = [
-                None if text is None else _masked(text, there, variable.column) if new else _CELLS[kind](text)
-                for text, kind, new in zip(texts, before[release.rows].tolist(), changed.tolist(), strict=True)
-            ]
-            columns.append((variable.column, carried.declared.get(variable.column, ""), values))
-        _write(target, table, columns)
+            before = None if like is None else like.kinds[variable.name]
+            if like is None or before is None or (variable.recoded and _types(_names(before))[1] != variable.stored):
+                column = typed_column(variable, release.cells[variable.name], _held)
+                columns.append((variable.column, _DECLARED[column.type], column.to_pylist()))
+            else:
+                declared = like.declared.get(variable.column, "")
+                columns.append((variable.column, declared, _kept(release, variable, before)))
+        _write(target, options.get("table", "data") if like is None else written_name(release), columns)
 
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new database with one table."""
-        values = typed_values(table, _held)
-        columns = [(one.name, _DECLARED[one.type], values[one.name].to_pylist()) for one in values.schema]
-        _write(target, options.get("table", "data"), columns)
+
+def _kept(release: TableRelease, variable: Variable, before: NDArray[np.int8]) -> list[object]:
+    """Return the cells of a column, new ones in types that it has."""
+    there, changed = _names(before), release.changed(variable.name)
+    texts = release.cells[variable.name].to_pylist()
+    return [
+        None if text is None else _masked(text, there, variable.column) if new else _CELLS[kind](text)
+        for text, kind, new in zip(texts, before[release.rows].tolist(), changed.tolist(), strict=True)
+    ]
 
 
 @contextmanager

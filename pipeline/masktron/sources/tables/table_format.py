@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import ClassVar
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.problems.problem import Place
 from masktron.progress import Told
-from masktron.sources.column_forms import ColumnForm
-from masktron.sources.tables.class_values import recoded
+from masktron.sources.known_formats import require_written
 from masktron.sources.tables.string_cells import no_letter
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
@@ -174,29 +173,6 @@ class TableFormat(ABC):
         del path, table
         return None
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table like which a file is written that holds other values in some columns, in other types.
-
-        Their cells are no more those of the file: `write` is given new lexemes for all of them. As it stands here, it
-        is for formats that have no types of columns.
-
-        Parameters
-        ----------
-        table : Table
-        forms : mapping of str to ColumnForm
-            By the name of the variable.
-
-        Raises
-        ------
-        UsageError
-            A column cannot hold what is to be written, in any type.
-        """
-        return replace(
-            table,
-            variables=tuple(recoded(one, forms[one.name]) if one.name in forms else one for one in table.variables),
-        )
-
-    @abstractmethod
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a file like the original, if there is one: cells that have not changed are as they were there.
 
@@ -212,8 +188,11 @@ class TableFormat(ABC):
         Raises
         ------
         UsageError
-            The format or a column cannot hold a value or a name, or no file can be written; says what to do.
+            The format or a column cannot hold a value or a name, or no file can be written; says what to do. As it
+            stands here, it is for formats of which files are only read.
         """
+        del release, options
+        require_written(target, self.name)
 
     def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
         """Write a file like the original, as `write` does, without the whole table; tell whether this format can.

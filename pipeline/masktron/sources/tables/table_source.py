@@ -6,7 +6,7 @@ import os
 import struct
 import weakref
 import zlib
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
-from masktron.sources.tables.class_values import class_values
+from masktron.sources.tables.class_values import class_values, recoded
 from masktron.sources.tables.columns_of_cells import column_of
 from masktron.sources.tables.document import (
     FIRST_LINE,
@@ -434,9 +434,8 @@ class TableSource(Source):
         if changes.keep is not None:
             rows = rows[changes.keep[rows]]
         if self._stream is not None and self._written is None:
-            variables = tuple(v for v in self._stream.variables if v.name not in removed)
-            stream = self._stream.reshaped(self._forms)
-            if self._written_streamed(stream, target, variables, rows, replacements, changes.told):
+            variables = tuple(v for v in self._recoded(self._stream.variables) if v.name not in removed)
+            if self._written_streamed(self._stream, target, variables, rows, replacements, changes.told):
                 return len(rows)
         taken = pa.array(rows)
         cells = {}
@@ -449,13 +448,17 @@ class TableSource(Source):
             else:
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        original = self.format.reshaped(self.table, self._forms) if self._forms else self.table
+        original = replace(self.table, variables=self._recoded(self.table.variables))
         release = TableRelease(original, pa.table(cells), rows, frozenset(replacements))
         self._save(target, release)
         if self.format.compared and self._written is None:
             self._require_as_meant(target, release)
         changes.told(size, size)
         return len(rows)
+
+    def _recoded(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:
+        """Return what is said of variables once the values of some were recoded."""
+        return tuple(recoded(one, self._forms[one.name]) if one.name in self._forms else one for one in variables)
 
     def _written_streamed(
         self,

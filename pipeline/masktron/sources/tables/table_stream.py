@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.problems.problem import Sentence
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import InSlices, RecordSlice
 from masktron.sources.tables.arrow_scalars import truths_of
 from masktron.sources.tables.string_cells import require_xml
@@ -58,14 +57,6 @@ class TableStream(InSlices, ABC):
         DocumentError
             The file cannot be read, holds what has no meaning, or has changed.
         """
-
-    def reshaped(self, forms: Mapping[str, ColumnForm]) -> Self:
-        """Return the file as one like which a file is written that holds other values in some columns.
-
-        Its records are no more to be read from there. As it stands here, it is for formats without types of columns.
-        """
-        del forms
-        return self
 
     @abstractmethod
     def require_unchanged(self) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from copy import copy
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +12,8 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.problems.problem import Sentence
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, require_sound, variable_of
-from masktron.sources.tables.arrow_reshaped import reshaped_schema
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.stamped_stream import StampedStream
 from masktron.sources.tables.table_stream import places_of_values
@@ -45,11 +41,7 @@ class TypedStream(StampedStream):
     ----------
     schema : pyarrow.Schema
         With the metadata of the file.
-    retyped : frozenset of str
-        Columns that have not the type that they have in the file.
     """
-
-    retyped: frozenset[str] = frozenset()
 
     def __init__(
         self, path: Path, schema: pa.Schema, notes: tuple[Sentence, ...], stamp: Stamp, count: int, size: int
@@ -59,17 +51,6 @@ class TypedStream(StampedStream):
         self.notes, self.count = notes, count
         self.text = max(size, _NUMBER * count * len(self.names))
         self.first = places_of_values(self._own(), len(self.names))
-
-    def reshaped(self, forms: Mapping[str, ColumnForm]) -> Self:
-        """Return the file with other types of some columns."""
-        found = copy(self)
-        found.schema = reshaped_schema(self.schema, self.names, forms)
-        found.retyped = frozenset(
-            one.name
-            for one, before in zip(found.schema, self.schema, strict=True)
-            if not one.type.equals(before.type)
-        )
-        return found
 
     @abstractmethod
     def typed_batches(self, piece: RecordSlice | None = None) -> Generator[pa.RecordBatch]:

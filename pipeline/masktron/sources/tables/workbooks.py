@@ -18,8 +18,6 @@ import pyarrow as pa
 from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.problems.problem import Known
-from masktron.sources.column_forms import ColumnForm, all_numbers
-from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.office_files import (
@@ -32,7 +30,6 @@ from masktron.sources.tables.office_files import (
     package,
     xlsx_sheets,
 )
-from masktron.sources.tables.read_only import ReadOnlyFormat
 from masktron.sources.tables.sheets import (
     NOTHING,
     NUMBER,
@@ -143,18 +140,6 @@ class _Workbook(TableFormat):
         """Return nothing: no second library reads both kinds of workbooks."""
         del path, table
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table in which all cells of some columns are texts, as not all that is written is a number."""
-        carried: WorkbookCarried = table.carried
-        texts = {name for name, form in forms.items() if form.values and not all_numbers(form.values)}
-        as_text = np.full(len(table), TEXT)
-        kinds = {name: as_text if name in texts else own for name, own in (carried.kinds or {}).items()}
-        variables = tuple(
-            replace(one, typed=Typed(text=True), stored=pa.string()) if one.name in texts else one
-            for one in table.variables
-        )
-        return replace(table, variables=variables, carried=replace(carried, kinds=kinds))
-
     def line_of(self, table: Table, record: int) -> int:
         """Return the row of a record."""
         carried: WorkbookCarried = table.carried
@@ -170,35 +155,42 @@ class XlsxFormat(_Workbook):
 
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a workbook with this sheet alone; cells that have not changed have the type that they had."""
-        del options
-        carried: WorkbookCarried = release.original.carried
-        columns = []
-        for variable in release.variables:
-            original = (carried.kinds or {})[variable.name]
-            kinds, there = original[release.rows], set(original.tolist()) - {NOTHING}
-            lexemes = release.cells[variable.name].to_pylist()
-            for at in np.flatnonzero(release.changed(variable.name)):
-                kinds[at] = kind_of(lexemes[at], there or {NUMBER, TEXT})
-            if UNREAD in kinds:
-                detail = "a spreadsheet has no such number, truth value or date"
-                raise no_room(variable.column, detail, "the format of texts")
-            columns.append((variable.column, lexemes, kinds))
-        _save(target, carried, columns)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new workbook."""
+        like: WorkbookCarried | None = release.original.carried
         for name in options:
             if name != "sheet":
                 known = Known(name, ("sheet",))
                 raise UsageError.of("unknown-name", kind="option of a new workbook", name=name, known=known)
         columns = []
-        for variable in table.variables:
-            lexemes = table.cells[variable.name].to_pylist()
-            columns.append((variable.column, lexemes, kinds_of(lexemes, variable)))
-        _save(target, WorkbookCarried(CellPlace(options.get("sheet", "Data"))), columns)
+        for variable in release.variables:
+            lexemes = release.cells[variable.name].to_pylist()
+            if like is None or variable.recoded:
+                kinds = kinds_of(lexemes, variable)
+            else:
+                kinds = _kept_kinds(release, variable, lexemes, (like.kinds or {})[variable.name])
+            columns.append((variable.column, lexemes, kinds))
+        _save(target, like or WorkbookCarried(CellPlace(options.get("sheet", "Data"))), columns)
 
 
-class OdsFormat(_Workbook, ReadOnlyFormat):
+def _kept_kinds(
+    release: TableRelease, variable: Variable, lexemes: Sequence[str | None], original: CellKinds
+) -> CellKinds:
+    """Return the types of the cells of a column, those of new ones among the types that it has.
+
+    Raises
+    ------
+    UsageError
+        None of them holds a value.
+    """
+    kinds, there = original[release.rows], set(original.tolist()) - {NOTHING}
+    for at in np.flatnonzero(release.changed(variable.name)).tolist():
+        kinds[at] = kind_of(lexemes[at], there or {NUMBER, TEXT})
+    if UNREAD in kinds:
+        detail = "a spreadsheet has no such number, truth value or date"
+        raise no_room(variable.column, detail, "the format of texts")
+    return kinds
+
+
+class OdsFormat(_Workbook):
     """OpenDocument spreadsheets, which are only read."""
 
     name: ClassVar[str] = "ods"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -11,11 +10,8 @@ import pyarrow as pa
 
 from masktron.addresses import AddressPath
 from masktron.errors import UsageError
-from masktron.sources.column_forms import ColumnForm
-from masktron.sources.tables.arrow_files import released_values, typed_values
+from masktron.sources.tables.arrow_files import released_values
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, is_text, value_type
-from masktron.sources.tables.arrow_reshaped import reshaped_variables
-from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.postgresql.snapshot import (
     PostgresCarried,
     PostgresColumn,
@@ -44,44 +40,25 @@ class PostgresFormat(TableFormat):
         place = _address_path(path)
         return fetch(place.address) if place.writing is None else _writing(place).read()
 
-    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
-        """Return a table with other types of some columns; enumerations become texts."""
-        carried: PostgresCarried = table.carried
-        values, columns = carried.values, dict(carried.about.columns)
-        for at, variable in enumerate(table.variables):
-            form, own = forms.get(variable.name), columns[variable.column]
-            if form is None or not form.values or _holds(own, values.schema.field(at).type, form):
-                continue
-            nothing = pa.chunked_array([pa.nulls(len(table), pa.string())], type=pa.string())
-            values = values.set_column(at, variable.column, nothing)
-            columns[variable.column] = replace(own, declared="text")
-        variables = reshaped_variables(table.variables, values.schema, forms)
-        about = replace(carried.about, columns=columns)
-        return replace(table, variables=variables, carried=PostgresCarried(values, about))
-
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
-        """Write a new table whose columns are declared as those of the original, with their comments."""
+        """Write a new table: columns are declared as those of the original, and what is said of them is a comment."""
         del options
-        carried: PostgresCarried = release.original.carried
+        like: PostgresCarried | None = release.original.carried
+        values = released_values(release, None if like is None else like.values, _held)
+        known = {} if like is None else like.about.columns
+        types = {} if like is None else dict(zip(like.values.column_names, like.values.schema.types, strict=True))
         columns = {}
         for variable in release.variables:
-            own = carried.about.columns[variable.column]
+            name, kind = variable.column, values.schema.field(variable.column).type
+            if (own := known.get(name)) is None:
+                columns[name] = PostgresColumn(declared_type(kind), comment=variable.label)
+                continue
+            if variable.recoded and not _holds(own, kind, types[name]):
+                own = replace(own, declared=declared_type(kind))
             # a treatment may leave out what was always there
-            required = own.required and not release.cells[variable.name].null_count
-            columns[variable.column] = replace(own, required=required)
-        _writing(target).fill(
-            released_values(release, carried.values), replace(carried.about, columns=columns, notes=())
-        )
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new table; labels of variables and the title become comments."""
-        del options
-        values = typed_values(table, _held)
-        columns = {
-            one.column: PostgresColumn(declared_type(kind), comment=one.label)
-            for one, kind in zip(table.variables, values.schema.types, strict=True)
-        }
-        _writing(target).fill(values, PostgresTable(columns=columns, comment=table.title))
+            columns[name] = replace(own, required=own.required and not release.cells[variable.name].null_count)
+        about = PostgresTable(comment=release.original.title) if like is None else like.about
+        _writing(target).fill(values, replace(about, columns=columns, notes=()))
 
 
 def _address_path(path: Path) -> AddressPath:
@@ -98,13 +75,11 @@ def _writing(target: Path) -> WrittenRows:
     return found
 
 
-def _holds(column: PostgresColumn, kind: pa.DataType, form: ColumnForm) -> bool:
-    """Whether a column holds what a recoding writes: a domain and the length of a text may not."""
+def _holds(column: PostgresColumn, kind: pa.DataType, before: pa.DataType) -> bool:
+    """Whether a column holds any value of a type as it is declared: a domain and the length of a text may not."""
     if is_text(kind):
         return column.declared in ("", "text")
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    known = not column.declared or column.declared.startswith(_NUMBERS)
-    return number and known and holds(kind, form.values)
+    return kind.equals(before) and (not column.declared or column.declared.startswith(_NUMBERS))
 
 
 def _held(kind: pa.DataType) -> pa.DataType:
