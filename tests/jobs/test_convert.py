@@ -22,7 +22,7 @@ from masktron.jobs.convert import run_convert
 from masktron.problems.wording import sentence
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import ParquetFormat
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.tables.table_source import TableSource
 from paths import ROOT
 from refusals import refused
@@ -334,11 +334,11 @@ def test_a_table_without_records_is_read_back_too(
     assert shown.endswith("; read back, the names of the variables the same")
     assert "read back" not in run("convert", data, "--out", tmp_path / "e.xml").out
 
-    def other_names(self: ParquetFormat, target: Path, table: Table, options: object) -> None:
-        del self, table, options
+    def other_names(self: ParquetFormat, target: Path, release: TableRelease, options: object) -> None:
+        del self, release, options
         pq.write_table(pa.table({"A": pa.array([], pa.string())}), target)
 
-    monkeypatch.setattr(ParquetFormat, "create", other_names)
+    monkeypatch.setattr(ParquetFormat, "write", other_names)
     with refused(ViolationError, "cannot-hold"):
         run_convert(data, tmp_path / "e.parquet")
     assert not (tmp_path / "e.parquet").exists()

@@ -15,7 +15,7 @@ from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, Kind, Role
 from masktron.sources.known_formats import table_format
 from masktron.sources.records import Typed
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Variable
 from paths import SCHEMAS
@@ -52,7 +52,7 @@ def rules(tmp_path: Path) -> Path:
 def survey(tmp_path: Path) -> Path:
     found = {name: pa.array(texts, pa.string()) for name, texts in cells().items()}
     path = tmp_path / "survey.sav"
-    table_format("spss").create(path, Table(tuple(SAID.values()), pa.table(found)), {})
+    table_format("spss").write(path, TableRelease.new(Table(tuple(SAID.values()), pa.table(found))))
     return path
 
 

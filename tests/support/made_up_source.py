@@ -20,7 +20,7 @@ from masktron.sources.known_formats import Format, registered
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import Variable
+from masktron.sources.variables import NONE, Variable
 
 
 class BlockFormat(TableFormat):
@@ -63,20 +63,14 @@ class BlockFormat(TableFormat):
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return SecondReading(columns, ([row.get(name) for name in columns] for row in rows))
 
-    def write(self, target: Path, release: TableRelease) -> None:
-        self._write(target, release.cells)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        self._write(target, table.cells)
-
     def line_of(self, table: Table, record: int) -> int:
         starts: list[int] = table.carried
         return starts[record]
 
-    def _write(self, target: Path, cells: pa.Table) -> None:
+    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         blocks = (
             "".join(f"{name}={value}\n" for name, value in row.items() if value is not None)
-            for row in cells.to_pylist()
+            for row in release.cells.to_pylist()
         )
         target.write_text("\n".join(blocks), encoding="utf-8")
 

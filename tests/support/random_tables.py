@@ -22,7 +22,7 @@ from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.conversion import create_xml, table_of_source, with_types
 from masktron.sources.tables.frames import ArrowFrameFormat, FrameFormat, PandasFormat
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 SUFFIXES = ("xml", "csv", "tsv", "parquet", "arrow", "sav", "dta", "xpt", "xlsx", "sqlite", "duckdb")
@@ -125,11 +125,11 @@ def write_table(table: Table, kind: str, folder: Path) -> Path:
     if kind in FRAMES:
         place = FramePath.of(None)
         maker: FrameFormat = PandasFormat() if kind == "pandas" else ArrowFrameFormat()
-        maker.create(place, with_types(table), {})
+        maker.write(place, TableRelease.new(with_types(table)))
         return place
     name = format_of_name(path)
     assert name is not None
-    table_format(name).create(path, with_types(table), {})
+    table_format(name).write(path, TableRelease.new(with_types(table)))
     return path
 
 

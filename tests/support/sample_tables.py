@@ -14,7 +14,7 @@ from masktron.sources.names import column_name
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_lexemes import plain
 from masktron.sources.tables.table_format import TableFormat
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 from paths import RULES, SAMPLES
 from sample_settings import untreated
@@ -40,7 +40,7 @@ def household(xml: Path = SAMPLES / "household.xml", limit: int = 120) -> Table:
 def require_masked_as_xml(folder: Path, made: TableFormat) -> None:
     """Require that rules count alike in a format and in XML, that both are masked alike, and that `check` passes."""
     data, twin = folder / f"household.{made.name}", folder / "household.xml"
-    made.create(data, household(), {})
+    made.write(data, TableRelease.new(household()))
     source = open_source(data)
     text = source.document_path.read_text().replace("Record>", "Household>").replace("Data>", "HouseholdSurvey>")
     twin.write_text(text)

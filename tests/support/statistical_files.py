@@ -12,7 +12,7 @@ import pyreadstat
 
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 
@@ -39,7 +39,7 @@ def table_of_texts(columns: dict[str, list[str | None]], **variables: Variable) 
 
 def written(xml: Path, name: str, out: Path) -> Path:
     """Write an XML file in a format of tables."""
-    table_format(name).create(out, table_of_xml(xml), {})
+    table_format(name).write(out, TableRelease.new(table_of_xml(xml)))
     return out
 
 

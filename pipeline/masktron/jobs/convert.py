@@ -75,6 +75,7 @@ def run_convert(
         without_empty_texts,
     )
     from masktron.sources.tables.descriptions import descriptions_lost  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.table_model import TableRelease  # noqa: PLC0415 -- loads pyarrow
 
     if writing.format is None and format_of_name(out) is None and out.suffix.lower() != ".xml":
         formats = Setting("--to", ("csv",)), "a name that ends in .csv"
@@ -115,7 +116,7 @@ def run_convert(
                 losses += told
                 typed = with_types(table)
                 losses += [*made.losses(table), *numbers_as_texts(typed, made.exact_digits)]
-                made.create(opened, typed, writing.options)
+                made.write(opened, TableRelease.new(typed), writing.options)
         progress("comparing both files", 0)
         again = None
         if len(table) or target != XML:  # without records, a document has no fields

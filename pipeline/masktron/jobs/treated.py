@@ -364,9 +364,11 @@ def _written(
     """Write the released records with their treated fields, and return the file."""
     source = original.job.source
     place = _place(source.path, out, folder)
-    writer = source.written_as(place).reshaped(forms)
+    writer = source.written_as(place)
     try:
-        writer.write(place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"))
+        writer.write(
+            place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"), forms=forms
+        )
     except CannotHoldError as error:
         raise UsageError(error.problem.at(source.path)) from error
     found = writer.alike(place)

@@ -78,6 +78,7 @@ class Changes:
     keep: NDArray[np.bool_] | None = None
     order: NDArray[np.intp] | None = None
     told: Told = untold
+    forms: Mapping[str, ColumnForm] = MappingProxyType({})
 
 
 class Source(ABC):
@@ -320,17 +321,6 @@ class Source(ABC):
         del name, taken
         return tuple(labels)
 
-    def reshaped(self, forms: Mapping[str, ColumnForm]) -> Source:
-        """Return who writes this file with some columns that hold other values than they were made for.
-
-        Parameters
-        ----------
-        forms : mapping of str to ColumnForm
-            By the name of the field. Whoever writes has new lexemes for all of these.
-        """
-        del forms
-        return self
-
     def write(
         self,
         target: Path,
@@ -340,6 +330,7 @@ class Source(ABC):
         keep: NDArray[np.bool_] | None = None,
         order: NDArray[np.intp] | None = None,
         told: Told = untold,
+        forms: Mapping[str, ColumnForm] = MappingProxyType({}),
     ) -> int:
         """Write a file like this one with new values in some fields, and return its number of records.
 
@@ -357,13 +348,15 @@ class Source(ABC):
             Permutation: positions here in the order in which they are written, `keep` applied after it.
         told : callable, optional
             Told of the records that are written or left out, and of how many there are.
+        forms : mapping of str to ColumnForm, optional
+            By the name of the field: what is written where values were recoded, in all records.
 
         Raises
         ------
         DocumentError, UsageError
             The file is not flat or has changed, or a value cannot be written.
         """
-        return self.rewrite(target, Changes({TOP: replacements}, {TOP: removed}, keep, order, told))
+        return self.rewrite(target, Changes({TOP: replacements}, {TOP: removed}, keep, order, told, forms))
 
     @abstractmethod
     def rewrite(self, target: Path, changes: Changes) -> int:

@@ -189,11 +189,11 @@ def test_ordered_categories_are_ordinal_in_their_order(end: str, tmp_path: Path)
     assert out.chunk(0).dictionary.to_pylist() == ["low", "high"]
     assert not list(_read(path).variable("Region").declared_order)
     new = tmp_path / f"new{end}"
-    _format(new).create(new, _read(path), {})
+    _format(new).write(new, TableRelease.new(_read(path)))
     assert _read(new).variable("Region").order == ("low", "mid", "never", "high")
     assert not list(descriptions_lost(_read(path), _read(new)))
     texts = Table((Variable("Region", "Region", kind=Kind.NOMINAL, label="where"),), cells)
-    _format(new).create(new, texts, {})
+    _format(new).write(new, TableRelease.new(texts))
     assert list(descriptions_lost(texts, _read(new))) == ["labels of variables: Region", "kinds of variables: Region"]
 
 
@@ -309,7 +309,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     table = _read(path)
     assert table.cells["a"].to_pylist() == ["1000"]
     with refused(UsageError, "cannot-hold", format="Parquet"):
-        _format(Path("x.parquet")).create(tmp_path / "out.parquet", table, {})
+        _format(Path("x.parquet")).write(tmp_path / "out.parquet", TableRelease.new(table))
     with refused(UsageError, "no-column-left"):
         _format(path).write(tmp_path / "out.feather", TableRelease(table, pa.table({}), np.arange(1)))
 
@@ -422,6 +422,6 @@ def test_random_tables(
     assert out.schema.equals(stored.schema, check_metadata=True)
     assert str(out.to_pydict()) == str(stored.take(pa.array(rows, pa.int64())).to_pydict())
     new = folder / f"new{end}"
-    _format(new).create(new, before, {})
+    _format(new).write(new, TableRelease.new(before))
     assert _read(new).cells.to_pydict() == before.cells.to_pydict()
     assert [field.type for field in _stored(new).schema] == [field.type for field in stored.schema]

@@ -437,7 +437,7 @@ def test_long_cells_and_many_columns(tmp_path: Path) -> None:
 )
 def test_a_new_file(name: str, options: dict[str, str], expected: str, tmp_path: Path) -> None:
     table = table_of({"A;B": ["1", None], 'a "b"\n': ["x,y", "é"], "C D": [None, "z\n"]})
-    CSV.create(tmp_path / name, table, options)
+    CSV.write(tmp_path / name, TableRelease.new(table), options)
     assert (tmp_path / name).read_text(encoding="utf-8") == expected
     assert both(tmp_path / name, options)[1] == [["1", "x,y", None], [None, "é", "z\n"]]
 
@@ -445,7 +445,7 @@ def test_a_new_file(name: str, options: dict[str, str], expected: str, tmp_path:
 def test_a_new_file_may_be_packed_and_in_another_encoding_with_another_point(tmp_path: Path) -> None:
     table = table_of({"A": ["1234.5", None], "B": ["é", "x"]})
     said = {"encoding": "utf-16", "decimal": ",", "grouping": ".", "delimiter": ";"}
-    CSV.create(tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part", table, said)
+    CSV.write(tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part", TableRelease.new(table), said)
     packed = (tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part").read_bytes()
     assert gzip.decompress(packed).decode("utf-16") == "A;B\n1.234,5;é\n;x\n"
 
@@ -465,7 +465,7 @@ def test_what_a_new_file_cannot_hold_is_refused(
     columns: dict[str, list[str | None]], options: dict[str, str], code: str, tmp_path: Path
 ) -> None:
     with refused(UsageError, code):
-        CSV.create(tmp_path / "n.csv", table_of(columns), options)
+        CSV.write(tmp_path / "n.csv", TableRelease.new(table_of(columns)), options)
 
 
 @pytest.mark.parametrize(("name", "between"), [("n.csv", ""), ("n.tsv.gz", "tab"), ("n.psv.zst", "bar")])
@@ -524,7 +524,7 @@ def test_any_table_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: Ce
     width = len(rows[0]) if rows else 1
     table = table_of({f"N{at}": [row[at] for row in rows] for at in range(width)})
     try:
-        CSV.create(path, table, options)
+        CSV.write(path, TableRelease.new(table), options)
     except UsageError as error:
         assert "reads otherwise" in str(error)
         return

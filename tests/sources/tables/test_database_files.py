@@ -180,7 +180,7 @@ def test_a_release_has_the_same_bytes_each_time(tmp_path: Path, made: TableForma
     table = read(path)
     outs = [tmp_path / f"{at}.{made.name}" for at in range(2)]
     for out in outs:
-        made.create(out, table, {})
+        made.write(out, TableRelease.new(table))
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
@@ -200,7 +200,7 @@ def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
     )
     table = Table(variables, pa.table({name: pa.array(texts, pa.string()) for name, (texts, _) in columns.items()}))
     path = tmp_path / f"a.{made.name}"
-    made.create(path, table, {"table": "survey 'x\""})
+    made.write(path, TableRelease.new(table), {"table": "survey 'x\""})
     back = read(path, table="survey 'x\"")
     assert back.cells.equals(table.cells)
 
@@ -208,7 +208,7 @@ def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
 @BOTH
 def test_columns_of_any_type_come_back_as_lexemes(tmp_path: Path, made: TableFormat) -> None:
     table = table_of(pa.table(MANY_TYPES), "")
-    made.create(tmp_path / f"a.{made.name}", table, {})
+    made.write(tmp_path / f"a.{made.name}", TableRelease.new(table))
     assert read(tmp_path / f"a.{made.name}").cells.equals(table.cells)
 
 

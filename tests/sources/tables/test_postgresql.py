@@ -39,7 +39,7 @@ from masktron.sources.tables.postgresql.snapshot import (
     enumerations,
     fetch,
 )
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 from masktron.write.publication import publication
@@ -357,14 +357,14 @@ def test_any_format_becomes_a_table_and_comes_back(place: str, tmp_path: Path, r
 def test_columns_of_any_type_come_back_as_lexemes(place: str) -> None:
     table = table_of(pa.table(MANY_TYPES), "")
     with publication(at(place, "any type")) as target:
-        PostgresFormat().create(target, table, {})
+        PostgresFormat().write(target, TableRelease.new(table))
     assert read(place, "any type").cells.equals(table.cells)
 
 
 def test_labels_become_comments(place: str) -> None:
     table = Table((Variable("a", "a", label="It's a", stored=pa.int64()),), pa.table({"a": ["1"]}), title="All")
     with publication(at(place, "labelled")) as target:
-        PostgresFormat().create(target, table, {})
+        PostgresFormat().write(target, TableRelease.new(table))
     found = read(place, "labelled")
     assert (found.variables[0].label, found.title) == ("It's a", "All")
     assert list(descriptions_lost(table, found)) == []

@@ -23,6 +23,7 @@ from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
+from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.variables import Variable
 from refusals import refused
 from statistical_files import read_cells, table_of_texts
@@ -263,7 +264,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
         d=Variable("d", "d", stored=pa.date32()),
     )
     out = tmp_path / "new.zsav"
-    table_format("spss").create(out, table, {})
+    table_format("spss").write(out, TableRelease.new(table))
     assert out.read_bytes()[:4] == b"$FL3"
     assert read_cells(out) == {
         "n": ["1", "2", "9"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", None],
@@ -278,7 +279,9 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("names", [("A", "a"), ("annual income",), ("x" * 65,), ("with",)])
 def test_names_that_spss_does_not_have_are_refused(tmp_path: Path, names: tuple[str, ...]) -> None:
     with refused(UsageError, "column-names-not-allowed", format="SPSS", names=names):
-        table_format("spss").create(tmp_path / "new.sav", table_of_texts({name: ["1"] for name in names}), {})
+        table_format("spss").write(
+            tmp_path / "new.sav", TableRelease.new(table_of_texts({name: ["1"] for name in names}))
+        )
     assert not (tmp_path / "new.sav").exists()
 
 
@@ -306,15 +309,15 @@ def test_an_integer_that_no_double_holds_is_refused(tmp_path: Path) -> None:
     for said in (pa.int64(), pa.decimal128(20, 0)):
         table = table_of_texts({"n": [str(2**53 + 1)]}, n=Variable("n", "n", stored=said))
         with refused(UsageError, "cannot-hold", format="a number of double precision"):
-            table_format("spss").create(tmp_path / "new.sav", table, {})
+            table_format("spss").write(tmp_path / "new.sav", TableRelease.new(table))
     # where nobody says that it is a number, it is a text
-    table_format("spss").create(tmp_path / "text.sav", table_of_texts({"n": [str(2**53 + 1)]}), {})
+    table_format("spss").write(tmp_path / "text.sav", TableRelease.new(table_of_texts({"n": [str(2**53 + 1)]})))
     assert read_cells(tmp_path / "text.sav") == {"n": [str(2**53 + 1)]}
 
 
 def test_decimals_are_numbers(tmp_path: Path) -> None:
     table = table_of_texts({"n": ["1.50", "2.25"]}, n=Variable("n", "n", stored=pa.decimal128(9, 2)))
-    table_format("spss").create(tmp_path / "new.sav", table, {})
+    table_format("spss").write(tmp_path / "new.sav", TableRelease.new(table))
     found, meta = pyreadstat.read_sav(str(tmp_path / "new.sav"))
     assert found["n"].tolist() == [float(Decimal("1.50")), 2.25]
     assert meta.original_variable_types["n"] == "F8.2"

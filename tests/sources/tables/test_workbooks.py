@@ -167,7 +167,7 @@ def test_what_is_created_comes_back(tmp_path: Path) -> None:
         old=(["1815-06-18", None, "2020-01-01"], pa.date32()),
     )
     path = tmp_path / "a.xlsx"
-    XlsxFormat().create(path, table, {})
+    XlsxFormat().write(path, TableRelease.new(table))
     back = read(path)
     assert back.cells.equals(table.cells)
     kinds = {name: "".join(sorted(set(found.tolist()) - {""})) for name, found in back.carried.kinds.items()}
@@ -178,7 +178,7 @@ def test_what_is_created_comes_back(tmp_path: Path) -> None:
 def test_cells_that_are_not_changed_keep_their_type(tmp_path: Path) -> None:
     table = table_of(a=(["1", "2", "3"], pa.int64()), b=(["2020-01-01", None, "2021-01-01"], pa.date32()))
     path, out = tmp_path / "a.xlsx", tmp_path / "b.xlsx"
-    XlsxFormat().create(path, table, {})
+    XlsxFormat().write(path, TableRelease.new(table))
     original = read(path)
     cells = original.cells.take([2, 0]).set_column(0, "a", pa.chunked_array([["3", "1.5"]], pa.string()))
     XlsxFormat().write(out, TableRelease(original, cells, np.array([2, 0])))
@@ -459,7 +459,7 @@ def test_the_same_release_has_the_same_bytes(tmp_path: Path, monkeypatch: pytest
     for at, moment in enumerate((1.0e9, 2.0e9)):
         monkeypatch.setattr("time.time", lambda now=moment: now)
         monkeypatch.setattr("time.localtime", lambda *_, now=moment: time.gmtime(now))
-        XlsxFormat().create(tmp_path / f"{at}.xlsx", table, {})
+        XlsxFormat().write(tmp_path / f"{at}.xlsx", TableRelease.new(table))
         written.append((tmp_path / f"{at}.xlsx").read_bytes())
     assert written[0] == written[1]
 
@@ -499,7 +499,7 @@ def test_what_no_sheet_can_hold_is_refused_before_anything_is_written(tmp_path: 
         ),
     ):
         with refused(UsageError, "cannot-hold", format="a sheet", detail=detail):
-            XlsxFormat().create(path, table, {})
+            XlsxFormat().write(path, TableRelease.new(table))
         assert not path.exists()
 
 
@@ -542,7 +542,7 @@ def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, made: 
 
 def test_a_text_of_no_characters_is_no_value(tmp_path: Path) -> None:
     table = table_of(a=(["1", ""], None), b=(["", "x"], pa.string()), c=(["1", "2"], None))
-    XlsxFormat().create(tmp_path / "a.xlsx", table, {})
+    XlsxFormat().write(tmp_path / "a.xlsx", TableRelease.new(table))
     assert read(tmp_path / "a.xlsx").cells.to_pydict() == {
         "a": ["1", None],
         "b": [None, "x"],

@@ -69,7 +69,7 @@ class FrameSource(TableSource):
                 format=name,
                 detail="an empty text beside a missing value",
             )
-        made.create(opened_place(target), with_types(table), {})
+        made.write(opened_place(target), TableRelease.new(with_types(table)))
         self._lost[:] = made.losses(table)
 
     def alike(self, path: Path) -> Any:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.problems.problem import Place
 from masktron.progress import Told
-from masktron.sources.known_formats import require_written
 from masktron.sources.tables.string_cells import no_letter
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
@@ -188,11 +187,9 @@ class TableFormat(ABC):
         Raises
         ------
         UsageError
-            The format or a column cannot hold a value or a name, or no file can be written; says what to do. As it
-            stands here, it is for formats of which files are only read.
+            The format or a column cannot hold a value or a name, or no file can be written; says what to do.
         """
-        del release, options
-        require_written(target, self.name)
+        raise NotImplementedError(f"{self.name} is only read: see `require_written`")
 
     def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
         """Write a file like the original, as `write` does, without the whole table; tell whether this format can.
@@ -218,18 +215,8 @@ class TableFormat(ABC):
         del target, stream, release, told
         return False
 
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Write a new file with a table that may come from another format.
-
-        Raises
-        ------
-        UsageError
-            The format cannot hold a value, or a name; says which, and what to do.
-        """
-        self.write(target, TableRelease.new(table), options)
-
     def losses(self, table: Table) -> Iterator[str]:
-        """Say what `create` does not write of texts and of the types of columns; a value is never among it.
+        """Say what a new file does not hold of texts and of the types of columns; a value is never among it.
 
         What else a file says of its variables is compared when it is read back: see `descriptions_lost`.
         """

@@ -32,7 +32,7 @@ from masktron.sources.array_stores import FolderStore
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
-from masktron.sources.known_formats import format_of_name, table_format, written_formats
+from masktron.sources.known_formats import format_of_name, require_written, table_format, written_formats
 from masktron.sources.level_tree import TOP
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
@@ -125,7 +125,6 @@ class TableSource(Source):
         self._file = opened_place(path)
         self.format, self._asked = format, asked
         self._written: TableFormat | None = None
-        self._forms: Mapping[str, ColumnForm] = MappingProxyType({})
         self._unread: list[Sentence] = []
         self._read_back: TableSource | None = None
         self._held = ExitStack()
@@ -434,7 +433,7 @@ class TableSource(Source):
         if changes.keep is not None:
             rows = rows[changes.keep[rows]]
         if self._stream is not None and self._written is None:
-            variables = tuple(v for v in self._recoded(self._stream.variables) if v.name not in removed)
+            variables = tuple(v for v in _recoded(self._stream.variables, changes.forms) if v.name not in removed)
             if self._written_streamed(self._stream, target, variables, rows, replacements, changes.told):
                 return len(rows)
         taken = pa.array(rows)
@@ -448,17 +447,13 @@ class TableSource(Source):
             else:
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        original = replace(self.table, variables=self._recoded(self.table.variables))
+        original = replace(self.table, variables=_recoded(self.table.variables, changes.forms))
         release = TableRelease(original, pa.table(cells), rows, frozenset(replacements))
         self._save(target, release)
         if self.format.compared and self._written is None:
             self._require_as_meant(target, release)
         changes.told(size, size)
         return len(rows)
-
-    def _recoded(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:
-        """Return what is said of variables once the values of some were recoded."""
-        return tuple(recoded(one, self._forms[one.name]) if one.name in self._forms else one for one in variables)
 
     def _written_streamed(
         self,
@@ -477,7 +472,9 @@ class TableSource(Source):
 
     def _save(self, target: Path, release: TableRelease) -> None:
         """Write what is released."""
-        (self._written or self.format).write(opened_place(target), release)
+        made = self._written or self.format
+        require_written(target, made.name)
+        made.write(opened_place(target), release)
 
     def _require_as_meant(self, target: Path, release: TableRelease) -> None:
         """Refuse a written file that is read back with other cells, types, labels or missing codes."""
@@ -500,12 +497,6 @@ class TableSource(Source):
         """Return labels of classes, or numbers for them where the format has labels for numbers."""
         variable = next(one for one in self.own_variables if one.name == name)
         return class_values(variable, labels, taken, labelled=(self._written or self.format).labels_numbers)
-
-    def reshaped(self, forms: Mapping[str, ColumnForm]) -> Self:
-        """Return a source that writes other types and labels in some columns."""
-        found = copy(self)
-        found._forms = forms
-        return found
 
     def alike(self, path: Path) -> Self:
         """Return another file of the format that `write` writes."""
@@ -530,6 +521,11 @@ def _require_file(path: Path, where: str) -> None:
         raise DocumentError.of("cannot-read", where, file="table", reason="this is a folder")
     if not path.exists():
         raise DocumentError.of("cannot-read", where, file="file", reason="it does not exist")
+
+
+def _recoded(variables: Iterable[Variable], forms: Mapping[str, ColumnForm]) -> tuple[Variable, ...]:
+    """Return what is said of variables once the values of some were recoded."""
+    return tuple(recoded(one, forms[one.name]) if one.name in forms else one for one in variables)
 
 
 def _first_value(column: pa.ChunkedArray) -> int:
