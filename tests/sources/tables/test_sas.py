@@ -282,6 +282,16 @@ def test_a_data_set_is_released_as_a_transport_file(data_set: Path, tmp_path: Pa
     assert checked.complies, checked.problems
 
 
+@pytest.mark.parametrize("version", ["5", "8"])
+def test_a_data_set_that_is_converted_keeps_its_formats(data_set: Path, tmp_path: Path, version: str) -> None:
+    out = tmp_path / "out.xpt"
+    masktron.convert(data_set, out, to_options={"version": version})
+    shown = pyreadstat.read_xport(str(out))[1].original_variable_types
+    assert (shown["D"], shown["x"]) == ("DATE9", "8.2")
+    assert read_cells(out) == read_cells(data_set)
+    assert open_source(out).table.carried.version == int(version)
+
+
 def test_a_data_set_is_not_written(data_set: Path, tmp_path: Path) -> None:
     with refused(UsageError, "output-name", names=("out.xpt", "out.csv")):
         refuse_other_names(tmp_path / "out.sas7bdat", "sas7bdat", data_set)

@@ -282,6 +282,8 @@ def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
 
 def _in_types(frame: pd.DataFrame, variables: Sequence[Variable]) -> pd.DataFrame:
     """Return a data frame in which recoded columns have a type that holds what is written, and one of its values."""
+    if not any(variable.recoded for variable in variables):
+        return frame
     columns = {
         at: _recoded(frame.iloc[:, at], variable) if variable.recoded else frame.iloc[:, at]
         for at, variable in enumerate(variables)

@@ -450,7 +450,7 @@ class TableSource(Source):
         original = replace(self.table, variables=_recoded(self.table.variables, changes.forms))
         release = TableRelease(original, pa.table(cells), rows, frozenset(replacements))
         self._save(target, release)
-        if self.format.compared and self._written is None:
+        if (self._written or self.format).compared:
             self._require_as_meant(target, release)
         changes.told(size, size)
         return len(rows)
@@ -478,7 +478,8 @@ class TableSource(Source):
 
     def _require_as_meant(self, target: Path, release: TableRelease) -> None:
         """Refuse a written file that is read back with other cells, types, labels or missing codes."""
-        found = self._read_back = type(self)(target, self.format, self._asked)
+        self._read_back = None  # of what was written there before
+        found = self._read_back = self.alike(target)
         for lost in written_otherwise(Table(release.variables, release.cells, release.original.title), found.table):
             detail = Note("the file that was written does not say {lost}", lost=lost)
             raise ViolationError.of("self-check-failed", self.path, detail=detail)
