@@ -120,7 +120,7 @@ class XportFormat(TableFormat):
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a file with what the original says of its columns; a new one of version 8 unless an option says 5."""
         like: SasCarried = release.original.carried or SasCarried({}, {}, {}, {})
-        version = _version(options) if options else like.version
+        version = _version(options) if "version" in options else like.version
         _names_of(version).require([variable.column for variable in release.variables])
         columns, formats, widths = [], dict(like.formats), {}
         for variable in release.variables:
