@@ -140,6 +140,24 @@ def test_classes_that_are_numbers_leave_a_column_its_type(
     assert found == [north if one == "North" else south for one in REGION_CLASSES]
 
 
+@pytest.mark.parametrize(
+    ("north", "south", "shown"),
+    [("1", "2", "4.1"), ("10000", "20000", None), ("01", "02", None)],
+    ids=["numbers", "wider numbers", "zeros in front"],
+)
+def test_classes_that_are_numbers_leave_a_column_of_sas_the_format_that_shows_them(
+    tmp_path: Path, rules: Path, north: str, south: str, shown: str | None
+) -> None:
+    (tmp_path / "region.csv").write_text(HIERARCHY.replace("North", north).replace("South", south))
+    frame = FRAME.astype({"REGION": float})
+    pyreadstat.write_xport(
+        frame, data := tmp_path / "d.xpt", file_format_version=8, variable_format={"REGION": "4.1"}
+    )
+    masktron.mask(data, rules, out := tmp_path / "m.xpt", **settings(tmp_path))
+    assert pyreadstat.read_xport(out)[1].original_variable_types["REGION"] == shown
+    assert lexemes(out, "REGION") == [north if one == "North" else south for one in REGION_CLASSES]
+
+
 def test_means_of_classes_are_found_by_rules_as_the_column_has_them(tmp_path: Path) -> None:
     """1.50 is 1.5 in a column of doubles, and so in the translated rule: as a value, it would break it."""
     weights = [(1.25, 1.75, 3.25, 3.75)[at % 4] for at in range(SIZE)]

@@ -125,15 +125,15 @@ class XportFormat(TableFormat):
         columns, formats, widths = [], dict(like.formats), {}
         for variable in release.variables:
             name, cells, own = variable.column, release.cells[variable.name], like.columns.get(variable.name)
-            if own is not None and (own.text or not variable.recoded):
-                columns.append(own.released(release.rows, release.changed(variable.name), cells, _TAGS))
-                # a length that was made for texts tells how long the longest of them was
-                if name in like.widths and release.as_it_was(variable.name):
-                    widths[name] = like.widths[name]
+            if own is None or own.text != variable.typed.text or not own.holds(variable.recoded or (), _TAGS):
+                made = created_column(variable, cells, _clock, _TAGS).column
+                columns.append(made)
+                formats[name] = "" if made.clock is None else _NEW_FORMATS[made.clock.what]
                 continue
-            made = created_column(variable, cells, _clock, _TAGS).column
-            columns.append(made)
-            formats[name] = "" if made.clock is None else _NEW_FORMATS[made.clock.what]
+            columns.append(own.released(release.rows, release.changed(variable.name), cells, _TAGS))
+            # a length that was made for texts tells how long the longest of them was
+            if name in like.widths and release.as_it_was(variable.name):
+                widths[name] = like.widths[name]
         carried = replace(like, formats=formats, widths=widths, version=version)
         _save(target, columns, release.variables, carried, release.original.title)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -244,16 +245,7 @@ class StoredColumn:
         if not changed.any():
             return taken
         try:
-            shown = self._shown()
-            new = stored_column(
-                self.name,
-                lexemes.filter(pa.array(changed)),
-                self.values.dtype,
-                tags,
-                clock=self.clock,
-                decimals=shown.decimals,
-                width=shown.width,
-            )
+            new = self._of(lexemes.filter(pa.array(changed)), tags)
         except UnfitError as problem:
             raise no_room(self.name, problem, "a wider format or type") from None
         taken.values[changed], taken.absent[changed] = new.values, new.absent
@@ -262,6 +254,27 @@ class StoredColumn:
             mixed[changed] = None if new.tags is None else new.tags
             taken = replace(taken, tags=mixed)
         return taken
+
+    def holds(self, lexemes: Sequence[str], tags: frozenset[str]) -> bool:
+        """Whether its type and its display format hold some values."""
+        try:
+            self._of(pa.chunked_array([lexemes], pa.string()), tags)
+        except UnfitError:
+            return False
+        return True
+
+    def _of(self, lexemes: pa.ChunkedArray, tags: frozenset[str]) -> StoredColumn:
+        """Return other cells in its type, as its display format shows them."""
+        shown = self._shown()
+        return stored_column(
+            self.name,
+            lexemes,
+            self.values.dtype,
+            tags,
+            clock=self.clock,
+            decimals=shown.decimals,
+            width=shown.width,
+        )
 
     def _shown(self) -> StoredColumn:
         """Return the column with the digits that its format shows, or that its values have: these may be more."""
