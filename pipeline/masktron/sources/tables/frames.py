@@ -5,7 +5,7 @@ A frame is read by its library's way into Arrow; `FramePath` stands for it where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -18,7 +18,7 @@ from masktron.errors import UsageError, ViolationError
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Typed
-from masktron.sources.tables.arrow_columns import categories_of
+from masktron.sources.tables.arrow_columns import categories_of, without_categories
 from masktron.sources.tables.arrow_files import (
     ArrowCarried,
     ColumnWriting,
@@ -27,14 +27,15 @@ from masktron.sources.tables.arrow_files import (
     table_of,
     typed_column,
 )
-from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of
-from masktron.sources.tables.class_values import holds
+from masktron.sources.tables.arrow_lexemes import has_text, is_text, lexemes_of, value_type
 from masktron.sources.tables.pandas_back import released_frame
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
 from masktron.sources.tables.sql_texts import literal
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Variable
+
+_NULLABLE = {pa.string(): pd.StringDtype(), pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype()}
 
 
 @runtime_checkable
@@ -96,8 +97,7 @@ class PandasFormat(FrameFormat):
                 types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
             )
         else:
-            frame = _in_types(release.original.carried, release.original.variables)
-            _place(target).frame = released_frame(frame, release)
+            _place(target).frame = released_frame(release.original.carried, release, _in_new_types(release))
 
     def form(self, table: Table) -> Iterator[str]:
         """Say what a data frame has beside its columns: an index, its name, attributes, and unused categories."""
@@ -280,60 +280,31 @@ def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
         raise ViolationError.of("not-as-verified", what=kind)
 
 
-def _in_types(frame: pd.DataFrame, variables: Sequence[Variable]) -> pd.DataFrame:
-    """Return a data frame in which recoded columns have a type that holds what is written, and one of its values."""
-    if not any(variable.recoded for variable in variables):
-        return frame
-    columns = {
-        at: _recoded(frame.iloc[:, at], variable) if variable.recoded else frame.iloc[:, at]
-        for at, variable in enumerate(variables)
-    }
-    found = pd.DataFrame(columns, index=frame.index)
-    found.columns, found.attrs = frame.columns, dict(frame.attrs)
+def _in_new_types(release: TableRelease) -> dict[str, pd.Series[Any]]:
+    """Return the recoded columns of a data frame that are released in another type, or other categories."""
+    frame, found = release.original.carried, {}
+    for at, variable in enumerate(release.original.variables):
+        if not variable.recoded or variable.name not in release.cells.column_names:
+            continue
+        stored = _stored(frame.iloc[:, at])
+        if stored != variable.stored or stored is None or pa.types.is_dictionary(stored):
+            found[variable.name] = _new(variable, release.cells[variable.name], frame.dtypes.iloc[at])
     return found
 
 
-def _recoded(column: pd.Series[Any], variable: Variable) -> pd.Series[Any]:
-    """Return a column of a type that holds all lexemes of a recoded variable: its own where it does."""
-    kind: Any = column.dtype
-    lexemes = variable.recoded or ()
-    if isinstance(kind, pd.CategoricalDtype):
-        categories = _categories(kind, lexemes, ordered=bool(variable.order))
-        return _made(column, pd.Categorical.from_codes([0] * len(column), dtype=categories))
-    if isinstance(kind, pd.ArrowDtype):
-        if variable.stored == kind.pyarrow_dtype and not pa.types.is_dictionary(variable.stored):
-            return column
-        first = typed_column(variable, pa.chunked_array([[lexemes[0]] * len(column)], pa.string()))
-        return _made(column, pd.array(first, dtype=pd.ArrowDtype(first.type)))
-    if _holds(kind, lexemes) or (pd.api.types.is_object_dtype(kind) and _has_texts(column)):
-        return column
-    if pd.api.types.is_extension_array_dtype(kind) and not isinstance(kind, pd.DatetimeTZDtype | pd.PeriodDtype):
-        return _made(column, pd.array([lexemes[0]] * len(column), dtype="string"))
-    return _made(column, pd.Series([lexemes[0]] * len(column)).array)
-
-
-def _has_texts(column: pd.Series[Any]) -> bool:
-    return any(isinstance(value, str) for value in column.tolist())
-
-
-def _made(column: pd.Series[Any], values: Any) -> pd.Series[Any]:
-    return pd.Series(values, index=column.index, name=column.name)
-
-
-def _categories(kind: pd.CategoricalDtype, lexemes: Sequence[str], *, ordered: bool) -> pd.CategoricalDtype:
-    """Return categories for all lexemes: numbers where the former ones are, and hold them."""
-    ordered, former = bool(kind.ordered) and ordered, kind.categories.dtype
-    if pd.api.types.is_integer_dtype(former) and _holds(former, lexemes):
-        return pd.CategoricalDtype(pd.Index([int(text) for text in lexemes], dtype=former), ordered)
-    if pd.api.types.is_float_dtype(former) and _holds(former, lexemes):
-        return pd.CategoricalDtype(pd.Index([float(text) for text in lexemes], dtype=former), ordered)
-    return pd.CategoricalDtype(pd.Index(list(lexemes)), ordered)
-
-
-def _holds(kind: Any, lexemes: Sequence[str]) -> bool:
-    """Whether a column of a type that is neither of categories nor of Arrow holds all lexemes."""
-    if pd.api.types.is_bool_dtype(kind):
-        return False
-    if pd.api.types.is_integer_dtype(kind) or pd.api.types.is_float_dtype(kind):
-        return holds(pa.from_numpy_dtype(precision_of(kind)), lexemes)
-    return isinstance(kind, pd.StringDtype)
+def _new(variable: Variable, cells: pa.ChunkedArray, before: Any) -> pd.Series[Any]:
+    """Return a column in the type of its variable: categories, a nullable type, or one of Arrow, as it was before."""
+    values = typed_column(variable, cells)
+    if isinstance(before, pd.CategoricalDtype) and not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()  # the categories had no one type of Arrow
+    if pa.types.is_dictionary(values.type):
+        values = without_categories(values, set(categories_of(values)).difference(cells.unique().to_pylist()))
+    if isinstance(before, pd.ArrowDtype):
+        return pd.Series(pd.array(values, dtype=pd.ArrowDtype(values.type)))
+    moments = isinstance(before, pd.DatetimeTZDtype | pd.PeriodDtype)
+    nullable = pd.api.types.is_extension_array_dtype(before) and not moments
+    made: Any = values.to_pandas(types_mapper=_NULLABLE.get if nullable else None)
+    numbers = pa.types.is_dictionary(values.type) and not is_text(value_type(values.type))
+    if numbers and isinstance(before, pd.CategoricalDtype):
+        made = made.cat.rename_categories(made.cat.categories.astype(before.categories.dtype))
+    return pd.Series(made, copy=False)

@@ -21,7 +21,9 @@ from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series
 from masktron.sources.tables.table_model import TableRelease
 
 
-def released_frame(frame: pd.DataFrame, release: TableRelease) -> pd.DataFrame:
+def released_frame(
+    frame: pd.DataFrame, release: TableRelease, new: Mapping[str, pd.Series[Any]] = MappingProxyType({})
+) -> pd.DataFrame:
     """Return the released records as a data frame.
 
     A cell of a column that was not masked keeps the very object that it held. All cells of a masked column get the
@@ -35,6 +37,8 @@ def released_frame(frame: pd.DataFrame, release: TableRelease) -> pd.DataFrame:
         What was masked.
     release : TableRelease
         Of its table.
+    new : mapping of str to Series, optional
+        Released columns of other types than the frame has, by the name of the field.
 
     Raises
     ------
@@ -49,7 +53,7 @@ def released_frame(frame: pd.DataFrame, release: TableRelease) -> pd.DataFrame:
         if name not in released:
             continue
         lexemes = np.array(release.cells[name].to_pylist(), dtype=object)
-        columns[at] = _restored(frame.iloc[:, at], lexemes, rows, release.changed(name))
+        columns[at] = new[name] if name in new else _restored(frame.iloc[:, at], lexemes, rows, release.changed(name))
         columns[at].index = index
     found = pd.DataFrame(columns, index=index)
     found.columns = frame.columns[list(columns)]
