@@ -337,3 +337,18 @@ def test_the_console_names_what_was_written(counted: tuple[Path, Path], run: Run
     assert all(name in told.out for name in ("o.csv", "o.xml"))
     assert "\nwritten: " in run("validate", counted[0], "-r", counted[1], *options, "--release-safe").out
     assert "written" not in run("validate", counted[0], "-r", counted[1], "--json", "-").err
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_names_of_a_file_without_a_header_are_values_and_not_shown(plain: bool, tmp_path: Path, run: Runner) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("Zoe Secret,north,k77\nBob Other,south,12\nAnn Third,west,13\n")
+    rules = tmp_path / "r.rules"
+    rules.write_text("age: age > 0\n")
+    if not plain:
+        rules = write_rules(tmp_path / "r.sch", "age > 0")
+    told = run("validate", data, "--rules", rules)
+    assert "Zoe_x0020_Secret" in told.out + told.err
+    done = run("validate", data, "--rules", rules, "--release-safe", "--json", "-")
+    assert "Zoe" not in done.out + done.err
+    assert "age" in done.out + done.err

@@ -140,6 +140,8 @@ def without_values[T](work: Callable[[], T], *, wanted: bool, rulebook_read: boo
     try:
         return work()
     except Exception as error:
+        if wanted and isinstance(error, MasktronError):
+            error.problem = error.problem.without_known()
         if not wanted or _is_about_no_data(error, rulebook_read=rulebook_read):
             raise
         told = _cleared(error)

@@ -33,7 +33,7 @@ from masktron.problems.problem import Field as Named
 from masktron.problems.problem import Known, Sentence
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
-from masktron.results import FieldMeaning, ValidateResult, shown
+from masktron.results import FieldMeaning, RuleResult, ValidateResult, shown
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.opening import EarlyReader
 from masktron.sources.records import Field
@@ -239,29 +239,32 @@ def run_validate(
         results = with_allowances(job.rule_results(evaluation, undecided=undecided), allowed)
         testing = partial(with_untested, results, job, evaluation, allowed=unfired, original=beside)
         results = without_values(testing, wanted=release_safe, rulebook_read=True)
+        if release_safe:
+            results = tuple(map(_without_known, results))
         conditions = partial(idle_conditions, job, evaluation)
         idle = without_values(conditions, wanted=release_safe, rulebook_read=True) if small else ()
         hard, soft = violations(results)
+        told: tuple[Sentence, ...] = (
+            *notes,
+            *_unread(job, original),
+            *_same(job, original),
+            *_of_file(job, missing or {}, release_safe=release_safe),
+            *notes_of(job, evaluation, results),
+            *code_notes(job, evaluation),
+            *fired_notes(job, evaluation, results),
+            *idle,
+            *warnings,
+            *departure_notes(job, evaluation),
+            *following.notes(),
+            *(() if executor is None else executor.notes),
+        )
         result = ValidateResult(
             data=shown(data),
             records=evaluation.records,
             violations=hard,
             warnings=soft,
             rules=results,
-            notes=(
-                *notes,
-                *_unread(job, original),
-                *_same(job, original),
-                *_of_file(job, missing or {}, release_safe=release_safe),
-                *notes_of(job, evaluation, results),
-                *code_notes(job, evaluation),
-                *fired_notes(job, evaluation, results),
-                *idle,
-                *warnings,
-                *departure_notes(job, evaluation),
-                *following.notes(),
-                *(() if executor is None else executor.notes),
-            ),
+            notes=tuple(map(_note_without_known, told)) if release_safe else told,
             engine=evaluation.engine,
             evaluation=evaluation,
             rulebook=job.rulebook,
@@ -271,6 +274,17 @@ def run_validate(
         )
         reports.finish(result)
     return result
+
+
+def _note_without_known(note: Sentence) -> Sentence:
+    """Return a note without the names that a file has."""
+    return note if isinstance(note, str) else note.without_known()
+
+
+def _without_known(rule: RuleResult) -> RuleResult:
+    """Return the result of a rule without the names that a file has."""
+    why = rule.untested
+    return rule if why is None else replace(rule, untested=replace(why, problem=why.problem.without_known()))
 
 
 def _same(job: Job, original: Path | None) -> list[str]:

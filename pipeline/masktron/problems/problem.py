@@ -236,6 +236,11 @@ class Problem:
         )
         return self._with(place=Place(**place), references=references, further=_renamed(self.further, names, source))
 
+    def without_known(self) -> Self:
+        """Return it without the names that there are: those of a file without a header are values of a record."""
+        references = {name: _without_known(one) for name, one in self.references.items()}
+        return self._with(references=references, further=tuple(one.without_known() for one in self.further))
+
 
 class Note(Problem):
     """What a result says of itself: its template stands where it arises, since no program asks for its code.
@@ -337,6 +342,18 @@ def _read(value: Any) -> Any:
         return Problem.from_dict(value)
     key = next((key for key in _KINDS if key in value), "")
     return _KINDS[key](value[key], **{name: _read(one) for name, one in value.items() if name != key})
+
+
+def _without_known(value: Any) -> Any:
+    match value:
+        case Problem():
+            return value.without_known()
+        case Known():
+            return Known(value.name)
+        case tuple() | list():
+            return tuple(map(_without_known, value))
+        case _:
+            return value
 
 
 def _renamed(value: Any, names: Names, source: Callable[[str], str]) -> Any:

@@ -401,3 +401,9 @@ def test_notes_and_labels_of_a_file_are_told(tmp_path: Path, capsys: pytest.Capt
     for name in ("c.csv", "c.dta"):
         done = Runner(capsys)("convert", path, "--out", tmp_path / name)
         assert "not written again: notes of the file: 1" in done.out
+
+
+def test_a_zero_below_zero_is_read_alike_by_both_libraries(tmp_path: Path) -> None:
+    path = tmp_path / "d.dta"
+    pd.DataFrame({"x": [-0.0, 1.5], "k": [1, 2]}).to_stata(path, write_index=False)
+    assert open_source(path).records().columns["x"].lexemes.tolist() == ["-0", "1.5"]

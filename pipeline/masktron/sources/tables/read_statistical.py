@@ -76,7 +76,6 @@ def _text(value: object, clock: ClockWords | None) -> str | None:
 def _number(number: Decimal) -> str:
     whole = number.to_integral_value()
     text = f"{whole:f}" if number == whole else f"{number.normalize():f}"
-    text = "0" if not number else text
     return text if len(text) <= _LONG else str(number)
 
 
