@@ -59,7 +59,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def table(rows: int = ROWS) -> pa.Table:
     some = range(rows)
-    return pa.table(
+    values = pa.table(
         {
             "A": pa.array([row % 11 if row % 7 else None for row in some], pa.int16()),
             "B": pa.array([f'<é, "{row}">' if row % 5 else None for row in some]),
@@ -70,6 +70,8 @@ def table(rows: int = ROWS) -> pa.Table:
             "G": pa.array([f"t{row % 9}" for row in some], pa.large_string()),
         }
     )
+    said = [field.with_metadata({"said of": field.name}) for field in values.schema]
+    return values.cast(pa.schema(said))
 
 
 def written(path: Path, suffix: str, values: pa.Table) -> Path:

@@ -103,6 +103,8 @@ class _ArrowTyped(TableFormat):
         """Say what the file says of itself, which no new file takes over."""
         if others := _own_metadata(table.carried.values.schema):
             yield f"what the file says of itself under {', '.join(others)}"
+        if others := _field_metadata(table.carried.values.schema):
+            yield f"what the file says of its fields under {', '.join(others)}"
 
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
@@ -110,7 +112,7 @@ class _ArrowTyped(TableFormat):
         if not release.variables:
             raise UsageError.of("no-column-left")
         like: ArrowCarried | None = release.original.carried
-        values = released_values(release, None if like is None else like.values)
+        values = released_values(release, None if like is None else like.values, self._held)
         try:
             if like is None:
                 self._save(target, values, ColumnWriting())
@@ -121,6 +123,10 @@ class _ArrowTyped(TableFormat):
                 raise
             detail = f"this table: {_first_line(error)}"
             raise UsageError.of("cannot-hold", format=self.name.capitalize(), detail=detail) from None
+
+    def _held(self, kind: pa.DataType) -> pa.DataType:
+        """Return the type of the format that holds the values of a type."""
+        return kind
 
     def _require_kind(self, path: Path) -> None:
         """Refuse, by its name, a file that libraries would only call invalid."""
@@ -138,6 +144,11 @@ class ParquetFormat(_ArrowTyped):
     """Apache Parquet."""
 
     name: ClassVar[str] = "parquet"
+
+    def _held(self, kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            return pa.dictionary(kind.index_type, pa.string(), kind.ordered)
+        return kind
 
     def _require_kind(self, path: Path) -> None:
         with path.open("rb") as stream:
@@ -351,12 +362,23 @@ def _metadata_notes(schema: pa.Schema) -> Iterator[Sentence]:
         )
     if others := _own_metadata(schema):
         yield f"what the file says of itself under {', '.join(others)} is copied as it is"
+    if others := _field_metadata(schema):
+        yield (
+            f"what the file says of its fields under {', '.join(others)} is copied as it is for each field that is "
+            "released unchanged and with all records, and left out for the others"
+        )
 
 
 def _own_metadata(schema: pa.Schema) -> list[str]:
     """Return the keys under which a file says something of itself, but for what pandas says of its columns."""
-    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != PANDAS)
-    return [*others, "pandas (attributes)"] if pandas_metadata(schema.metadata).get("attributes") else others
+    described = pandas_metadata(schema.metadata)
+    others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != PANDAS or not described)
+    return [*others, "pandas (attributes)"] if described.get("attributes") else others
+
+
+def _field_metadata(schema: pa.Schema) -> list[str]:
+    """Return the keys under which a file says something of its fields."""
+    return sorted({key.decode(errors="replace") for field in schema for key in field.metadata or {}})
 
 
 def _pandas_indexes(schema: pa.Schema) -> set[str]:
@@ -395,9 +417,22 @@ def released_values(
     if values is None:
         return pa.table(columns)
     schema = values.schema
-    fields_ = [schema.field(name).with_type(column.type) for name, column in columns.items()]
+    fields_ = [
+        _released_field(
+            schema.field(one.column), columns[one.column].type, not one.recoded and release.as_it_was(one.name)
+        )
+        for one in release.variables
+    ]
     metadata = released_metadata(schema, columns, len(release.rows))
     return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields_, metadata))
+
+
+def _released_field(field: pa.Field, kind: pa.DataType, as_it_was: bool) -> pa.Field:
+    """Return a field in its released type, without metadata unless all of its cells are as they were.
+
+    Metadata may list values that are not released: polars keeps the categories of an Enum there.
+    """
+    return field if as_it_was else field.with_type(kind).remove_metadata()
 
 
 def _kept(release: TableRelease, variable: Variable, values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -429,8 +464,11 @@ def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Seque
         There is no room for temporary files.
     """
     of_name = dict(zip(stream.names, stream.schema, strict=True))
-    fields = {one.name: of_name[one.name] for one in release.variables}
-    fields |= {one.name: fields[one.name].with_type(one.stored) for one in release.variables if one.recoded}
+    whole, fields = len(release.rows) == stream.count, {}
+    for one in release.variables:
+        field = of_name[one.name]
+        as_it_was = whole and not one.recoded and one.name not in release.masked
+        fields[one.name] = _released_field(field, one.stored if one.recoded else field.type, as_it_was)
     kept = [field.name for name, field in fields.items() if name not in release.masked]
     own = SpilledRows(_columns_of(stream, kept, release.folder))
     masked: dict[str, tuple[SpilledRows, NDArray[np.intp]]] = {}

@@ -13,6 +13,8 @@ from masktron.sources.tables.arrow_columns import categories_of
 from masktron.sources.tables.arrow_lexemes import is_text
 
 PANDAS = b"pandas"
+_MOST = 1 << 62
+"""Above all numbers of an index that counts: the length of a range of Python has 63 bits."""
 
 
 def pandas_metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -27,11 +29,17 @@ def pandas_metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     columns, indexes = found.get("columns", []), found.get("index_columns", [])
     if not (isinstance(columns, list) and isinstance(indexes, list)):
         return {}
-    counts = [[one.get(name, 1) for name in ("start", "stop", "step")] for one in indexes if isinstance(one, dict)]
-    formed = all(isinstance(one, dict) for one in columns) and all(
-        all(isinstance(count, int) for count in three) and three[2] for three in counts
-    )
+    formed = all(
+        isinstance(one, dict) and all(isinstance(one.get(key), str | None) for key in ("field_name", "name"))
+        for one in columns
+    ) and all(isinstance(one, str) or (isinstance(one, dict) and _counts(one)) for one in indexes)
     return found if formed else {}
+
+
+def _counts(index: Mapping[str, Any]) -> bool:
+    """Whether an index only counts, in numbers that a range of Python can have."""
+    counts = [index.get(name, 1) for name in ("start", "stop", "step")]
+    return all(isinstance(count, int) and abs(count) < _MOST for count in counts) and counts[2] != 0
 
 
 def released_metadata(schema: pa.Schema, columns: dict[str, pa.ChunkedArray], rows: int) -> dict[bytes, bytes] | None:
