@@ -59,6 +59,7 @@ COLUMNS: dict[str, pd.Series[Any]] = {
     "arrow decimal": pd.Series([Decimal("1.50"), None, Decimal("2.25")], dtype=pd.ArrowDtype(pa.decimal128(10, 2))),
     "arrow timestamp": pd.Series(pd.to_datetime(["2024-01-01", None, "2024-01-02"])).astype("timestamp[us][pyarrow]"),
     "sparse": pd.Series([0.0, None, 2.5], dtype=pd.SparseDtype("float32", 0.0)),
+    "sparse int": pd.Series([0, 5, 0], dtype=pd.SparseDtype("int16", 0)),
     "arrow date": pd.Series([datetime.date(2024, 1, 1), None, None], dtype=pd.ArrowDtype(pa.date32())),
 }
 EVERYTHING = pd.DataFrame(COLUMNS)

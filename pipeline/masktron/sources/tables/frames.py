@@ -190,6 +190,8 @@ def _values_in(frame: Any) -> pa.Table:
 
 def _variable(name: str, label: str, column: pd.Series[Any]) -> Variable:
     """Return what the type of a column of pandas says of it."""
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = pd.Series(np.asarray(column), name=column.name)
     kind: Any = column.dtype
     stored = _stored(column)
     if column.isna().all():
