@@ -86,6 +86,53 @@ def test_each_cell_of_sqlite_has_its_type(tmp_path: Path) -> None:
     assert declared[0] == declared[1]
 
 
+@pytest.mark.parametrize(
+    ("table", "kept"),
+    [
+        ("VIEW t AS SELECT 5 AS a UNION ALL SELECT c FROM o", ""),
+        ("VIEW t AS SELECT i AS a FROM o WHERE i < 5 UNION ALL SELECT c FROM o", ""),
+        ("VIEW t AS SELECT c AS a FROM o WHERE c < '' UNION ALL SELECT 5 FROM o", ""),
+        ("VIEW t AS SELECT i AS a FROM o", "INTEGER"),
+        ("VIEW t AS SELECT d AS a FROM o", "DATE"),
+        ("TABLE t(a ANY) STRICT", ""),
+    ],
+)
+def test_a_declared_type_changes_no_cell(tmp_path: Path, table: str, kept: str) -> None:
+    path = sqlite(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE o(i INTEGER, c TEXT, d DATE)",
+        "INSERT INTO o VALUES (7, '007', '2020-01-01'), (8, ' 8', '2020-01-02')",
+        f"CREATE {table}",
+    )
+    if table.startswith("TABLE"):
+        sqlite(path, "INSERT INTO t VALUES ('007')")
+    original, out = read(path, table="t"), tmp_path / "b.sqlite"
+    SqliteFormat().write(out, TableRelease(original, original.cells, np.arange(len(original))))
+    with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(out)) as other:
+        before, after = (each.execute("SELECT a, typeof(a) FROM t").fetchall() for each in (one, other))
+        assert before == after
+        assert other.execute("SELECT type FROM pragma_table_info('t')").fetchall() == [(kept,)]
+
+
+@pytest.mark.parametrize(
+    ("declared", "kept"),
+    [
+        *((plain, plain) for plain in ("double precision", "VARCHAR (10)", "DECIMAL(10, 2)", "Notes", "date_1")),
+        *((hostile, "") for hostile in ("INTEGER PRIMARY KEY", "INT unique", "INT, evil INT", "TEXT NOT NULL")),
+        *((hostile, "") for hostile in ("INT CHECK (5)", "INT) --", "INT /**/ x", "VARCHAR(1", "INT\nUNIQUE")),
+    ],
+)
+def test_a_declared_type_is_a_plain_name(tmp_path: Path, declared: str, kept: str) -> None:
+    path = sqlite(
+        tmp_path / "a.sqlite", f'CREATE TABLE t(a "{declared}")', "INSERT INTO t VALUES (NULL), ('x'), ('x')"
+    )
+    original = read(path)
+    SqliteFormat().write(tmp_path / "b.sqlite", TableRelease(original, original.cells, np.arange(3)))
+    with closing(sqlite3.connect(tmp_path / "b.sqlite")) as connection:
+        found = connection.execute("SELECT name, type, pk, [notnull] FROM pragma_table_info('t')").fetchall()
+    assert found == [("a", kept, 0, 0)]
+
+
 def test_columns_of_duckdb_have_types(tmp_path: Path) -> None:
     path = duck(
         tmp_path / "a.duckdb",

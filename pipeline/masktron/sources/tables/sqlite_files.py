@@ -50,6 +50,12 @@ _ARROW = (pa.null(), pa.int64(), pa.float64(), pa.string())
 _NAMES = ("null", "integer", "real", "text")
 _DECLARED = {pa.int64(): "INTEGER", pa.float64(): "REAL", pa.string(): "TEXT"}
 _PLACES = {kind: place for place, kind in enumerate(_CELLS)}
+_CONSTRAINT = "AS|CHECK|COLLATE|CONSTRAINT|DEFAULT|GENERATED|NOT|NULL|PRIMARY|REFERENCES|UNIQUE"
+_PLAIN_TYPE = re.compile(rf"(?!.*\b({_CONSTRAINT})\b)[^\W\d]\w*( \w+)*( ?\(\d+(, ?\d+)?\))?", re.IGNORECASE)
+"""A declared type that is a name and nothing more; SQLite lets any text be one, which may be SQL of its own."""
+_TEXT_TYPE = re.compile("CHAR|CLOB|TEXT", re.IGNORECASE)
+_MADE_NUMBERS = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+"""Texts of which SQLite makes numbers, unless a column is declared as one of texts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +67,7 @@ class SqliteCarried:
     table : str
         Its name, that of the released table too; empty for a query.
     declared : mapping of str to str
-        The type that each column was declared with.
+        The type that each column was declared with, where it is plain and its cells are what it makes of them.
     kinds : mapping of str to ndarray of int8
         The type of each cell, as its place in `_CELLS`, by the name of the field.
     """
@@ -88,7 +94,7 @@ class SqliteFormat(TableFormat):
         with _sqlite(path) as connection:
             found = dict(connection.execute(_TABLES))
             table, query = chosen(options, list(found), where)
-            declared = {row[1]: row[2] for row in connection.execute(f"PRAGMA table_info({quoted(table)})")}
+            types = {row[1]: row[2] for row in connection.execute(f"PRAGMA table_info({quoted(table)})")}
             with within_time(path, connection.interrupt, computed=found.get(table) != "table"):
                 connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
                 cursor = connection.execute(query)
@@ -97,12 +103,14 @@ class SqliteFormat(TableFormat):
                 for number, rows in enumerate(iter(partial(cursor.fetchmany, _ROWS), [])):
                     for column, cells, block in zip(columns, zip(*rows, strict=True), blocks, strict=True):
                         block.append(_read_cells(cells, column, where, number * _ROWS))
-        variables, lexemes, kinds = [], {}, {}
+        variables, lexemes, kinds, declared = [], {}, {}, {}
         for name, column, block in zip(xml_names(columns, where), columns, blocks, strict=True):
             lexemes[name] = pa.chunked_array([texts for texts, _ in block], pa.string())
             kinds[name] = np.concatenate([np.zeros(0, np.int8), *(kinds for _, kinds in block)])
             typed, stored = _types(_names(kinds[name]))
             variables.append(Variable(name, column, typed=typed, stored=stored))
+            if _keeps(types.get(column, ""), lexemes[name], kinds[name]):
+                declared[column] = types[column]
         return Table(tuple(variables), pa.table(lexemes), carried=SqliteCarried(table, declared, kinds))
 
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
@@ -172,6 +180,20 @@ def _unread(column: str, where: str, row: int, detail: str) -> DocumentError:
     return DocumentError.of("column-not-readable", place, field=Field(column), detail=detail, how=BY_QUERY)
 
 
+def _keeps(declared: str, lexemes: pa.ChunkedArray, kinds: NDArray[np.int8]) -> bool:
+    """Whether a declared type is plain, and makes neither numbers of texts nor texts of numbers.
+
+    Cells of a table are what its types have made of them. Those of a view may be others than its types say, and a
+    STRICT table has types that mean something else in any other.
+    """
+    if not _PLAIN_TYPE.fullmatch(declared):
+        return False
+    if _TEXT_TYPE.search(declared) and "INT" not in declared.upper():
+        return _names(kinds) <= {"text"}
+    texts = lexemes.filter(pa.array(kinds == _PLACES[str]))
+    return not pc.any(pc.match_substring_regex(texts, _MADE_NUMBERS)).as_py()
+
+
 def _names(kinds: NDArray[np.int8]) -> set[str]:
     return {_NAMES[kind] for kind in np.unique(kinds)} - {"null"}
 
@@ -213,7 +235,7 @@ def _write(target: Path, table: str, columns: Sequence[tuple[str, str, list[obje
     UsageError
         SQLite cannot hold them.
     """
-    listed = ", ".join(f"{quoted(name)} {_declared(kind)}".strip() for name, kind, _ in columns)
+    listed = ", ".join(f"{quoted(name)} {kind}".strip() for name, kind, _ in columns)
     into = f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 -- quoted
     with closing(sqlite3.connect(target)) as connection:
         connection.execute("PRAGMA journal_mode = MEMORY")
@@ -222,10 +244,5 @@ def _write(target: Path, table: str, columns: Sequence[tuple[str, str, list[obje
                 connection.execute("BEGIN")
                 connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
                 connection.executemany(into, zip(*(values for *_, values in columns), strict=True))
-        except sqlite3.OperationalError as error:
+        except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
             raise UsageError.of("cannot-hold", format="SQLite", detail=f"this table: {error}") from error
-
-
-def _declared(kind: str) -> str:
-    """Return a declared type without anything that would be SQL of its own."""
-    return kind if all(letter.isalnum() or letter in " _(),." for letter in kind) else ""
