@@ -24,6 +24,7 @@ import masktron
 from cli_runner import write_file
 from fuzzed_files import damaged, honest_files
 from masktron import memory
+from masktron.addresses import path_of
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.memory import bounded_memory
 from masktron.sources.opening import open_source
@@ -201,6 +202,26 @@ def test_a_view_reaches_nothing_beside_its_file(tmp_path: Path, name: str, view:
     path = database(tmp_path / name, f"CREATE VIEW data AS {view}")
     with refused(DocumentError, "file-damaged" if name.endswith("sqlite") else "database-error"):
         read(path)
+
+
+def test_no_name_makes_duckdb_load_an_extension(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = database(tmp_path / "a.duckdb", "CREATE TABLE data AS SELECT 1 AS n")
+    monkeypatch.chdir(tmp_path)
+    write_file(tmp_path / "n.csv", "n\n1\n")
+    for name in ("md:b.duckdb", "sqlite:c.duckdb"):
+        Path(name).write_bytes(made.read_bytes())
+        assert len(open_source(Path(name)).table) == 1
+        out = path_of(f"duckdb:{name}?table=more")
+        masktron.convert("n.csv", out)
+        assert len(open_source(out).table) == 1
+    monkeypatch.setattr(duckdb, "connect", lambda *_, **__: pytest.fail("DuckDB was asked"))
+    other = database(tmp_path / "other.sqlite", "CREATE TABLE data(n)")
+    other.rename("d.duckdb")
+    for place in (Path("d.duckdb"), path_of("duckdb:d.duckdb?table=data")):
+        with refused(DocumentError, "file-damaged"):
+            read(place)
+    with refused(DocumentError, "file-damaged"):
+        masktron.convert("n.csv", path_of("duckdb:d.duckdb?table=new"))
 
 
 def test_a_query_cannot_open_what_was_shut(tmp_path: Path) -> None:

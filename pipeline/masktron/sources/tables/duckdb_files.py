@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +25,8 @@ from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE
 
 _DUCKDB = "a DuckDB database"
+_BEGIN, _MAGIC = 8, b"DUCK"
+"""What stands in a database after the first bytes."""
 _MOST_DIGITS = 38
 """Of its widest DECIMAL."""
 _CLOSED = ("temp_directory = ''", "enable_external_access = false", "lock_configuration = true")
@@ -102,16 +104,25 @@ def _held(kind: pa.DataType) -> pa.DataType:
     return pa.string() if unheld else kind
 
 
-def duckdb_connection(path: Path | str, *, read_only: bool = False) -> Any:
-    """Open a database, which may be new; nothing is loaded from anywhere else.
+def duckdb_connection(path: Path | None = None, *, read_only: bool = False) -> Any:
+    """Open a database, which may be new, or one in memory; nothing is loaded from anywhere else.
+
+    DuckDB loads an extension for a name that begins as `md:`, and for a file of another database, so it gets neither.
 
     Raises
     ------
+    DocumentError
+        The file is no DuckDB database.
     UsageError
         The library is not installed.
     """
+    if path is not None:
+        with suppress(OSError), path.open("rb") as file:  # what is not there or cannot be opened, DuckDB says
+            if file.read(_BEGIN + len(_MAGIC))[_BEGIN:] != _MAGIC:
+                raise DocumentError.of("file-damaged", path, format=_DUCKDB, detail="it does not begin as one does")
+    place = ":memory:" if path is None else str(path.absolute())
     closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    return library("duckdb", _DUCKDB).connect(str(path), read_only=read_only, config=closed)
+    return library("duckdb", _DUCKDB).connect(place, read_only=read_only, config=closed)
 
 
 @contextmanager
@@ -154,7 +165,7 @@ def _write(target: Path, table: str, values: pa.Table) -> None:
     )
     with private_folder() as folder:
         made = folder / "made.duckdb"
-        with closing(duckdb_connection(":memory:")) as connection:
+        with closing(duckdb_connection()) as connection:
             for setting in _REPEATABLE:
                 connection.execute(f"SET {setting}")
             connection.execute(f"ATTACH {literal(str(made))} AS made (STORAGE_VERSION 'v1.2.0')")
