@@ -17,11 +17,13 @@ import masktron
 from cli_runner import Runner
 from examples import parts
 from masktron.config import ReadOptions
-from masktron.errors import UsageError, ViolationError
+from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.jobs.convert import run_convert
 from masktron.problems.wording import sentence
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import ParquetFormat
+from masktron.sources.tables.separated.csv_format import CsvFormat
+from masktron.sources.tables.table_format import SecondReading
 from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.tables.table_source import TableSource
 from paths import ROOT
@@ -453,3 +455,14 @@ def test_a_range_of_missing_codes_is_among_the_losses(tmp_path: Path) -> None:
         "which codes mean 'missing': a",
         "ranges of values that mean 'missing': a",
     )
+
+
+def test_a_file_that_two_libraries_read_otherwise_is_not_converted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("a,b\n1,2\n")
+    monkeypatch.setattr(CsvFormat, "read_again", lambda *_: SecondReading(("a", "b"), [["1", "3"]]))
+    with refused(DocumentError, "readings-differ"):
+        run_convert(data, tmp_path / "o.parquet")
+    assert not (tmp_path / "o.parquet").exists()

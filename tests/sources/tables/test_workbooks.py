@@ -609,3 +609,33 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.full
 def test_the_sample_is_masked_as_its_twin_in_xml_is(tmp_path: Path) -> None:
     require_masked_as_xml(tmp_path, XlsxFormat())
+
+
+def with_part(path: Path, part: str, before: bytes, after: bytes) -> None:
+    """Write a workbook anew with other bytes in a part."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {one.filename: archive.read(one) for one in archive.infolist()}
+    assert before in parts[part]
+    parts[part] = parts[part].replace(before, after)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, octets in parts.items():
+            archive.writestr(name, octets)
+
+
+def test_what_calamine_leaves_out_of_a_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "d.ods"
+    write_ods(path, [["a", "b"], ["bXd", "y"]])
+    assert open_source(path).records().columns["a"].lexemes.tolist() == ["bXd"]
+    for inside in (b"<text:tab/>", b"<text:line-break/>", b"<text:note><text:p>f</text:p></text:note>"):
+        write_ods(path, [["a", "b"], ["bXd", "y"]])
+        with_part(path, "content.xml", b">bXd<", b">b" + inside + b"d<")
+        with refused(DocumentError, "cell-not-readable"):
+            open_source(path).records()
+
+
+def test_rows_of_one_number_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "d.xlsx"
+    pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_excel(path, index=False, engine="xlsxwriter")
+    with_part(path, "xl/worksheets/sheet1.xml", b'<row r="3"', b'<row r="2"')
+    with refused(DocumentError, "file-damaged"):
+        open_source(path).records()

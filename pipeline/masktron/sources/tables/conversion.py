@@ -50,7 +50,7 @@ def table_of_source(source: Source) -> Table:
         A file in XML is no plain table.
     """
     if isinstance(source, TableSource):
-        return _described(source.table, source)
+        return _described(source.confirmed, source)
     if not source.shape.flat:
         raise UsageError.of(
             "records-not-flat", Place(str(source.path), source.shape.line), reason=source.shape.reason

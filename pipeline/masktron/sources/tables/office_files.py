@@ -30,6 +30,8 @@ _CALCEXT = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.
 _KINDS = {None, "float", "percentage", "currency", "boolean", "date", "time", "string", "void"}
 _ERROR = re.compile(r"#(N/A|NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!)|Err:[0-9]+")
 """What cells with errors show; Excel writes them into .ods as 0."""
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_LEFT_OUT = [f"{_TEXT}{name}" for name in ("tab", "line-break", "note", "ruby")]
 _MANIFEST = "META-INF/manifest.xml"
 _REFERENCE = re.compile("([A-Z]+)([0-9]+)")
 _TRUE = {"1", "true", "on"}
@@ -145,7 +147,10 @@ def _around_xlsx(archive: zipfile.ZipFile, part: str, where: str, since_1904: bo
         found.hidden += element.get("hidden") in _TRUE
         if not element.tag.endswith("}row"):
             continue
-        row, column = int(element.get("r", row + 2)) - 1, -1
+        before, row, column = row, int(element.get("r", row + 2)) - 1, -1
+        if row <= before:
+            detail = f"row {row + 1} follows row {before + 1}"
+            raise DocumentError.of("file-damaged", where, format="a workbook", detail=detail)
         for cell in element:
             at = _REFERENCE.fullmatch(cell.get("r", ""))
             row, column = (int(at[2]) - 1, column_number(at[1])) if at else (row, column + 1)
@@ -185,6 +190,8 @@ def ods_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
                 unread = _UNCOMPUTED
             elif kind not in _KINDS:
                 unread = f"a value of the unknown type {kind!r}"
+            elif any(True for text in cell.iterchildren(f"{_TEXT}p") for _ in text.iter(*_LEFT_OUT)):
+                unread = "a tab, a line break or a note within its text, which the library that reads it leaves out"
             if kind or formula:
                 found.add(row, column, formula=formula, unread=unread)
                 found.add(after - 1, end - 1)

@@ -266,8 +266,7 @@ class TableSource(Source):
             os.close(create_private(path))
         with _readable(where, self.format.name):
             if self._stream is None:
-                self._require_witness(self.table, where)
-                blocks = (batch.columns for batch in self.table.cells.to_batches())
+                blocks = (batch.columns for batch in self.confirmed.cells.to_batches())
             else:
                 blocks = self._stream.again()
             with closing(blocks):
@@ -275,17 +274,27 @@ class TableSource(Source):
         self._require_unchanged()
         return path
 
-    def _require_witness(self, table: Table, where: str) -> None:
-        """Refuse a file of which a second library, where one reads the format, says something else."""
-        try:
-            reading = self.format.read_again(self._file, table)
-            if reading is not None:
-                compared = compared_with(table.cells, reading.columns, where)
-                for block in reading.in_columns(where):
-                    compared.take(block)
-                compared.end()
-        except UnreadError as problem:
-            self._unread[:] = [f"only one library could read this file, so no second one confirms it: {problem}"]
+    @cached_property
+    def confirmed(self) -> Table:
+        """The records, of which a second library, where one reads the format, says the same.
+
+        Raises
+        ------
+        DocumentError
+            It says something else.
+        """
+        where = str(self.path)
+        with _readable(where, self.format.name):
+            try:
+                reading = self.format.read_again(self._file, self.table)
+                if reading is not None:
+                    compared = compared_with(self.table.cells, reading.columns, where)
+                    for block in reading.in_columns(where):
+                        compared.take(block)
+                    compared.end()
+            except UnreadError as problem:
+                self._unread[:] = [f"only one library could read this file, so no second one confirms it: {problem}"]
+        return self.table
 
     @cached_property
     def _twin_path(self) -> Path:
