@@ -83,6 +83,41 @@ def test_a_table_is_added_to_a_database(tmp_path: Path, data: Path, scheme: str,
     outcome.refuses(2, "unknown-name")
 
 
+@BOTH
+def test_no_row_of_a_replaced_table_stays_in_the_file(tmp_path: Path, scheme: str) -> None:
+    file, link = tmp_path / f"a.{scheme}", tmp_path / f"b.{scheme}"
+    new = write_file(tmp_path / "new.csv", "a\n1\n2\n")
+    names = [f"('secret name {number * 7919}')" for number in range(20000)]
+    connection: Any = sqlite3.connect(file) if scheme == "sqlite" else duckdb.connect()
+    with closing(connection):
+        if scheme == "duckdb":
+            connection.execute(f"ATTACH '{file}' AS made (STORAGE_VERSION 'v1.2.0'); USE made")
+            connection.execute("SET force_compression = 'uncompressed'")
+        connection.execute("CREATE TABLE one(name VARCHAR)")
+        connection.execute(f"INSERT INTO one VALUES {', '.join(names)}")  # noqa: S608
+        connection.execute("CREATE VIEW seen AS SELECT * FROM one")
+        connection.execute("CREATE TABLE other(a INTEGER PRIMARY KEY, b INTEGER DEFAULT 7)")
+        connection.execute("INSERT INTO other(a) VALUES (1), (2)")
+        connection.commit()
+    assert file.read_bytes().count(b"secret name") >= 20000
+    file.chmod(0o640)
+    link.symlink_to(file)
+    run_convert(new, at(link, "ONE"), replaces=True)
+    assert b"secret name" not in file.read_bytes()
+    assert link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == [file.name, link.name, new.name]
+    assert cells(file, "ONE") == {"a": ["1", "2"]}
+    assert cells(file, "other") == {"a": ["1", "2"], "b": ["7", "7"]}
+    with closing(sqlite3.connect(file) if scheme == "sqlite" else duckdb.connect(str(file))) as connection:
+        assert connection.execute("SELECT * FROM seen").fetchall() == [(1,), (2,)]
+        with pytest.raises((sqlite3.IntegrityError, duckdb.ConstraintException)):
+            connection.execute("INSERT INTO other(a) VALUES (1)")
+        if scheme == "duckdb":
+            question = "SELECT tags['storage_version'] FROM duckdb_databases() WHERE path IS NOT NULL"
+            assert connection.execute(question).fetchall() == [("v1.2.0+",)]
+
+
 @pytest.mark.few(1)
 @BOTH
 def test_a_write_that_fails_leaves_what_was_there(

@@ -2,12 +2,16 @@
 
 A server has the new table in a transaction, where it is read back and judged. SQLite and DuckDB have it in a file of
 its own first, since no second reader sees what their transactions have not ended: when that is judged, it is copied
-to its database in one transaction, and compared there before that ends.
+to its database in one transaction, and compared there before that ends. Where it replaces a table, no row of that
+stays in the file: SQLite overwrites them, and a database of DuckDB is written anew without them.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
@@ -20,14 +24,14 @@ from masktron.addresses import Address, AddressPath
 from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.files import refuse_special, same_file
-from masktron.scratch import private_folder
+from masktron.scratch import locked_file, private_folder, remove_abandoned
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.duckdb_files import duckdb_connection
 from masktron.sources.tables.postgresql.connection import taken
 from masktron.sources.tables.postgresql.transaction import HeldRows, postgres_writing
 from masktron.sources.tables.sql_texts import literal, quoted
 
-_STAGED = "masktron_staged"
+_STAGED, _COPIED, _ANEW = "masktron_staged", "masktron_copied", "masktron_anew"
 _PATIENCE = 60.0
 """Seconds to wait for another process that writes to the same database."""
 
@@ -84,6 +88,7 @@ class FileWriting(ABC):
         with self._errors():
             self._new = not self.path.exists()  # by now
             self._connection = connection = self._connect()
+            self._forget_dropped(connection)
             connection.execute(f"ATTACH {literal(str(self.staged))} AS {_STAGED}")
             connection.execute(self._begin)
             if self.replaces:
@@ -126,6 +131,10 @@ class FileWriting(ABC):
     def _connect(self) -> Any: ...
 
     @abstractmethod
+    def _forget_dropped(self, connection: Any) -> None:
+        """See to it that no row of a table that is replaced stays in the file."""
+
+    @abstractmethod
     def _errors(self) -> Any: ...
 
     @abstractmethod
@@ -153,6 +162,9 @@ class _SqliteWriting(FileWriting):
             reason = str(error)
             raise DocumentError.of("database-error", self.address.shown, database="SQLite", reason=reason) from error
 
+    def _forget_dropped(self, connection: Any) -> None:
+        connection.execute("PRAGMA secure_delete = ON")
+
     def _exists(self, connection: Any) -> bool:
         question = "SELECT 1 FROM main.sqlite_schema WHERE lower(name) = lower(?)"
         return connection.execute(question, (self.address.table,)).fetchone() is not None
@@ -173,9 +185,77 @@ class _DuckdbWriting(FileWriting):
     beside = (".wal",)
     _view = "SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower(?)"
     _any_table = "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database()"
+    _anew: Path | None = None
+    """A database without the table that is replaced, which takes the place of the file."""
+    _beside: Path | None = None
+    """The same in the folder of the file."""
 
     def _connect(self) -> Any:
         return duckdb_connection(self.path)
+
+    def _forget_dropped(self, connection: Any) -> None:
+        # DuckDB leaves the rows of a dropped table in free blocks, also where it is copied and dropped there
+        if not (self.replaces and self._exists(connection)):
+            return
+        connection.execute("CHECKPOINT")  # so that nothing stands beside the file that takes its place
+        question = (
+            "SELECT database_name, tags['storage_version'] FROM duckdb_databases() "
+            "WHERE database_name = current_database()"
+        )
+        ((own, version),) = connection.execute(question).fetchall()
+        self._anew = self.staged.with_name("anew.duckdb")
+        for name, place in ((_COPIED, self.staged.with_name("copied.duckdb")), (_ANEW, self._anew)):
+            kept = f"(STORAGE_VERSION {literal(version.rstrip('+'))})"
+            connection.execute(f"ATTACH {literal(str(place))} AS {name} {kept}")
+        connection.execute(f"COPY FROM DATABASE {quoted(own)} TO {_COPIED}")
+        connection.execute(f"DROP TABLE {_COPIED}.main.{quoted(self.address.table)}")
+        connection.execute(f"COPY FROM DATABASE {_COPIED} TO {_ANEW}")
+        connection.execute(f"USE {_ANEW}")
+
+    def ready(self) -> None:
+        """Copy the table, and write the database that takes the place of the file beside it, where there is one.
+
+        Raises
+        ------
+        DocumentError, UsageError
+        """
+        super().ready()
+        if self._anew is None:
+            return
+        with self._errors():
+            for statement in ("COMMIT", f"USE {_STAGED}", f"DETACH {_ANEW}"):
+                self._connection.execute(statement)
+            remove_abandoned(self._file.parent)
+            self._beside, self._descriptor = locked_file(self._file)
+            with self._anew.open("rb") as made, self._beside.open("wb") as file:
+                shutil.copyfileobj(made, file)
+                file.flush()
+                os.fsync(file.fileno())
+            shutil.copymode(self._file, self._beside)
+
+    def commit(self) -> None:
+        """End the transaction, or give the new database its name: from here on the table is there."""
+        if self._beside is None:
+            super().commit()
+            return
+        with self._errors():
+            if (
+                sys.platform == "win32"
+            ):  # where no open file is replaced; elsewhere nobody else writes to it until then
+                self._connection.close()
+            self._beside.replace(self._file)
+
+    def close(self) -> None:
+        """Leave the database, and remove what did not take the place of its file."""
+        super().close()
+        if self._beside is not None:
+            self._beside.unlink(missing_ok=True)
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+
+    @property
+    def _file(self) -> Path:
+        return Path(os.path.realpath(self.path))
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -185,7 +265,7 @@ class _DuckdbWriting(FileWriting):
         except (duckdb.DataError, duckdb.IntegrityError) as error:  # their texts may quote a value
             reason = f"a value does not fit ({type(error).__name__})"
             raise DocumentError.of("database-error", self.address.shown, database="DuckDB", reason=reason) from None
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
             reason = str(error).partition("\n")[0]
             raise DocumentError.of("database-error", self.address.shown, database="DuckDB", reason=reason) from error
 
