@@ -204,6 +204,14 @@ def exact_number(lexeme: str) -> Fraction | None:
     return Fraction(text) if _NUMBER.fullmatch(text) else None
 
 
+def denote_alike(one: str | None, other: str | None) -> bool:
+    """Whether two texts are equal, or absent both, or denote one number, exactly."""
+    if one is None or other is None or one == other:
+        return one == other
+    number = exact_number(one)
+    return number is not None and number == exact_number(other)
+
+
 def decimal_text(number: Fraction, decimals: int) -> str:
     """Write a number with so many fraction digits; what lies half-way between two of them, as the even one.
 

@@ -246,24 +246,28 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
 
 def _require_cells(run: Prepared, made: Masked, masked: Records, order: NDArray[np.intp] | None) -> None:
     """Refuse a written file of which a cell is read back as another one than was to be written."""
-    texts: dict[str, tuple[Lexicon, NDArray[np.integer]]] = {
-        name: (column.lexicon, column.codes) for name, column in run.kept.columns.items()
-    }
-    for block in made.blocks:
-        for at, name in enumerate(block.block.variables):
-            own = block.settled.own.get(at)
-            if own is None:
-                texts[name] = Lexicon.of(block.settled.texts(at).tolist()), block.grouping.labels
-            else:
-                texts[name] = own, np.arange(len(run.kept))
-    for name, column in masked.columns.items():
-        lexicon, codes = texts.pop(name)
-        alike = written_alike(lexicon, codes if order is None else codes[order], column)
+    new = {name: (block, at) for block in made.blocks for at, name in enumerate(block.block.variables)}
+    for fact in run.plan.fields:
+        if fact.role is Role.IDENTIFIER:
+            continue
+        texts, codes = _meant(run, fact.name, *new.get(fact.name, (None, 0)))
+        column = masked.columns.get(fact.name) or absent(run.kept.columns[fact.name].field, len(masked))
+        alike = written_alike(texts, codes if order is None else codes[order], column)
         if not alike.all():
-            place = Place(str(run.source.path), field=Field(name))
+            place = Place(str(run.source.path), field=Field(fact.name))
             record = int(np.argmin(alike)) + 1
             detail = Note("its record {record} has another value than was to be written", record=record)
             raise ViolationError.of("self-check-failed", place, detail=detail)
+
+
+def _meant(run: Prepared, name: str, block: MaskedBlock | None, at: int) -> tuple[Lexicon, NDArray[np.integer]]:
+    """Return the texts of a field that were to be written, and which one each kept record has."""
+    if block is None:
+        return run.kept.columns[name].lexicon, run.kept.columns[name].codes
+    own = block.settled.own.get(at)
+    if own is None:
+        return Lexicon.of(block.settled.texts(at).tolist()), block.grouping.labels
+    return own, np.arange(len(run.kept))
 
 
 def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> Mapping[str, Column]:

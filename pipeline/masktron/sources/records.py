@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.recodings import exact_number
+from masktron.recodings import denote_alike
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon, same_texts
 
@@ -489,14 +489,9 @@ def written_alike(texts: Lexicon, codes: NDArray[np.integer], column: Column) ->
     alike = same_texts(texts, codes, column.lexicon, column.codes)
     apart = np.flatnonzero(~alike)
     pairs, which = np.unique(np.stack([codes[apart], column.codes[apart]]), axis=1, return_inverse=True)
-    equal = [_one_number(texts[int(meant)], column.lexicon[int(found)]) for meant, found in pairs.T]
+    equal = [denote_alike(texts[int(meant)], column.lexicon[int(found)]) for meant, found in pairs.T]
     alike[apart] = np.array(equal, dtype=np.bool_)[which]
     return alike
-
-
-def _one_number(text: str | None, again: str | None) -> bool:
-    number = None if text is None or again is None else exact_number(text)
-    return number is not None and again is not None and number == exact_number(again)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

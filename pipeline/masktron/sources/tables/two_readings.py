@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Note, Place, Sentence
-from masktron.recodings import exact_number
+from masktron.recodings import denote_alike
 from masktron.sources.records import UNTYPED
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.descriptions import descriptions_lost
@@ -157,7 +157,7 @@ def written_otherwise(meant: Table, written: Table) -> Iterator[Sentence]:
         return
     for name, *_ in differences(meant, written):
         own, other = meant.cells[name].to_pylist(), written.cells[name].to_pylist()
-        if not all(_equal(*pair) for pair in set(zip(own, other, strict=True))):
+        if not all(denote_alike(*pair) for pair in set(zip(own, other, strict=True))):
             yield Note("values of {field} that were to be written", field=Field(name))
     said = replace(meant, variables=tuple(_as_any_file(one, meant) for one in meant.variables))
     yield from descriptions_lost(said, written)
@@ -173,9 +173,3 @@ def _as_any_file(variable: Variable, table: Table) -> Variable:
     missing = {code: label for code, label in variable.missing.items() if label or code in held}
     found = replace(variable, missing=missing, kind=variable.kind if held - {None} else None)
     return replace(found, kind=None, typed=UNTYPED, stored=None) if variable.recoded else found
-
-
-def _equal(one: str | None, other: str | None) -> bool:
-    if one is None or other is None or (number := exact_number(one)) is None:
-        return one == other
-    return number == exact_number(other)
