@@ -82,7 +82,6 @@ def worded(problem: Problem) -> Wording:
     """
     words = _Words(problem.references)
     what, hint = map(words.of, (problem.code, "") if isinstance(problem, Note) else texts()[problem.code])
-    hint = hint.removeprefix("; ")  # where no names are known
     further = [*map(worded, problem.further)]
     others = [*words.others, *further]
     hints = [hint, *(each for one in words.others for each in one.hints)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from masktron.problems.problem import Field, Known, Problem, fields
+from masktron.problems.problem import Field, Known, Note, Problem, fields
 from masktron.rulebook.plain.conditions import Conditions, Records
 from masktron.rulebook.plain.kinds import kinds_by_use, without_tolerance
 from masktron.rulebook.plain.slips import PlainSyntaxError, require_readable
@@ -99,6 +99,7 @@ def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
         kind="field",
         name=Field(unknown.name),
         known=Known(unknown.name, tuple(known)),
-        more=f'; a text stands in quotation marks: "{unknown.name}"' if compared else None,
     )
+    if compared:
+        problem = problem.then(Note('a text stands in quotation marks: "{name}"', name=unknown.name))
     raise PlainSyntaxError(problem, unknown.at)

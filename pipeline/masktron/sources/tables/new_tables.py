@@ -239,9 +239,8 @@ class _DuckdbWriting(FileWriting):
             super().commit()
             return
         with self._errors():
-            if (
-                sys.platform == "win32"
-            ):  # where no open file is replaced; elsewhere nobody else writes to it until then
+            # where no open file is replaced; elsewhere nobody else writes to it until then
+            if sys.platform == "win32":
                 self._connection.close()
             self._beside.replace(self._file)
 
