@@ -365,6 +365,7 @@ def test_what_is_beside_the_table_is_named(tmp_path: Path) -> None:
         ([["a"], [(60, "yyyy-mm-dd")]], "cell-not-readable", {"cell": "A2"}),
         ([["a"], [(-1, "yyyy-mm-dd")]], "cell-not-readable", {"cell": "A2"}),
         ([["a"], [(1.25, "[h]:mm")]], "cell-not-readable", {"cell": "A2"}),
+        ([["a"], [0], [(0.99999999999, "hh:mm:ss")]], "cell-not-readable", {"cell": "A3"}),
         ([[]], "sheet-unclear", {"detail": "no cell has a value"}),
     ],
 )

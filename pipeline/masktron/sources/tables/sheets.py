@@ -33,7 +33,7 @@ _LEAP_DAY = 60
 _KINDS = {"Float": NUMBER, "Int": NUMBER, "String": TEXT, "Bool": TRUTH, "DateTimeIso": DATE}
 _LENGTH = "a length of time, which is neither a date nor a time of day"
 _KIND = re.compile(r"Expected \w+ but got '(\w+)\(")
-_DATE_OR_TIME = re.compile(r"Expected \w+ but got 'DateTime\(.* datetime_type: DateTime, ")
+_DATE_OR_TIME = re.compile(r"Expected \w+ but got 'DateTime\(.* value: ([^,]+), datetime_type: DateTime, ")
 _TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?"
 _MOMENT = re.compile(f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{_TIME})?|{_TIME}")
 
@@ -261,7 +261,8 @@ def read_cells(book: Any, sheet: str, around: AroundSheet) -> tuple[NDArray[np.o
         kinds[row, left + column] = kind = _KINDS.get(word[1] if word else "", UNREAD)
         if kind == UNREAD:
             around.unread[row, left + column] = _LENGTH if word and word[1] == "DurationIso" else "an error"
-    dates = {error.position for error in errors["float"] if _DATE_OR_TIME.match(error.detail)}
+    matches = ((error.position, _DATE_OR_TIME.match(error.detail)) for error in errors["float"])
+    dates = {position: float(match[1]) for position, match in matches if match}
     for at, column in enumerate(range(left, left + width)):
         found, own = lexemes[:height, column], kinds[:height, column]
         texts, numbers, serials = (read[kind].column(at) for kind in ("string", "float", "duration"))
@@ -281,6 +282,8 @@ def read_cells(book: Any, sheet: str, around: AroundSheet) -> tuple[NDArray[np.o
                 around.unread[row, column] = "a number or text that is not a date, in a date format"
             if serial is not None and (row, at) not in dates:
                 around.unread[row, column] = _LENGTH
+            elif serial is not None and serial.days == 1 and dates[row, at] < 1:
+                around.unread[row, column] = "a time of day that rounds to 24:00:00"
     for place in around.unread:
         kinds[place] = UNREAD
     lexemes[np.isin(kinds, [NOTHING, UNREAD])] = None
