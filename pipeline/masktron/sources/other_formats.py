@@ -11,6 +11,7 @@ from masktron.errors import DocumentError, MasktronError
 from masktron.problems.problem import Note, Problem
 
 _OLD_EXCEL = "an old or encrypted Excel workbook"
+_BINARY_EXCEL = "a binary Excel workbook"
 _MAGIC = (
     (b"\x1f\x8b", "a gzip archive"),
     (b"BZh", "a bzip2 archive"),
@@ -44,7 +45,7 @@ _MAGIC = (
 """First bytes, by the formats' own descriptions."""
 _OLD_STATA = re.compile(rb"[\x6c-\x73][\x01\x02]\x01\x00")
 _ZIPPED = {".xlsx": "an Excel workbook", ".xlsm": "an Excel workbook", ".ods": "an OpenDocument spreadsheet"}
-_ZIPPED |= dict.fromkeys((".docx", ".odt"), "a text of a word processor")
+_ZIPPED |= {".xlsb": _BINARY_EXCEL} | dict.fromkeys((".docx", ".odt"), "a text of a word processor")
 _READ = {
     "CSV": "csv",
     "Parquet": "parquet",
@@ -69,7 +70,8 @@ FOREIGN = {
     **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"), "an archive"),
     **dict.fromkeys((".h5", ".hdf5"), "an HDF5 file"),
     **{".por": "a portable SPSS file", ".sas7bcat": "a SAS catalogue of formats", ".xls": _OLD_EXCEL},
-    **{".pdf": "a PDF document", ".html": "HTML", ".md": "Markdown", ".toml": "a file of settings"},
+    **{".xlsb": _BINARY_EXCEL, ".pdf": "a PDF document"},
+    **{".html": "HTML", ".md": "Markdown", ".toml": "a file of settings"},
 }
 """What the ends of names stand for, where that is no format of microdata."""
 _IN_R = "in R, read it and save the data frame: haven::write_sav(data, 'data.sav') keeps labels, write.csv does not"
@@ -82,6 +84,7 @@ _TODO = {
     "an R file": _IN_R,
     "a SAS catalogue of formats": "name the data set itself, which ends in .sas7bdat; the catalogue has labels alone",
     _OLD_EXCEL: "in Excel, save it as .xlsx, without a password",
+    _BINARY_EXCEL: "in Excel, save it as .xlsx",
     "JSON": _IN_PYTHON,
     "an HDF5 file": _IN_PYTHON,
     **dict.fromkeys(("a PDF document", "a text of a word processor", "HTML", "Markdown"), _A_DOCUMENT),
