@@ -414,6 +414,21 @@ def test_rare_cells_have_a_value(tmp_path: Path, cell: bytes, expected: str | No
     assert column(read(path), "b") == ["2", expected]
 
 
+@pytest.mark.parametrize(
+    ("cell", "detail"),
+    [
+        (b'<c r="B3" t="b"><v>maybe</v></c>', "a value that is neither true nor false, in a cell of truth values"),
+        (b'<c r="B3" t="b"><v>false</v></c>', "a value that is neither true nor false, in a cell of truth values"),
+        (b'<c r="B3" t="d"><v>2026-W03</v></c>', "a number or text that is not a date, in a date format"),
+    ],
+)
+def test_rare_cells_without_a_value_are_refused(tmp_path: Path, cell: bytes, detail: str) -> None:
+    made = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, 2], [3, 4]])
+    path = replaced_part(made, "xl/worksheets/sheet1.xml", partial(replaced, b'<c r="B3"><v>4</v></c>', cell))
+    with refused(DocumentError, "cell-not-readable", cell="B3", detail=detail):
+        read(path)
+
+
 def test_comments_in_the_xml_are_no_cells(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", [["a"], [1]])
     path = replaced_part(path, "xl/worksheets/sheet1.xml", partial(replaced, b'<c r="A2">', b'<!-- 1 --><c r="A2">'))
@@ -439,6 +454,9 @@ def test_what_is_no_number_among_numbers_is_refused(tmp_path: Path) -> None:
         ('office:value-type="time" office:time-value="PT26H05M06S"', "a length of time"),
         ('office:value-type="date" office:date-value="2020-02-30"', "a number or text that is not a date"),
         ('office:value-type="date" office:date-value="2020-02-03T04:05:06Z"', "a number or text that is not a date"),
+        ('office:value-type="date" office:date-value="2026-W03"', "a number or text that is not a date"),
+        ('office:value-type="boolean" office:boolean-value="maybe"', "a value that is neither true nor false"),
+        ('office:value-type="boolean" office:boolean-value="1"', "a value that is neither true nor false"),
     ],
 )
 def test_cells_of_opendocument_without_a_value_are_refused(tmp_path: Path, cell: str, detail: str) -> None:

@@ -28,6 +28,8 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _CALCEXT = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 _KINDS = {None, "float", "percentage", "currency", "boolean", "date", "time", "string", "void"}
+_TRUTHS = {"true", "false"}
+_NO_TRUTH = "a value that is neither true nor false, in a cell of truth values"
 _ERROR = re.compile(r"#(N/A|NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!)|Err:[0-9]+")
 """What cells with errors show; Excel writes them into .ods as 0."""
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -157,6 +159,8 @@ def _around_xlsx(archive: zipfile.ZipFile, part: str, where: str, since_1904: bo
             inside = {one.tag.rpartition("}")[2]: one.text for one in cell}
             computed = inside.get("v") or ("v" in inside and cell.get("t") == "str")
             unread = _UNCOMPUTED if "f" in inside and not computed else ""
+            if cell.get("t") == "b" and inside.get("v") not in {None, "0", "1"}:
+                unread = _NO_TRUTH
             if inside:
                 found.add(row, column, formula="f" in inside, unread=unread)
     found.require_span(archive, where)
@@ -190,6 +194,8 @@ def ods_sheets(archive: zipfile.ZipFile, where: str) -> Sheets:
                 unread = _UNCOMPUTED
             elif kind not in _KINDS:
                 unread = f"a value of the unknown type {kind!r}"
+            elif kind == "boolean" and cell.get(f"{_OFFICE}boolean-value", "true").lower() not in _TRUTHS:
+                unread = _NO_TRUTH
             elif any(True for text in cell.iterchildren(f"{_TEXT}p") for _ in text.iter(*_LEFT_OUT)):
                 unread = "a tab, a line break or a note within its text, which the library that reads it leaves out"
             if kind or formula:

@@ -37,6 +37,9 @@ _DATE_OR_TIME = re.compile(r"Expected \w+ but got 'DateTime\(.* value: ([^,]+), 
 _TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?"
 _MOMENT = re.compile(f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{_TIME})?|{_TIME}")
 
+_ISO = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?)?")
+"""Dates as XML has them; Python reads weeks, too."""
+
 type CellKinds = NDArray[np.str_]
 """The type of each cell of a column."""
 type Moment = datetime.date | datetime.datetime | datetime.time
@@ -303,10 +306,9 @@ def _moment(serial: datetime.timedelta, around: AroundSheet) -> Moment:
 
 def _moment_of_text(text: str) -> Moment:
     """Read a date as OpenDocument has it."""
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
+    if not _ISO.fullmatch(text):
         raise ValueError
-    return moment
+    return datetime.datetime.fromisoformat(text)
 
 
 _FITS: dict[str, Callable[[str], bool]] = {
