@@ -15,7 +15,8 @@ from cli_runner import write_data, write_rules
 from examples import examples
 from masktron.aggregators import Median
 from masktron.roles import ranks
-from masktron.sources.records import Column, Field, Status
+from masktron.sources.column import Column, Status
+from masktron.sources.record_layout import Field
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import detect_layout
 

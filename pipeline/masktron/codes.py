@@ -45,9 +45,10 @@ from masktron.likely_roles import (
 from masktron.problems.problem import Field, Note, Problem, Sentence, fields
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
 from masktron.sources.missing_codes import codes_of_field
-from masktron.sources.records import Column, Records, Status
 from masktron.sources.variables import Variable
 
 WRITTEN_OUT = 4
@@ -146,7 +147,7 @@ class Suspects:
 
 
 def fields_of(
-    records: Records,
+    records: Dataset,
     edits: Sequence[Edit],
     config: Config,
     *,
@@ -159,7 +160,7 @@ def fields_of(
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     edits : sequence of Edit
     config : Config
     weights_later : bool
@@ -172,7 +173,7 @@ def fields_of(
     UsageError, DocumentError
         As for `resolve_roles`, and for fields that look like codes; one error names all fields that need a word.
     """
-    source = str(records.source)
+    source = str(records.path)
     try:
         facts = resolve_roles(records, config, weights_later=weights_later)
     except UsageError as error:
@@ -193,7 +194,7 @@ def fields_of(
 
 
 def suspects(
-    records: Records,
+    records: Dataset,
     facts: Sequence[FieldFacts],
     edits: Sequence[Edit],
     config: Config,
@@ -211,7 +212,7 @@ def suspects(
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     facts : sequence of FieldFacts
     edits : sequence of Edit
     config : Config
@@ -248,7 +249,7 @@ def suspects(
 
 
 def _named(
-    records: Records,
+    records: Dataset,
     names: Iterable[str],
     treated: Collection[str],
     config: Config,
@@ -321,12 +322,12 @@ def _reckons(atom: Atom) -> bool:
     return isinstance(atom, Product | Polynomial)
 
 
-def unmet_in(records: Records, missing: Mapping[str, frozenset[str]]) -> tuple[Sentence, ...]:
+def unmet_in(records: Dataset, missing: Mapping[str, frozenset[str]]) -> tuple[Sentence, ...]:
     """Name the codes for missing values that settings declare and no record has.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     missing : mapping of str to frozenset of str
         What the settings say themselves, by field and for all of them (``*``).
     """
@@ -391,7 +392,7 @@ def apart(counts: Mapping[str, int], records: int) -> tuple[str, ...]:
 
 
 def likely_missing(
-    records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit], variables: Iterable[Variable]
+    records: Dataset, facts: Sequence[FieldFacts], edits: Sequence[Edit], variables: Iterable[Variable]
 ) -> tuple[Sentence, ...]:
     """Name the numbers of masked fields that may be codes for missing values, and that nobody declared.
 
@@ -402,7 +403,7 @@ def likely_missing(
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     facts : sequence of FieldFacts
     edits : sequence of Edit
     variables : iterable of Variable
@@ -451,12 +452,12 @@ def code_at_fault(values: Iterable[str]) -> tuple[str, int]:
     return found, counts[found] if counts[found] >= max(_OFTEN, counts.total() / 2) else 0
 
 
-def set_aside(records: Records, config: Config) -> tuple[Records, Config, tuple[Sentence, ...]]:
+def set_aside(records: Dataset, config: Config) -> tuple[Dataset, Config, tuple[Sentence, ...]]:
     """Declare the usual codes that stand apart to mean 'missing'; with a note for each field.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     config : Config
         Settings of the records.
     """
@@ -481,7 +482,7 @@ def set_aside(records: Records, config: Config) -> tuple[Records, Config, tuple[
                 listed=",".join(codes),
             )
         )
-    return replace(records, columns=columns), config.updated(missing=missing), tuple(notes)
+    return records.with_columns(columns), config.updated(missing=missing), tuple(notes)
 
 
 def _likely_missing(

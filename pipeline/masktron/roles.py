@@ -19,8 +19,9 @@ from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Known, Note, Place, Setting
 from masktron.problems.problem import fields as problem_fields
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE, parse_number
-from masktron.sources.records import Column, Records, Status
 
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 
@@ -81,7 +82,7 @@ class FieldFacts:
         return frozenset(Fraction(code.strip()) for code in self.codes if not math.isnan(parse_number(code)))
 
 
-def resolve_roles(records: Records, config: Config, *, weights_later: bool = False) -> tuple[FieldFacts, ...]:
+def resolve_roles(records: Dataset, config: Config, *, weights_later: bool = False) -> tuple[FieldFacts, ...]:
     """Give every field of the file a role, in file order.
 
     A numeric field without a declared role is confidential, and so is one that is declared as nominal or ordinal.
@@ -89,7 +90,7 @@ def resolve_roles(records: Records, config: Config, *, weights_later: bool = Fal
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     config : Config
     weights_later : bool
         Leave the weights to `require_weights`, since some records are not going to be kept.
@@ -103,7 +104,7 @@ def resolve_roles(records: Records, config: Config, *, weights_later: bool = Fal
         A numeric field holds text, a value is not in the declared order, or a weight is missing, negative or not a
         number.
     """
-    refuse_unknown_fields(config, list(records.columns), str(records.source))
+    refuse_unknown_fields(config, list(records.columns), str(records.path))
     _refuse_unnamed(records, config)
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
@@ -111,7 +112,7 @@ def resolve_roles(records: Records, config: Config, *, weights_later: bool = Fal
         named = problem_fields(weights)
         raise UsageError.of(
             "given-twice",
-            records.source,
+            records.path,
             one=named[0],
             other=named[1:],
             to=" as the weight",
@@ -160,7 +161,7 @@ def refuse_unknown_fields(config: Config, names: Sequence[str], source: str) -> 
         )
 
 
-def _refuse_unnamed(records: Records, config: Config) -> None:
+def _refuse_unnamed(records: Dataset, config: Config) -> None:
     """Refuse text fields of which nobody says what they are, all at once."""
     names = [
         name
@@ -168,7 +169,7 @@ def _refuse_unnamed(records: Records, config: Config) -> None:
         if name not in config.roles and config.kind_of(name) is None and _holds_text(column)
     ]
     if names:
-        raise UsageError.of("no-role", records.source, fields=problem_fields(names))
+        raise UsageError.of("no-role", records.path, fields=problem_fields(names))
 
 
 def _holds_text(column: Column) -> bool:
@@ -185,7 +186,7 @@ def _counts(column: Column, kind: Kind | None) -> tuple[int, int]:
     return present - numbers, numbers
 
 
-def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
+def _facts(column: Column, config: Config, records: Dataset) -> FieldFacts:
     name = column.field.name
     role = config.roles.get(name)
     kind = config.kind_of(name)
@@ -212,13 +213,13 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     return FieldFacts(name, role or Role.CONFIDENTIAL, texts == 0, lowest, codes, gaps)
 
 
-def _refuse_text(column: Column, records: Records) -> None:
+def _refuse_text(column: Column, records: Dataset) -> None:
     at = int(np.flatnonzero(column.present & ~column.is_number)[0])
-    place = Place(str(records.source), int(records.lines[at]), record=at + 1)
+    place = Place(str(records.path), int(records.lines[at]), record=at + 1)
     raise DocumentError.of("text-in-numbers", place, field=Field(column.field.name))
 
 
-def _check_order(column: Column, order: tuple[str, ...], codes: tuple[str, ...], records: Records) -> None:
+def _check_order(column: Column, order: tuple[str, ...], codes: tuple[str, ...], records: Dataset) -> None:
     """Refuse an order that names a missing code, or that lacks a value; the value itself is not shown."""
     name = column.field.name
     if both := sorted(set(order).intersection(codes)):
@@ -229,7 +230,7 @@ def _check_order(column: Column, order: tuple[str, ...], codes: tuple[str, ...],
         return
     at = int(np.flatnonzero(lacking)[0])
     detail = "lacks the value of this record" if order else "has no place for the text of this record"
-    place = Place(str(records.source), int(records.lines[at]), record=at + 1)
+    place = Place(str(records.path), int(records.lines[at]), record=at + 1)
     raise DocumentError.of("bad-order", place, field=Field(name), detail=detail)
 
 
@@ -259,12 +260,12 @@ def ranks(column: Column, order: tuple[str, ...]) -> NDArray[np.float64]:
     return found[column.codes]
 
 
-def require_weights(records: Records, facts: Iterable[FieldFacts], keep: NDArray[np.bool_] | None = None) -> None:
+def require_weights(records: Dataset, facts: Iterable[FieldFacts], keep: NDArray[np.bool_] | None = None) -> None:
     """Refuse a weight that is missing, or no positive number, in a record.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     facts : iterable of FieldFacts
     keep : ndarray of bool, shape (n,), optional
         The records that count; all by default.
@@ -279,11 +280,11 @@ def require_weights(records: Records, facts: Iterable[FieldFacts], keep: NDArray
             _check_weight(records, fact.name, keep)
 
 
-def _check_weight(records: Records, name: str, keep: NDArray[np.bool_] | None) -> None:
+def _check_weight(records: Dataset, name: str, keep: NDArray[np.bool_] | None) -> None:
     column = records.columns[name]
     wrong = ~(column.values > 0)
     bad = np.flatnonzero(wrong if keep is None else wrong & keep)
     if bad.size:
         at = int(bad[0])
-        place = Place(str(records.source), int(records.lines[at]), record=at + 1)
+        place = Place(str(records.path), int(records.lines[at]), record=at + 1)
         raise DocumentError.of("bad-weights", place, field=Field(name))

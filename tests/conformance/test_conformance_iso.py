@@ -19,7 +19,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.vocabulary import ATTRIBUTES, CHILDREN, EDITION_OF
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import survey
 from paths import CONFORMANCE, DOCS, SCHEMAS
 from refusals import problem_of, refused

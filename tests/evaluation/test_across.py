@@ -43,7 +43,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.columns import Batch
 from masktron.sources.key_table import KeyTable
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from rulebook_builder import rulebook
 
 numbers = st.sampled_from([None, "1", "0.1", "2.5", "1.14", "3", "-4.7", "1e3", "", "x"])

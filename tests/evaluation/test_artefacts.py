@@ -17,7 +17,7 @@ from cli_runner import write_data, write_rules
 from masktron.evaluation.artefacts import Artefacts
 from masktron.evaluation.findings import Finding
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 
 FIELDS = ("A", "B", "C", "T", "N", "@W")
 LAYOUT = Layout(("Data", "Record"), tuple(Field(name, name.lstrip("@"), name.startswith("@")) for name in FIELDS))

@@ -34,7 +34,7 @@ from masktron.executor.which import Serial
 from masktron.progress import Told, untold
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import survey
 from masktron.sources.xml.slices import cuts, framed, places, slices
 from other_processes import ends

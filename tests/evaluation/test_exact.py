@@ -15,7 +15,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.locality import locality, why_not_local
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.xml.microdata import chunk_document
 from masktron.sources.xml.plain import detect_layout
 from paths import RULEBOOKS

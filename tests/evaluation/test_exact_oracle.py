@@ -18,7 +18,7 @@ from examples import examples
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice, evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 LAYOUT = Layout(("Data", "Record"), ())

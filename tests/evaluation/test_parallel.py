@@ -20,7 +20,7 @@ from masktron.evaluation.parallel import EngineCounts, count, engine_name
 from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import survey
 from masktron.sources.xml.slices import NotSlicedError, framed, slices
 from refusals import refused

@@ -53,7 +53,7 @@ from masktron.evaluation.stylesheet import CheckSelection, EngineName
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.jobs import revalidate as module
 from masktron.rulebook.schema import Rulebook, XPathVersion
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.slices import framed, places
 from rulebook_builder import rulebook

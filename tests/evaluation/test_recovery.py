@@ -23,7 +23,7 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import survey
 from refusals import refused
 

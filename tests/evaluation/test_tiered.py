@@ -30,7 +30,7 @@ from masktron.evaluation.walk import Walk
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import iter_batches, survey, survey_plain
 from masktron.sources.xml.xml_source import XmlSource
 from plain_twin import FakeCompiler, batches_of

@@ -42,7 +42,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shown_fields import Shown
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import iter_batches, survey_plain
 from refusals import refused
 from rulebook_builder import rulebook

@@ -42,7 +42,8 @@ from masktron.measures.strongest_link import strongest_linkage
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
 from masktron.problems.wording import sentence
-from masktron.sources.records import Column, Field
+from masktron.sources.column import Column
+from masktron.sources.record_layout import Field
 from paths import SCHEMAS
 from refusals import code_of, refused
 

@@ -14,10 +14,9 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, Kind, Role
 from masktron.sources.known_formats import table_format
-from masktron.sources.records import Typed
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variable_settings import with_variables
-from masktron.sources.variables import Variable
+from masktron.sources.variables import Typed, Variable
 from paths import SCHEMAS
 
 KEY = bytes(range(32))

@@ -14,7 +14,7 @@ from attacks import KEY
 from cli_runner import write_rules
 from masktron.arrays import Floats
 from masktron.jobs.randomness import Origin, digest_of_columns
-from masktron.sources.records import Coded
+from masktron.sources.column import Coded
 
 N = 400
 

@@ -20,7 +20,8 @@ from masktron.figures import FIGURES
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure, unpaired
-from masktron.sources.records import Column, Field
+from masktron.sources.column import Column
+from masktron.sources.record_layout import Field
 from refusals import code_of, refused
 
 UNPAIRED = "nothing says which masked record belongs to which of the original"

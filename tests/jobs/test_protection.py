@@ -29,7 +29,8 @@ from masktron.methods.contracts import (
     ValuesExchanged,
 )
 from masktron.problems.wording import sentence
-from masktron.sources.records import Column, Field, Status
+from masktron.sources.column import Column, Status
+from masktron.sources.record_layout import Field
 from masktron.write.declared import Declared, declared_from
 from paths import SCHEMAS
 

@@ -14,8 +14,9 @@ import pytest
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.errors import ViolationError
+from masktron.sources.column import Column, written_alike
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Column, Field, written_alike
+from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
 from refusals import refused
 

@@ -20,7 +20,8 @@ from masktron.jobs.key_treatments import run_keys
 from masktron.measures.keys.key_file import KeyFile
 from masktron.perturbation_settings import PramSettings
 from masktron.problems.wording import sentence
-from masktron.sources.records import Column, Field
+from masktron.sources.column import Column
+from masktron.sources.record_layout import Field
 from masktron.treatments.suppression_check import SharedKeys
 from masktron.write.treatments import Postrandomised, Suppressed
 from schema_files import conforms

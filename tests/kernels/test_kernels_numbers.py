@@ -15,7 +15,7 @@ from lxml import etree
 from columns_twin import batch_of, real
 from examples import FULL, examples
 from masktron.sources.columns import NumberForm, Numbers
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 
 LAYOUT = Layout(("D", "R"), (Field("V", "V"), Field("@a", "a", True)))
 

@@ -20,9 +20,11 @@ from masktron.evaluation.across.collect import spans
 from masktron.evaluation.across.selection import Key
 from masktron.evaluation.columns.field_source import BatchSource
 from masktron.kernels import kept, mdav_tree, ready, separated
+from masktron.sources.column import Coded
 from masktron.sources.key_table import KeyTable
-from masktron.sources.records import Coded, Field, Typed
+from masktron.sources.record_layout import Field
 from masktron.sources.tables.columns_of_cells import column_of
+from masktron.sources.variables import Typed
 from masktron.sources.xml.plain import iter_batches, survey_plain
 from masktron.sources.xml.writer import write_masked
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from columns_twin import batch_of, real
 from masktron.kernels.texts import code_texts
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 
 LAYOUT = Layout(("D", "R"), (Field("V", "V"), Field("@a", "a", True)))
 LEXEMES = st.one_of(

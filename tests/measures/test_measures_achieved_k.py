@@ -16,7 +16,8 @@ from masktron.constraints import Linear
 from masktron.kernels.distinct import alike, codes_of, factorized
 from masktron.measures import achieved_k
 from masktron.measures.achieved_k import group_sizes, shared_columns
-from masktron.sources.records import Column, Field, Status
+from masktron.sources.column import Column, Status
+from masktron.sources.record_layout import Field
 
 LEXEME = st.sampled_from(["5", "5.0", " 5", "", None, "é", "nan", "None"])
 

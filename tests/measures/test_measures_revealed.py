@@ -22,7 +22,8 @@ from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells
 from masktron.report.rendering import render, tables_of
-from masktron.sources.records import Column, Field, Status
+from masktron.sources.column import Column, Status
+from masktron.sources.record_layout import Field
 
 
 def linear(relation: Literal["=", "<="], **terms: int) -> Linear:

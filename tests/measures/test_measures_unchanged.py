@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from masktron.measures.unchanged import published_as_it_was, unchanged
-from masktron.sources.records import Column, Field, Status
+from masktron.sources.column import Column, Status
+from masktron.sources.record_layout import Field
 
 
 def column(*texts: str | None) -> Column:

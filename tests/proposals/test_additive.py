@@ -19,8 +19,10 @@ from masktron.proposals.candidate import FieldState, SuggestedRule
 from masktron.proposals.chance import MOST_EXCEPTIONS, errors
 from masktron.proposals.profiles import FieldProfile, profiles_of
 from masktron.proposals.suggesting import leaner
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import fraction_digits, parse_number
-from masktron.sources.records import Column, Field, Layout, Records, Status
+from masktron.sources.record_layout import Field, Layout
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -35,7 +37,7 @@ def profiles(columns: dict[str, list[str | None]]) -> dict[str, FieldProfile]:
         places = max((fraction_digits(text) for text in texts if text is not None), default=0)
         made[field.name] = Column.of_cells(field, np.array(texts, dtype=object), status, values, places)
     size = len(next(iter(columns.values())))
-    records = Records(Path("made"), Layout(("Data", "Record"), tuple(fields)), made, np.arange(size) + 1)
+    records = Dataset.flat(Path("made"), Layout(("Data", "Record"), tuple(fields)), made, np.arange(size) + 1)
     return profiles_of(records, Config(numeric=tuple(columns)), {})
 
 

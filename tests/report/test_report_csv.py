@@ -13,7 +13,7 @@ from cli_runner import Runner, write_rules
 from masktron.evaluation.findings import Finding
 from masktron.report.outputs import Outputs
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from report_files import COUNTS, write_pair
 
 

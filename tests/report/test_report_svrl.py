@@ -17,7 +17,7 @@ from masktron.report.formats.svrl import SVRL
 from masktron.report.outputs import Outputs
 from masktron.results import RuleResult, ValidateResult
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from paths import SCHEMAS
 from report_files import COUNTS, write_pair
 

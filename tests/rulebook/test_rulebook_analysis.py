@@ -17,7 +17,7 @@ from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import survey
 from refusals import refused
 

@@ -7,7 +7,8 @@ import pytest
 
 from masktron.settle import record_texts
 from masktron.settle.record_texts import RecordTexts
-from masktron.sources.records import Column, Field
+from masktron.sources.column import Column
+from masktron.sources.record_layout import Field
 from masktron.sources.xml.microdata import coded_column
 
 TEXTS = {"A": [None, "1", "02", "", "x"], "B": ["7", "8", "9", None, "7 "]}

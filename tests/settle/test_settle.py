@@ -25,8 +25,9 @@ from masktron.settle.prototypes import MAX_ROWS, BlockRecords, settle
 from masktron.settle.residual import Free, residual
 from masktron.settle.residual_rules import Condition, ResidualRule
 from masktron.settle.system import MAX_RECIPES, Equality, Recipe, equalities, recipes
+from masktron.sources.column import Column
 from masktron.sources.lexical import parse_number, reads_alike
-from masktron.sources.records import Column, Field
+from masktron.sources.record_layout import Field
 from refusals import refused
 
 TOTAL = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import masktron
 from masktron.settle.decimals import Decimals
 from masktron.settle.grid import Grid, fraction_digits
-from masktron.sources.records import Typed
+from masktron.sources.variables import Typed
 
 BYTE, MONEY = Typed.integer(8), Typed.decimal(5, 2)
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">

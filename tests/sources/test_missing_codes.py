@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import ReadOptions
+from masktron.sources.column import Status
 from masktron.sources.missing_codes import MissingCodes
 from masktron.sources.opening import open_source
-from masktron.sources.records import UNTYPED, Field, Status, Typed
+from masktron.sources.record_layout import Field
 from masktron.sources.tables.columns_of_cells import column_of
+from masktron.sources.variables import UNTYPED, Typed
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain
 

@@ -8,7 +8,7 @@ import pytest
 
 from cli_runner import write_file
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.records import Field, Shape
+from masktron.sources.record_layout import Field, Shape
 from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.plain import detect_layout, survey
 from refusals import refused

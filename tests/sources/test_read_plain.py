@@ -22,7 +22,7 @@ from flat_files import BROKEN, NAMES, flat_files
 from masktron.errors import DocumentError, MasktronError
 from masktron.kernels import ready
 from masktron.sources.columns import Cell
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.xml import flatness as establishing
 from masktron.sources.xml import prefix as prefix_module
 from masktron.sources.xml import wellformed

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from flat_files import flat_files
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.sources.xml import plain as plain_module
 from masktron.sources.xml import table as module
 from masktron.sources.xml.layout import survey_exactly
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("table")
 
 
-def same(one: Records, other: Records) -> None:
+def same(one: Dataset, other: Dataset) -> None:
     assert one.layout == other.layout
     assert one.lines.tolist() == other.lines.tolist()
     for name, column in one.columns.items():

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from examples import examples
 from masktron.kernels.distinct import codes_of
-from masktron.sources import records as module
+from masktron.sources import column as module
+from masktron.sources.column import Column, OnDemand, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Column, Field, OnDemand, Records, Status
+from masktron.sources.record_layout import Field
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain
@@ -137,12 +139,12 @@ def test_equal_texts_of_any_length_are_found(length: int, many: int) -> None:
     assert Lexicon.of(texts).same().tolist() == [places.setdefault(text, at) for at, text in enumerate(texts)]
 
 
-def whole(path: Path) -> Records:
+def whole(path: Path) -> Dataset:
     layout, _ = survey_exactly(path)
     return read_records(path, layout)
 
 
-def in_batches(path: Path) -> Records:
+def in_batches(path: Path) -> Dataset:
     found = survey_plain(path)
     assert found is not None
     layout, _, plain = found
@@ -151,7 +153,7 @@ def in_batches(path: Path) -> Records:
 
 @pytest.mark.full
 @pytest.mark.parametrize("read", [whole, in_batches])
-def test_a_cell_takes_few_bytes(tmp_path: Path, read: Callable[[Path], Records]) -> None:
+def test_a_cell_takes_few_bytes(tmp_path: Path, read: Callable[[Path], Dataset]) -> None:
     fields, rows = [f"V{at}" for at in range(8)], 4000
     made = "".join(
         "<r>" + "".join(f"<{name}>{(row * 7 + at) % 97}.5</{name}>" for at, name in enumerate(fields)) + "</r>\n"

@@ -68,7 +68,7 @@ def test_a_source_says_that_engines_read_a_document_which_it_wrote(data: Path) -
 
 def test_records_are_those_of_the_file(data: Path) -> None:
     records = open_source(data).records()
-    assert records.source == data
+    assert records.path == data
     assert [dict.fromkeys(records.columns)] == [dict.fromkeys(rows_of()[0])]
     assert records.columns["A"].values.tolist() == [float(str(row["A"])) for row in rows_of()]
     width = len(rows_of()[0])

@@ -18,8 +18,9 @@ import pytest
 
 from masktron.errors import DocumentError
 from masktron.sources.array_stores import FolderStore
+from masktron.sources.column import Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
-from masktron.sources.records import Records, Status
 from masktron.sources.tables import parquet_stream, table_source
 from masktron.sources.tables.separated import csv_stream
 from masktron.sources.xml import table, xml_source
@@ -41,7 +42,7 @@ def document(path: Path, rows: int = ROWS) -> Path:
     return path
 
 
-def same(one: Records, other: Records) -> None:
+def same(one: Dataset, other: Dataset) -> None:
     assert one.lines.tolist() == other.lines.tolist()
     assert list(one.columns) == list(other.columns)
     for name, column in one.columns.items():

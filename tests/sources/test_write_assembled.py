@@ -16,7 +16,7 @@ from cli_runner import write_file
 from examples import examples
 from flat_files import ATTRIBUTE_VALUES, SPACES, TAME_VALUES, flat_files
 from masktron.errors import DocumentError
-from masktron.sources.records import Coded
+from masktron.sources.column import Coded
 from masktron.sources.xml import new_texts, pieces, writer
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.plain import survey_plain

@@ -17,7 +17,7 @@ from lxml import etree
 from cli_runner import write_file
 from examples import examples
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.records import Coded
+from masktron.sources.column import Coded
 from masktron.sources.xml import left_out as left_out_module
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records

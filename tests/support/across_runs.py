@@ -18,7 +18,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Pattern, Rulebook
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.microdata import chunk_document
 
 type Row = Mapping[str, str | None]

@@ -16,7 +16,7 @@ from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from rulebook_builder import HERE, layout, lets, rulebook
 
 type Row = Mapping[str, str | None]

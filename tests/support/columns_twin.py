@@ -11,7 +11,7 @@ import numpy as np
 
 from masktron.sources.columns import Batch, Cell, Cells, NumberForm, Numbers, Texts
 from masktron.sources.lexical import XML_SPACE, libxml2_number
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _DECIMAL = re.compile(r"-?(?:[0-9]+\.[0-9]*|\.[0-9]+)")

@@ -8,7 +8,7 @@ import pytest
 
 from masktron.jobs import mask as job
 from masktron.masking import Masked
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 
 
 class Spy:
@@ -18,7 +18,7 @@ class Spy:
         self.mask_records = job.mask_records
         monkeypatch.setattr(job, "mask_records", self)
 
-    def __call__(self, records: Records, *arguments: Any, **options: Any) -> Masked:
+    def __call__(self, records: Dataset, *arguments: Any, **options: Any) -> Masked:
         self.records = records
         masked = self.mask_records(records, *arguments, **options)
         self.blocks = masked.blocks

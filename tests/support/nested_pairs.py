@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from masktron.sources.level_tree import Level
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.wide.wide_record import Composition
 
 _ROLES = ("head", "spouse", "child", "other")

@@ -15,7 +15,7 @@ from masktron.evaluation.programs import Original
 from masktron.evaluation.runner import Run, Runner
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch, Cell, Cells
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.xml.parser import parse_text
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from masktron.classify import Edit, classify
 from masktron.rulebook.schema import Check, Let, Origin, Pattern, Rule, Rulebook, XPathVersion
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 
 HERE = Origin("test.sch", 1)
 

@@ -19,8 +19,8 @@ import masktron
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.results import MaskResult
+from masktron.sources.column import Coded, Column
 from masktron.sources.opening import open_source
-from masktron.sources.records import Coded, Column
 from masktron.sources.tables.arrow_lexemes import plain
 from masktron.sources.tables.frames import standing_for
 from paths import RULES, SAMPLES, SHARED_DATA

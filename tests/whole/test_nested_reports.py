@@ -29,7 +29,8 @@ from masktron.measures.assessed import Assessed
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.public_page import public_page
-from masktron.sources.records import Column, Field
+from masktron.sources.column import Column
+from masktron.sources.record_layout import Field
 from paths import ROOT
 from refusals import refused
 from secret_files import found_in

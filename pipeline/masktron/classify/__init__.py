@@ -20,7 +20,7 @@ from masktron.reading.contexts import matched_names
 from masktron.reading.nodes import ContextRecord, Expression, OtherNodes, Unknown, fields_of, walk
 from masktron.reading.reader import ROOT, Scope, read
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 __all__ = ["CLASSES", "Edit", "classify", "reading_removed", "record_names"]
 

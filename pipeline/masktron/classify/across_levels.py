@@ -16,7 +16,7 @@ from masktron.rulebook.context_paths import NamedPath, SoughtName, context_paths
 from masktron.rulebook.expressions.tree import ANY
 from masktron.rulebook.schema import Pattern, Rule, Rulebook
 from masktron.sources.names import Vocabulary
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _FAR = ("//", "descendant")
 """With one of them, a name is looked for in all levels."""

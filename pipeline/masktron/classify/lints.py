@@ -11,7 +11,7 @@ from masktron.classify.forms import ALWAYS, NEVER, variables_of_atom
 from masktron.constraints import Form, Linear, Monomial, Polynomial, Product
 from masktron.problems.problem import Field, Note
 from masktron.reading.nodes import Expression, FieldRef, Text, fields_of, walk
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _CENTS = 2
 """Fraction digits that amounts have as a rule."""

@@ -31,7 +31,7 @@ from masktron.reading.nodes import (
 )
 from masktron.reading.reader import Scope, read
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _LARGEST, _DEEPEST = 4000, 24
 """Parts of the value of a variable, and how deep they stand in each other, with all variables in it written out."""

@@ -32,7 +32,7 @@ from masktron.rulebook.expressions import tree
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.lexical import parse_number, xpath1_number
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 type _Values = tuple[tuple[str, str | None], ...]
 

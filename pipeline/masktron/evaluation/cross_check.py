@@ -46,7 +46,7 @@ from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
 from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 

@@ -16,7 +16,7 @@ from masktron.evaluation.report_reader import RecordPlace, records_of
 from masktron.problems.problem import Place
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.text_places import characters, column_behind, line_end
 from masktron.sources.xml.microdata import frame_of
 from masktron.sources.xml.parser import parse_text

@@ -33,7 +33,7 @@ from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tally import VerdictTally
 from masktron.rulebook.locality import locality, locality_within
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.microdata import Chunk, Spans, iter_chunks, record_spans
 from masktron.sources.xml.parser import parse_tree
 

@@ -30,7 +30,7 @@ from masktron.evaluation.stylesheet import CheckSelection, stylesheet
 from masktron.kernels.cores import usable_cores
 from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.parser import parse_tree
 from masktron.sources.xml.slices import Frame, NotSlicedError, framed, framed_test, names_around, slices
 

@@ -22,7 +22,7 @@ from masktron.evaluation.xpath1_conversions import misread, misreads
 from masktron.rulebook.analysis import once, readers
 from masktron.rulebook.expressions.words import variables
 from masktron.rulebook.schema import Let, Rulebook, ValueOf
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.parser import parse_text
 
 type CorrectedCompiler = Callable[[frozenset[int], bool], Program]

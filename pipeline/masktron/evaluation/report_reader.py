@@ -15,7 +15,7 @@ from masktron.evaluation.findings import Finding, FindingKind
 from masktron.evaluation.positions import Position, Steps, starts_within
 from masktron.evaluation.shown_fields import Shown, elements_of
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.parser import scan
 
 _HEAD = re.compile(r'<report(?: [^ =<>"]+="[^"<]*")*>')

@@ -15,7 +15,7 @@ from masktron.evaluation.tally import Sink, VerdictTally
 from masktron.executor.contract import Executor
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.flat_records import FlatRecords
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.unit_batches import UnitRecords
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from masktron.rulebook.expressions.forbidden import shortened
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Pattern, Rulebook, ValueOf
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _QUICKLY = 20
 """The time of a rule is so many times what half of some records may take while one is looked for that takes long."""

@@ -12,7 +12,7 @@ from lxml import etree
 
 from masktron.evaluation.findings import MemberValues
 from masktron.evaluation.positions import Steps
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 
 MOST_MEMBERS = 8
 """Members whose values a finding lists of a field."""

@@ -31,7 +31,7 @@ from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES, XSL, d
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Call, Path, Root, walk
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf, XPathVersion
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
 """What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""

@@ -46,7 +46,7 @@ from masktron.scratch import name_to_be
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.unit_batches import UnitRecords
 from masktron.sources.xml.plain import PlainRecords, survey_plain
 

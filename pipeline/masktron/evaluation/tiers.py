@@ -14,7 +14,7 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 
 class Tier(Enum):

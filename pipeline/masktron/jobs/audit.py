@@ -23,7 +23,7 @@ from masktron.jobs.wide_job import job_on
 from masktron.problems.problem import Note, Rule, Sentence
 from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
 from masktron.sources.wide.wide_source import WideSource
@@ -62,7 +62,7 @@ class Audit:
         self.keys: KeyRisk | None = None
         self.rule_problems = self.limit_problems = 0
 
-    def records(self, told: Told, memory: int | None) -> Records | None:
+    def records(self, told: Told, memory: int | None) -> Dataset | None:
         """Read the released records, when rules have been judged; None where they are no table.
 
         Those of nested files are units with all their members, as `mask` has masked them, and so are all that is
@@ -263,14 +263,14 @@ class Audit:
         else:
             self.problems.append("the file is not the one that the manifest describes (its SHA-256 differs)")
 
-    def groups(self, data: Records | None) -> int | None:
+    def groups(self, data: Dataset | None) -> int | None:
         """Check that groups hold at least k records and identifiers are gone; here without a manifest."""
         self.not_checked.append(Note("group sizes and removed identifiers: need the manifest ([[--manifest FILE]])"))
         return None
 
     # the original
 
-    def against_original(self, data: Records | None, config: Config, stated: Stated) -> None:
+    def against_original(self, data: Dataset | None, config: Config, stated: Stated) -> None:
         """Check that records and fields are those of the original; here without one."""
         self.not_checked.append(Note("records and fields: need the original ([[--original FILE]])"))
         if self.described and self.described.declared.drawn:

@@ -36,8 +36,10 @@ from masktron.problems.problem import Field, Note, Sentence
 from masktron.progress import Progress, told_as
 from masktron.report.protection import EVIDENCE
 from masktron.results import KeyRisk
+from masktron.sources.column import Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import Tree
-from masktron.sources.records import Layout, Records, Shape, Status
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource
@@ -52,7 +54,7 @@ _CELLS = "unmasked fields cell by cell"
 class FullAudit(Audit):
     """Collects what was checked beside an original, a manifest or both."""
 
-    def groups(self, data: Records | None) -> int | None:
+    def groups(self, data: Dataset | None) -> int | None:
         """Check that groups hold at least k records and identifiers are gone."""
         if self.described is None:
             return super().groups(data)
@@ -86,7 +88,7 @@ class FullAudit(Audit):
         self.checked.append(f"group sizes of {counted(len(sizes), 'block')}, against k = {self.described.k}")
         return smallest
 
-    def _count_levels(self, data: Records) -> None:
+    def _count_levels(self, data: Dataset) -> None:
         """Count the records of each level that are alike."""
         source, described = self.job.source, self.described
         if described is None or not isinstance(source, WideSource) or not len(data):
@@ -125,7 +127,7 @@ class FullAudit(Audit):
 
     # the original
 
-    def against_original(self, data: Records | None, config: Config, stated: Stated) -> None:
+    def against_original(self, data: Dataset | None, config: Config, stated: Stated) -> None:
         """Check that records and fields are those of the original, and unmasked cells unchanged."""
         if self.original is None:
             super().against_original(data, config, stated)
@@ -214,7 +216,7 @@ class FullAudit(Audit):
         if dict(layout.root_attributes) != dict(released.root_attributes):
             self.problems.append("the attributes of the root element are not those of the original")
 
-    def _fields(self, data: Records, source: Records) -> None:
+    def _fields(self, data: Dataset, source: Dataset) -> None:
         for name in data.columns:
             if name not in source.columns:
                 self.problems.append(f"the field {name} is not in the original")
@@ -230,7 +232,7 @@ class FullAudit(Audit):
                     self.not_checked.append(f"field {name}: gone; the manifest would tell whether on purpose")
         self.checked.append("numbers of records, and fields, against the original")
 
-    def _declared_unmasked(self, data: Records, source: Records, roles: Mapping[str, Role], stated: Stated) -> None:
+    def _declared_unmasked(self, data: Dataset, source: Dataset, roles: Mapping[str, Role], stated: Stated) -> None:
         """Without a manifest, compare fields that settings declare as unmasked, where records can be paired."""
         kept = [name for name in data.columns if name in source.columns and roles.get(name) in UNMASKED]
         if not kept:
@@ -248,7 +250,7 @@ class FullAudit(Audit):
             else:
                 self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
 
-    def _unmasked(self, data: Records, source: Records, excluded: set[int], described: DescribedRelease) -> None:
+    def _unmasked(self, data: Dataset, source: Dataset, excluded: set[int], described: DescribedRelease) -> None:
         keep = self._rows(data, source, excluded)
         if keep is None:
             self.not_checked.append(f"{_CELLS}: the numbers of records differ")
@@ -280,7 +282,7 @@ class FullAudit(Audit):
             return counted(sum(any(leaf.name in given for leaf in own) for own in leaves), "unmasked field")
         return counted(len(given), "unmasked field")
 
-    def _rows(self, data: Records, source: Records, excluded: set[int]) -> NDArray[np.intp] | None:
+    def _rows(self, data: Dataset, source: Dataset, excluded: set[int]) -> NDArray[np.intp] | None:
         """Rows of the original, in the order of the masked records; None where these are not so many."""
         keep = np.flatnonzero(~np.isin(np.arange(len(source)), np.array(sorted(excluded), dtype=np.intp)))
         order = None if self.described is None else self.described.order
@@ -288,7 +290,7 @@ class FullAudit(Audit):
             return None
         return keep if order is None else keep[np.array(order, dtype=np.intp)]
 
-    def _drawn(self, data: Records, source: Records, excluded: set[int]) -> None:
+    def _drawn(self, data: Dataset, source: Dataset, excluded: set[int]) -> None:
         """Test what the method promises of the fields that it drew record by record."""
         if self.described is None or not self.described.declared.drawn:
             return
@@ -320,7 +322,7 @@ class FullAudit(Audit):
         )
         self._add(check_pair(declared, pair))
 
-    def _masked_at_all(self, data: Records, source: Records) -> None:
+    def _masked_at_all(self, data: Dataset, source: Dataset) -> None:
         """Without a manifest nothing tells which fields are masked, but none at all cannot be."""
         if self.described is not None or len(data) != len(source) or not len(data) or self.problems:
             return
@@ -431,7 +433,7 @@ def _deviation(shape: Shape) -> str:
     return f"{shape.reason} (line {shape.line})"
 
 
-def _held(source: Records, name: str, excluded: Collection[int]) -> bool:
+def _held(source: Dataset, name: str, excluded: Collection[int]) -> bool:
     """Whether a record that is released has a field; others may have had it alone."""
     column = source.columns[name]
     if not excluded:

@@ -23,7 +23,8 @@ from masktron.jobs.swapped import untrue_swaps
 from masktron.jobs.written_classes import written_classes
 from masktron.problems.problem import Field, Note, Sentence
 from masktron.recoding_settings import FromHierarchy, how_of
-from masktron.sources.records import Column, Records
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import (
@@ -39,13 +40,13 @@ from masktron.write.treatments import (
 )
 
 
-def check_shared_keys(described: DescribedRelease, data: Records) -> Findings:
+def check_shared_keys(described: DescribedRelease, data: Dataset) -> Findings:
     """Count the records that share each combination of suppressed keys, as it is written.
 
     Parameters
     ----------
     described : DescribedRelease
-    data : Records
+    data : Dataset
         Of the released file.
     """
     found = Findings()
@@ -62,7 +63,7 @@ def check_shared_keys(described: DescribedRelease, data: Records) -> Findings:
     return found
 
 
-def _all_keys(one: Suppressed, data: Records, described: DescribedRelease, found: Findings) -> None:
+def _all_keys(one: Suppressed, data: Dataset, described: DescribedRelease, found: Findings) -> None:
     """Require that the keys that k records share are all those of the roles, as `mask` takes them."""
     roles = {name: Role(role) for name, role in described.roles.items()}
     telling = [name for name in data.columns if _differs(data.columns[name])]
@@ -118,17 +119,17 @@ class DrawnRelease:
     job : Job
         The rules, on the original.
     described : DescribedRelease
-    original : Records
+    original : Dataset
         Recoded as the release is.
-    released : Records
+    released : Dataset
     rows : ndarray of intp, shape (n,)
         The row of the original of each released record.
     """
 
     job: Job
     described: DescribedRelease
-    original: Records
-    released: Records
+    original: Dataset
+    released: Dataset
     rows: NDArray[np.intp]
 
 
@@ -172,7 +173,7 @@ class _Perturbed:
 
     Attributes
     ----------
-    before, released : Records
+    before, released : Dataset
     missing : mapping of str to frozenset of str
         What means 'missing', by field.
     suppressed : frozenset of str
@@ -181,8 +182,8 @@ class _Perturbed:
         Those of them that were changed before: what they were then is not known any more.
     """
 
-    before: Records
-    released: Records
+    before: Dataset
+    released: Dataset
     missing: Mapping[str, frozenset[str]]
     suppressed: frozenset[str]
     unknown: frozenset[str]
@@ -245,7 +246,7 @@ def _there(said: str, read: Collection[str], tested: _Perturbed, found: Findings
 
 
 def untrue_recodings(
-    done: Iterable[Recoded], source: Source, records: Records, keep: NDArray[np.bool_], described: DescribedRelease
+    done: Iterable[Recoded], source: Source, records: Dataset, keep: NDArray[np.bool_], described: DescribedRelease
 ) -> Iterator[Sentence]:
     """Say which recodings of a manifest are not what its settings make of the original; hierarchies are not read.
 
@@ -254,7 +255,7 @@ def untrue_recodings(
     done : iterable of Recoded
     source : Source
         The original.
-    records : Records
+    records : Dataset
         Of it.
     keep : ndarray of bool, shape (n,)
         Records that were released.

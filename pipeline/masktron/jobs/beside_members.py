@@ -45,7 +45,7 @@ def changed_beside(
         anew = {one.field for one in original.sums if one.level == path}
         for own in level.fields:
             if own.name in removed.get(path, ()):
-                if path in released.tables.tables and own.name in released.tables.tables[path].records.columns:
+                if path in released.dataset.levels and own.name in released.dataset.levels[path].columns:
                     found.append(f"{shown}: the identifier {own.name} was to be removed and is in the file")
             elif own.name not in anew and (wrong := _differing(released, original, path, own.name, pair)):
                 found.append(f"{shown}: {own.name} differs from the original in {counted(wrong, 'record')}")
@@ -62,12 +62,12 @@ def _units(
 
     Those without members are put together by what they hold, in whatever order the file has them.
     """
-    found = np.full(len(released.tables.top), -1, dtype=np.intp)
+    found = np.full(len(released.dataset), -1, dtype=np.intp)
     found[released.units] = original.units[rows]
     if not np.array_equal(found[released.units], original.units[rows]):
         return None
     empty = np.flatnonzero(found < 0)
-    others = np.setdiff1d(np.arange(len(original.tables.top)), original.units)  # without members, none is left out
+    others = np.setdiff1d(np.arange(len(original.dataset)), original.units)  # without members, none is left out
     if len(empty) != len(others):
         return None
     found[released.by_content(empty, removed)] = original.by_content(others, removed)
@@ -81,11 +81,11 @@ def _rows_of(
     mine, theirs = np.arange(len(units)), units
     for depth in range(len(path)):
         below = path[: depth + 1]
-        if below not in released.tables.tables:
-            return (np.zeros(0, dtype=np.intp),) * 2 if not len(original.tables.tables[below]) else None
+        if below not in released.dataset.levels:
+            return (np.zeros(0, dtype=np.intp),) * 2 if not len(original.dataset.levels[below]) else None
         sides = []
         for source, above in ((released, mine), (original, theirs)):
-            counts = source.tables.counts(below)
+            counts = source.dataset.counts(below)
             first = np.concatenate(([0], np.cumsum(counts)))[:-1]
             sides.append((counts[above], first[above]))
         if not np.array_equal(sides[0][0], sides[1][0]):
@@ -110,8 +110,8 @@ def _differing(
     pair: tuple[NDArray[np.intp], NDArray[np.intp]],
 ) -> int:
     """Count cells of a field that are not as they were."""
-    ours = released.tables.tables.get(path)
-    own = None if ours is None else ours.records.columns.get(name)
-    before = original.tables.tables[path].records.columns[name].lexemes[pair[1]]
+    ours = released.dataset.levels.get(path)
+    own = None if ours is None else ours.columns.get(name)
+    before = original.dataset.levels[path].columns[name].lexemes[pair[1]]
     after = np.full(len(before), None, dtype=np.object_) if own is None else own.lexemes[pair[0]]
     return int(sum(one != other for one, other in zip(before, after, strict=True)))

@@ -15,7 +15,7 @@ from masktron.evaluation.programs import Original
 from masktron.jobs.job import Job
 from masktron.measures.keys.combinations import combined
 from masktron.rulebook.locality import locality
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.sources.xml.microdata import chunk_document
 
 _AT_ONCE = 2_000
@@ -183,7 +183,7 @@ class CodedFile:
     texts: dict[str, NDArray[np.object_]]
 
     @classmethod
-    def of(cls, records: Records, names: Sequence[str]) -> CodedFile:
+    def of(cls, records: Dataset, names: Sequence[str]) -> CodedFile:
         """Number the values of some fields."""
         codes = {name: records.columns[name].numbered() for name in names}
         texts = {}

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.problems.problem import Note
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Column, Records, Status
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
 
@@ -83,7 +84,7 @@ def _lacks(text: str, missing: frozenset[str]) -> bool:
 
 
 def admissible_codes(
-    rules: CellRules, records: Records, names: Sequence[str], coded: Sequence[CodedField]
+    rules: CellRules, records: Dataset, names: Sequence[str], coded: Sequence[CodedField]
 ) -> AdmitsCodes | None:
     """Return what asks the rules which records may have which values; None where no rule reads the fields."""
     if not rules.groups:
@@ -119,7 +120,7 @@ def _as_coded(column: Column, field: CodedField, missing: frozenset[str]) -> Key
 
 
 def written_codes(
-    released: Records,
+    released: Dataset,
     names: Sequence[str],
     fields: Sequence[CodedField],
     missing: Mapping[str, frozenset[str]],
@@ -144,16 +145,16 @@ def hidden_records(
 
 
 def as_perturbed(
-    records: Records, treatments: Sequence[Treatment], released: Records, rows: NDArray[np.intp]
-) -> Records:
+    records: Dataset, treatments: Sequence[Treatment], released: Dataset, rows: NDArray[np.intp]
+) -> Dataset:
     """Return records of an original with what was drawn or swapped as its release has it: nothing is compared.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
         Of the original, as earlier treatments leave them.
     treatments : sequence of Treatment
-    released : Records
+    released : Dataset
     rows : ndarray of intp
         The row of the original of each released record.
     """
@@ -161,20 +162,20 @@ def as_perturbed(
     for name in perturbed_fields(treatments):
         if name in columns and name in released.columns:
             columns[name] = _with_cells(columns[name], rows, released.columns[name])
-    return replace(records, columns=columns)
+    return records.with_columns(columns)
 
 
 def as_released(
-    records: Records, treatments: Sequence[Treatment], released: Records, rows: NDArray[np.intp]
-) -> Records:
+    records: Dataset, treatments: Sequence[Treatment], released: Dataset, rows: NDArray[np.intp]
+) -> Dataset:
     """Return records `as_perturbed`, and without the cells of suppressed keys that are missing in the release.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
         Of the original, recoded as its release is.
     treatments : sequence of Treatment
-    released : Records
+    released : Dataset
     rows : ndarray of intp
         The row of the original of each released record.
     """
@@ -185,7 +186,7 @@ def as_released(
             if name in columns and name in released.columns:
                 gone = rows[released.columns[name].numbered() < 0]
                 columns[name] = _with_cells(columns[name], gone, _absent(columns[name], len(gone)))
-    return replace(perturbed, columns=columns)
+    return perturbed.with_columns(columns)
 
 
 def _absent(like: Column, cells: int) -> Column:

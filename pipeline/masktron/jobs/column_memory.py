@@ -12,7 +12,7 @@ from masktron.large_arrays import arrays_in_files
 from masktron.memory import memory_of_run
 from masktron.progress import Told, untold
 from masktron.scratch import folder_on_disk, private_folder, require_room
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
 
 
@@ -31,7 +31,7 @@ def read_columns(
     missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
     memory: int | None = None,
     told: Told = untold,
-) -> Records:
+) -> Dataset:
     """Read the records of a file; on Windows, which removes no file that is mapped, always into memory.
 
     Parameters

@@ -19,8 +19,9 @@ from masktron.results import RuleResult
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Filter, Step, Variable, walk
 from masktron.rulebook.schema import Check, Rule, Rulebook
+from masktron.sources.column import Column
 from masktron.sources.missing_codes import without_declared
-from masktron.sources.records import Column, Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.source import Source
 
 _STEP = 3e-7

@@ -27,8 +27,10 @@ from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords
 from masktron.problems.problem import Field as Named
 from masktron.problems.problem import Known, Note, Place, Problem, Sentence, fields
 from masktron.progress import Progress, told_as
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Column, Field, Records, Status
+from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
 from masktron.write.manifest import DescribedRelease
@@ -156,14 +158,14 @@ def compare(
     return assessed, (*told, *paired_how, *fields.notes, *read, *read_off_notes(told_keys))
 
 
-def _roles(source: Records, described: DescribedRelease | None, config: Config) -> dict[str, Role]:
+def _roles(source: Dataset, described: DescribedRelease | None, config: Config) -> dict[str, Role]:
     """Return the roles of fields by the manifest, or by the settings where there is none."""
     if described is None:
         return {name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns}
     return {name: Role(role) for name, role in described.roles.items()}
 
 
-def _telling(source: Records, roles: Mapping[str, Role]) -> set[str]:
+def _telling(source: Dataset, roles: Mapping[str, Role]) -> set[str]:
     """Name the fields written as they were whose text differs in every record."""
     written = (name for name, role in roles.items() if role in WRITTEN and name in source.columns)
     return {name for name in written if len(source) > 1 and source.columns[name].tells_apart}
@@ -253,7 +255,7 @@ class _Fields:
     notes: tuple[Sentence, ...]
 
 
-def _read(source: Source, missing: Mapping[str, frozenset[str]], memory: int | None, progress: Progress) -> Records:
+def _read(source: Source, missing: Mapping[str, frozenset[str]], memory: int | None, progress: Progress) -> Dataset:
     progress(f"surveying {source.path.name}", 0)
     shape = source.shape
     if not shape.flat:
@@ -293,14 +295,14 @@ def require_described(masked: Source, original: Source, described: DescribedRele
             raise UsageError.of("not-of-one-run", source.path, reason=f"the {what} has another SHA-256")
 
 
-def _as_described(released: Records, source: Records, described: DescribedRelease) -> _Fields:
+def _as_described(released: Dataset, source: Dataset, described: DescribedRelease) -> _Fields:
     """Fields as the manifest has them."""
     lost = sorted({*described.masked, *(() if described.weight is None else (described.weight,))} - {*source.columns})
     if lost:
         reason = Problem(
             "unknown-name", name=Named(lost[0]), known=Known(lost[0], tuple(source.columns)), kind="field"
         )
-        raise UsageError.of("not-of-one-run", source.source, reason=reason)
+        raise UsageError.of("not-of-one-run", source.path, reason=reason)
     solved = dict.fromkeys(name for name, *_ in described.solved)
     notes: list[Sentence] = [
         Note(
@@ -312,7 +314,7 @@ def _as_described(released: Records, source: Records, described: DescribedReleas
     return _Fields(described.masked, described.numeric, described.weight, tuple(notes if solved else ()))
 
 
-def _declared(released: Records, source: Records, config: Config) -> _Fields:
+def _declared(released: Dataset, source: Dataset, config: Config) -> _Fields:
     """All fields of both files that the settings do not keep from masking, by what they hold."""
     for name in (*config.roles, *config.nominal, *config.ordinal, *config.numeric, *config.quasi_identifiers):
         _known(source, name)
@@ -329,7 +331,7 @@ def _declared(released: Records, source: Records, config: Config) -> _Fields:
     ]
     if not names:
         reason = "they have no field with values in common that could have been masked"
-        raise UsageError.of("not-of-one-run", released.source, reason=reason)
+        raise UsageError.of("not-of-one-run", released.path, reason=reason)
     numeric = [
         name
         for name in names
@@ -364,15 +366,15 @@ def _texts(column: Column) -> bool:
     return bool((column.present & ~column.is_number).any())
 
 
-def _known(source: Records, name: str) -> Column:
+def _known(source: Dataset, name: str) -> Column:
     if name not in source.columns:
         known = Known(name, tuple(source.columns))
-        raise UsageError.of("unknown-name", source.source, name=Named(name), known=known, kind="field")
+        raise UsageError.of("unknown-name", source.path, name=Named(name), known=known, kind="field")
     return source.columns[name]
 
 
-def _weights(source: Records, name: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+def _weights(source: Dataset, name: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     values: NDArray[np.float64] = source.columns[name].values[rows]
     if not (values > 0).all():
-        raise DocumentError.of("bad-weights", source.source, field=Named(name))
+        raise DocumentError.of("bad-weights", source.path, field=Named(name))
     return values

@@ -27,7 +27,7 @@ from masktron.methods.contracts import MarkedReplaced
 from masktron.problems.problem import Field, Note, Sentence
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource

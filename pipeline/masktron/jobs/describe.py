@@ -43,13 +43,13 @@ from masktron.results import (
 )
 from masktron.roles import refuse_unknown_fields
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Column
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.level_tree import TOP, Tree
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number, xpath1_text
 from masktron.sources.missing_codes import MissingCodes, codes_of_field
 from masktron.sources.opening import format_of, open_source
-from masktron.sources.records import Column
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
 
@@ -360,7 +360,7 @@ def _read(source: Source, summaries: dict[str, FieldSummary], wanted: RowRange, 
 
 def _read_levels(source: Source, summaries: dict[str, FieldSummary], progress: Progress) -> _Read:
     """Read the fields of all levels of a nested file, each with the records of its own."""
-    tables = source.level_tables(told=told_as(progress, f"reading {source.path.name}"))
+    tables = source.level_records(told=told_as(progress, f"reading {source.path.name}"))
     found = _Read(summaries, count=len(tables.top))
     for name, held in fields_by_level(tables).items():
         _summarise(summaries[name], held.column)

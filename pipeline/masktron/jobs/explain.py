@@ -54,7 +54,7 @@ from masktron.results import (
 )
 from masktron.roles import FieldFacts
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 
 _ALWAYS = render_form(((),))
 """What is written of a rule that holds of all records."""
@@ -180,7 +180,7 @@ class _Facts:
         return dict((*self.plan.not_applicable, *self.plan.over_file)).get(index, "reads no masked field")
 
 
-def _with_decimals(edit: Edit, records: Records) -> Edit:
+def _with_decimals(edit: Edit, records: Dataset) -> Edit:
     """Add what the fraction digits of the data say about equalities."""
     if isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit):
         return edit
@@ -191,7 +191,7 @@ def _with_decimals(edit: Edit, records: Records) -> Edit:
 
 def _planned(
     job: Job,
-    records: Records | None,
+    records: Dataset | None,
     config: Config,
     released: frozenset[int],
     method: Method,
@@ -226,7 +226,7 @@ def _planned(
     return facts, plan, told, None
 
 
-def _coverage(job: Job, records: Records, evaluation: Evaluation) -> tuple[Coverage, ...]:
+def _coverage(job: Job, records: Dataset, evaluation: Evaluation) -> tuple[Coverage, ...]:
     return coverage(job.edits, records, evaluation, escapes(job.rulebook, job.source.layout))
 
 

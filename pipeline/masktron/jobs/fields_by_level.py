@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.jobs.wide_job import named_as_fields
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 from masktron.sources.joined.joined_source import JoinedSource
-from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import Tree
-from masktron.sources.records import Column
 from masktron.sources.source import Source
 from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Variable
@@ -37,13 +37,13 @@ class HeldField:
     lines: NDArray[np.int64]
 
 
-def fields_by_level(tables: LevelTables) -> dict[str, HeldField]:
+def fields_by_level(dataset: Dataset) -> dict[str, HeldField]:
     """Return the fields of all levels by their names, ``Income`` or ``Person/Age``."""
     found = {}
-    for name, (path, own) in tables.tree.names.items():
-        records = tables.tables[path].records
+    for name, (path, own) in dataset.tree.names.items():
+        records = dataset.levels[path]
         if own.name in records.columns:
-            level = tables.tree.level(path).name
+            level = dataset.tree.level(path).name
             found[name] = HeldField(level, records.columns[own.name], records.lines)
     return found
 

@@ -17,7 +17,7 @@ from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult, shown
 from masktron.rulebook.schema import Check, Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.thresholds import OTHERS, Threshold
 
 

@@ -18,7 +18,8 @@ from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.keys.read_off import WORK, ReadOff, Telling, read_off
 from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.results import ConcernResult
-from masktron.sources.records import Column, Records, Status
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
 
 type _Numbers = NDArray[np.int32]
@@ -29,7 +30,7 @@ _FILE_ORDER = "the order of the file"
 _RUN_OF_DIGITS = re.compile(r"([0-9]+)")
 
 
-def given_away_notes(done: Treated, released: Records) -> Iterator[Sentence]:
+def given_away_notes(done: Treated, released: Dataset) -> Iterator[Sentence]:
     """Name the fields that show where another one was changed: each value of that had one value of these before.
 
     A record with town b1 in county a has been moved, where all of b1 lay in county b. What the town was is another
@@ -38,7 +39,7 @@ def given_away_notes(done: Treated, released: Records) -> Iterator[Sentence]:
     Parameters
     ----------
     done : Treated
-    released : Records
+    released : Dataset
         As treatments leave them, in the order of the original.
     """
     before = as_treated(done.original.kept, done.treatments)

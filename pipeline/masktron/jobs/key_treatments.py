@@ -32,8 +32,8 @@ from masktron.problems.problem import Note, Problem, Sentence, Setting, fields
 from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Column
 from masktron.sources.lexical import parse_number
-from masktron.sources.records import Column
 from masktron.write.treatments import perturbed_in, recodings_in, suppressed_in
 
 LISTED = 10_000

@@ -15,7 +15,7 @@ from masktron.jobs.ordering import WRITTEN
 from masktron.measures.keys.key_file import KeyFile
 from masktron.problems.problem import Setting
 from masktron.roles import FieldFacts
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 NO_KEYS = "a quasi-identifier, and no field is named as one or written as it was"
 TO_NAME_KEYS = (Setting("--quasi-identifier", ("FIELD",)), Setting("--role", ("FIELD=quasi-identifier",)))

@@ -19,8 +19,9 @@ from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.linkage_within import linkage_within
 from masktron.results.figure import FigureResult
 from masktron.results.levels import MaskedLevel
+from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Column, Field
+from masktron.sources.record_layout import Field
 from masktron.sources.wide.wide_record import UnitField, UnitPlace
 from masktron.sources.wide.wide_source import WideSource
 

@@ -13,7 +13,7 @@ from masktron.jobs.level_figures import NestedColumns
 from masktron.kernels.distinct import alike
 from masktron.measures.assessed import Assessed
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease

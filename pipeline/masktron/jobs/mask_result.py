@@ -73,7 +73,8 @@ from masktron.results import (
     shown,
 )
 from masktron.settle.prototypes import EXITS
-from masktron.sources.records import Column, Records, Status
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.write.treatments import (
@@ -451,7 +452,7 @@ def _missing_notes(result: MaskResult, weight: Sequence[str], done: Treated | No
         )
 
 
-def _weights(run: Prepared, records: Records) -> NDArray[np.float64] | None:
+def _weights(run: Prepared, records: Dataset) -> NDArray[np.float64] | None:
     weight = run.plan.by_role(Role.WEIGHT)
     return records.columns[weight[0]].values if weight else None
 

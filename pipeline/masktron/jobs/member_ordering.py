@@ -10,7 +10,7 @@ from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.problems.problem import Field, Known, Sentence, Setting
-from masktron.sources.level_tables import LevelTables
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_source import WideSource
@@ -60,8 +60,8 @@ def ordered_members(job: Job, config: Config) -> MemberOrdering:
         Members are to be sorted by a field that is not there, that is masked or removed, or that no member has.
     """
     source = WideSource(job.source)
-    order = _asked(source, config) if config.member_order is not None else _by_looks(source.tables, config)
-    inexact = _inexact(source.tables)
+    order = _asked(source, config) if config.member_order is not None else _by_looks(source.dataset, config)
+    inexact = _inexact(source.dataset)
     given_up: dict[LevelPath, tuple[int, ...]] = {}
     while True:
         source = source.in_order(order)
@@ -123,17 +123,17 @@ def _asked(source: WideSource, config: Config) -> MemberOrder:
                 reason="which is not written as it is, so nobody else would find the same order",
             )
         fields.setdefault(path, []).append(field.name)
-    return MemberOrder.by_fields(source.tables, fields, _orders(source, config))
+    return MemberOrder.by_fields(source.dataset, fields, _orders(source, config))
 
 
-def _by_looks(tables: LevelTables, config: Config) -> MemberOrder:
+def _by_looks(dataset: Dataset, config: Config) -> MemberOrder:
     """Return the order by fields that are called like a role, a sex and an age, and are written as they are."""
     found: dict[LevelPath, list[str]] = {}
     for wanted in _LOOKS:
-        for name, (path, field) in tables.tree.names.items():
+        for name, (path, field) in dataset.tree.names.items():
             if path != TOP and wanted & _words(field.name) and _is_written(config, name):
                 found.setdefault(path, []).append(field.name)
-    return MemberOrder.by_fields(tables, found, {})
+    return MemberOrder.by_fields(dataset, found, {})
 
 
 def _orders(source: WideSource, config: Config) -> dict[FieldOfLevel, tuple[str, ...]]:
@@ -152,11 +152,11 @@ def _words(name: str) -> set[str]:
     return {*words, "".join(words)}
 
 
-def _inexact(tables: LevelTables) -> frozenset[FieldOfLevel]:
+def _inexact(dataset: Dataset) -> frozenset[FieldOfLevel]:
     """Return the fields of which sums depend on their order, as their numbers are no integers."""
     return frozenset(
         (path, name)
-        for path, table in tables.tables.items()
-        for name, column in table.records.columns.items()
+        for path, table in dataset.levels.items()
+        for name, column in table.columns.items()
         if column.decimals
     )

@@ -15,7 +15,8 @@ from masktron.problems.problem import Note, Sentence
 from masktron.roles import FieldFacts
 from masktron.rulebook.expressions.tree import SIDEWAYS
 from masktron.rulebook.record_order import in_order_by, reads_order
-from masktron.sources.records import Column, Records
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 
 WRITTEN = (Role.RECORD_ID, Role.UNTOUCHED, Role.WEIGHT, Role.QUASI_IDENTIFIER)
 """Roles of fields that stand in the written file as they are."""
@@ -40,7 +41,7 @@ class Ordering:
 
 
 def ordering_of(
-    config: Config, job: Job, records: Records, fields: Sequence[FieldFacts], binding: Collection[int]
+    config: Config, job: Job, records: Dataset, fields: Sequence[FieldFacts], binding: Collection[int]
 ) -> Ordering:
     """Choose the order of the written records.
 
@@ -48,7 +49,7 @@ def ordering_of(
     ----------
     config : Config
     job : Job
-    records : Records
+    records : Dataset
         Those to release.
     fields : sequence of FieldFacts
     binding : collection of int
@@ -81,7 +82,7 @@ def ordering_of(
     )
 
 
-def identifying(records: Records, fields: Sequence[FieldFacts]) -> tuple[str, ...]:
+def identifying(records: Dataset, fields: Sequence[FieldFacts]) -> tuple[str, ...]:
     """Name the written fields whose text differs in every record."""
     return tuple(name for name in _written(fields) if len(records) > 1 and records.columns[name].tells_apart)
 
@@ -112,7 +113,7 @@ def _monotone[T: (str, tuple[int, str])](keys: Sequence[T]) -> bool:
     return all(one < two for one, two in pairwise(keys)) or all(one > two for one, two in pairwise(keys))
 
 
-def _asking(job: Job, records: Records, binding: Collection[int]) -> Iterator[str]:
+def _asking(job: Job, records: Dataset, binding: Collection[int]) -> Iterator[str]:
     """Say which rules may fail in another order."""
     reading = reads_order(job.rulebook, job.source.layout)
     for edit in job.edits:
@@ -132,7 +133,7 @@ def _axes_alone(test: str) -> bool:
     return all(word in SIDEWAYS for word in in_order_by(test))
 
 
-def _summed(constraint: CrossRecordEdit, records: Records) -> str:
+def _summed(constraint: CrossRecordEdit, records: Dataset) -> str:
     """Return a field with decimals whose sum has to be equal to something."""
     if constraint.kind != "total":
         return ""

@@ -13,7 +13,7 @@ from masktron.figures import OF_KEYS_ALONE, figure_of
 from masktron.jobs.prepared import Prepared
 from masktron.problems.problem import Field, Note, Problem
 from masktron.results import KeyRisk
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 DIVERSITY = "l_diversity"
 KEY_K = 3

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.errors import UsageError
 from masktron.problems.problem import Field
-from masktron.sources.records import Column, Records
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 from masktron.write.manifest import DescribedRelease
 
 UNMASKED = (Role.IDENTIFIER, Role.RECORD_ID, Role.WEIGHT, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
@@ -60,7 +61,7 @@ NOTHING_STATED = Stated()
 
 
 def paired(
-    released: Records, source: Records, described: DescribedRelease | None, roles: Mapping[str, Role], stated: Stated
+    released: Dataset, source: Dataset, described: DescribedRelease | None, roles: Mapping[str, Role], stated: Stated
 ) -> Pairing:
     """Put each masked record beside its own original: by the manifest, as somebody said, or by a key.
 
@@ -93,29 +94,29 @@ def paired(
     return Pairing(np.arange(len(source)), False, f"{UNPAIRED}; so only files as a whole are compared")
 
 
-def _as_described(released: Records, source: Records, described: DescribedRelease) -> NDArray[np.intp]:
+def _as_described(released: Dataset, source: Dataset, described: DescribedRelease) -> NDArray[np.intp]:
     excluded = described.excluded
     rows = np.setdiff1d(np.arange(len(source)), np.array(excluded, dtype=np.intp)).astype(np.intp)
     if len(rows) != len(released) or (described.order is not None and len(described.order) != len(rows)):
         raise UsageError.of(
             "not-of-one-run",
-            released.source,
+            released.path,
             reason=f"{len(released)} masked records for {len(source)} of the original"
             + (f", of which {len(excluded)} were left out" if excluded else ""),
         )
     return rows if described.order is None else rows[described.order]
 
 
-def _require_as_many(released: Records, source: Records, n: int) -> None:
+def _require_as_many(released: Dataset, source: Dataset, n: int) -> None:
     if len(released) != n:
         raise UsageError.of(
             "not-of-one-run",
-            released.source,
+            released.path,
             reason=f"{len(released)} masked records for {len(source)} of the original",
         )
 
 
-def _keys(released: Records, source: Records, roles: Mapping[str, Role]) -> dict[str, NDArray[np.intp]]:
+def _keys(released: Dataset, source: Dataset, roles: Mapping[str, Role]) -> dict[str, NDArray[np.intp]]:
     """Rows of the original by each field that names the record, those that are declared as keys first.
 
     A declared key may lack records that were left out. Any other field that may be unmasked has to have the very
@@ -143,8 +144,8 @@ def _rows_by(after: Column, before: Column) -> NDArray[np.intp] | None:
 
 
 def _require_agreement(
-    released: Records,
-    source: Records,
+    released: Dataset,
+    source: Dataset,
     roles: Mapping[str, Role],
     rows: NDArray[np.intp],
     keys: Mapping[str, NDArray[np.intp]],
@@ -159,7 +160,7 @@ def _require_agreement(
         and _differ(column, source.columns[name].taken(rows))
     ]
     if differing:
-        raise UsageError.of("records-differ", released.source, field=Field(differing[0]))
+        raise UsageError.of("records-differ", released.path, field=Field(differing[0]))
 
 
 def _differ(after: Column, before: Column) -> bool:

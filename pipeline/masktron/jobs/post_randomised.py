@@ -21,7 +21,7 @@ from masktron.jobs.treating import Treating, treating
 from masktron.kernels.distinct import alike
 from masktron.perturbation_settings import pram_settings, together
 from masktron.problems.problem import Field, Place, fields
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.pram import PramFigures, PramFinding, PramLaw, pram_findings, pram_law, randomised
 from masktron.treatments.record_units import RecordUnits, record_units
@@ -133,12 +133,12 @@ class FileLaw:
         return tuple(codes) if self.units is None else tuple(one[self.units.of_record] for one in codes)
 
 
-def rules_of_law(records: Records, treatment: Postrandomised, job: Job) -> CellRules:
+def rules_of_law(records: Dataset, treatment: Postrandomised, job: Job) -> CellRules:
     """Return the rules that say which values are drawn.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
         Those that are released, as earlier treatments leave them.
     treatment : Postrandomised
     job : Job
@@ -149,7 +149,7 @@ def rules_of_law(records: Records, treatment: Postrandomised, job: Job) -> CellR
 
 
 def law_of(
-    records: Records,
+    records: Dataset,
     treatment: Postrandomised,
     rules: CellRules,
     missing: Mapping[str, frozenset[str]] = NO_CODES,
@@ -158,7 +158,7 @@ def law_of(
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
         Those that are released, as earlier treatments leave them.
     treatment : Postrandomised
     rules : CellRules
@@ -242,7 +242,7 @@ def drawn_how(treatment: Postrandomised) -> str:
 
 def untrue_draws(
     found: FileLaw,
-    released: Records,
+    released: Dataset,
     names: Sequence[str],
     missing: Mapping[str, frozenset[str]],
     suppressed: Collection[str],
@@ -253,7 +253,7 @@ def untrue_draws(
     ----------
     found : FileLaw
         Of the original.
-    released : Records
+    released : Dataset
         In the order of the original.
     names : sequence of str
         The fields that were drawn.

@@ -39,8 +39,9 @@ from masktron.plan import Plan, make_plan
 from masktron.problems.problem import Field, Known, Sentence
 from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts, require_weights
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Column, Records
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 from masktron.translation import TranslatedRule
@@ -102,9 +103,9 @@ class Prepared:
         With what the file says of its variables.
     method : Method
     plan : Plan
-    records : Records
+    records : Dataset
         Of the original.
-    kept : Records
+    kept : Dataset
         Those that are released.
     originals : Originals
     ordering : Ordering
@@ -127,8 +128,8 @@ class Prepared:
     config: Config
     method: Method
     plan: Plan
-    records: Records
-    kept: Records
+    records: Dataset
+    kept: Dataset
     originals: Originals
     ordering: Ordering
     randomness: Randomness
@@ -188,9 +189,9 @@ class Opened:
     config : Config
         With what the file says of its variables.
     fields : tuple of FieldFacts
-    records : Records
+    records : Dataset
         Of the original.
-    kept : Records
+    kept : Dataset
         Those that are released.
     originals : Originals
     notes : tuple of str
@@ -206,8 +207,8 @@ class Opened:
     job: Job
     config: Config
     fields: tuple[FieldFacts, ...]
-    records: Records
-    kept: Records
+    records: Dataset
+    kept: Dataset
     originals: Originals
     notes: tuple[Sentence, ...]
     sized: tuple[str, ...]
@@ -483,7 +484,7 @@ def _binding(job: Job, plan: Plan) -> list[int]:
     return [check.index for check in job.rulebook.checks if check.index not in loose]
 
 
-def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) -> NDArray[np.intp] | None:
+def _classes(kept: Dataset, fields: Sequence[FieldFacts], names: Sequence[str]) -> NDArray[np.intp] | None:
     """Return the class of each record in some fields, shape (n, c); what is missing is a class of its own.
 
     Raises
@@ -495,12 +496,12 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
     for name in names:
         if name not in roles:
             raise UsageError.of(
-                "unknown-name", kept.source, name=Field(name), known=Known(name, tuple(roles)), kind="field"
+                "unknown-name", kept.path, name=Field(name), known=Known(name, tuple(roles)), kind="field"
             )
         if roles[name] in (Role.CONFIDENTIAL, Role.IDENTIFIER):
             raise UsageError.of(
                 "role-does-not-fit",
-                kept.source,
+                kept.path,
                 setting="the class",
                 field=Field(name),
                 role="untouched",
@@ -511,7 +512,7 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
     return np.stack([kept.columns[name].numbered() for name in names], axis=1).astype(np.intp)
 
 
-def _kept(records: Records, originals: Originals) -> Records:
+def _kept(records: Dataset, originals: Originals) -> Dataset:
     """Return the records to release."""
     keep = originals.keep
     return records if keep.all() else records.taken(keep)
@@ -538,7 +539,7 @@ def with_kinds_of_levels(config: Config, source: Source) -> Config:
         if len(names := [leaf.name for leaf in leaves if source.layout.field(leaf.name) is not None]) > 1
         and not declared.intersection(names)
         and all(config.roles.get(name, Role.CONFIDENTIAL) is Role.CONFIDENTIAL for name in names)
-        and _has_quantities(source.tables.tables[path].records.columns[field.name])
+        and _has_quantities(source.dataset.levels[path].columns[field.name])
         for name in names
     ]
     return config.updated(numeric=(*config.numeric, *found))

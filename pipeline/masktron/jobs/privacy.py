@@ -12,7 +12,7 @@ from masktron.masking import MaskedBlock
 from masktron.masking.disclosure.exposure import DOMINANT
 from masktron.measures.unchanged import published_as_it_was
 from masktron.problems.problem import Field, Note, Sentence, fields
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 
 def privacy_notes(

@@ -54,7 +54,7 @@ from masktron.methods.contracts import (
     ValuesExchanged,
 )
 from masktron.problems.problem import Field, Note, Sentence, fields
-from masktron.sources.records import Column, OnDemand, Status
+from masktron.sources.column import Column, OnDemand, Status
 from masktron.write.declared import Declared
 
 SCORE = 5.0

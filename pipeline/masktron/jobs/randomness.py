@@ -20,7 +20,8 @@ from masktron.methods.parameters import Parameter
 from masktron.problems.problem import Note, Sentence
 from masktron.release_secret import is_secret, new_secret, secret_of_seed
 from masktron.roles import FieldFacts
-from masktron.sources.records import Coded, Column, Records
+from masktron.sources.column import Coded, Column
+from masktron.sources.dataset import Dataset
 from masktron.streams import Streams
 
 
@@ -117,14 +118,14 @@ class Origin:
     steps: tuple[tuple[object, str], ...] = ()
 
     @classmethod
-    def of(cls, job: Job, records: Records, keep: NDArray[np.bool_], fields: Sequence[FieldFacts]) -> Self:
+    def of(cls, job: Job, records: Dataset, keep: NDArray[np.bool_], fields: Sequence[FieldFacts]) -> Self:
         """Return that of the first step.
 
         Parameters
         ----------
         job : Job
             With the rules as they were written.
-        records : Records
+        records : Dataset
             All of the original.
         keep : ndarray of bool, shape (n,)
             Those that are released.

@@ -84,7 +84,7 @@ def _rare(compositions: NDArray[np.intp], keep: NDArray[np.bool_], k: int) -> ND
 def _composed(source: WideSource, units: NDArray[np.intp]) -> str:
     """Say of how many members of each kind some units of one composition are, and where the first of them stand."""
     level = source.record_level
-    top, lines = source.levels.level(level).name, source.tables.tables[level].records.lines
+    top, lines = source.levels.level(level).name, source.dataset.levels[level].lines
     examples = ", ".join(f"number {unit + 1} in line {lines[unit]}" for unit in units[:_EXAMPLES].tolist())
     more = " ..." if len(units) > _EXAMPLES else ""
     listed = _members(source, source.wide.unit, int(units[0])) or "no members"

@@ -30,7 +30,7 @@ from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setti
 from masktron.progress import Progress, no_progress
 from masktron.recodings import Recoding
 from masktron.results import KeyFigures, RecodedRule, RecodeResult, RecodingChoice, shown
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 from masktron.thresholds import Threshold, threshold
 from masktron.toml_text import toml_text
 from masktron.translation import Translation, translated
@@ -386,7 +386,7 @@ def _key(opened: Opened, name: str, hierarchy: Hierarchy | None, importance: flo
         unknown = np.array([value not in hierarchy.levels[0] for value in values], dtype=np.bool_)
         bad = np.flatnonzero(np.append(unknown, False)[codes])
         if len(bad):
-            place = Place(str(opened.kept.source), int(opened.kept.lines[bad[0]]))
+            place = Place(str(opened.kept.path), int(opened.kept.lines[bad[0]]))
             raise DocumentError.of("hierarchy-lacks-value", place, field=Field(name), records=len(bad))
     return leveled(name, codes, values, hierarchy, importance)
 

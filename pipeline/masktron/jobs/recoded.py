@@ -32,9 +32,10 @@ from masktron.recoding_settings import (
 )
 from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decimal_text, exact_number
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Column, Records, Status
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
 from masktron.write.treatments import Recoded, Reweighted, Treatment
@@ -45,7 +46,7 @@ MOST_CLASSES = 1000
 
 def recoding_of(
     name: str,
-    records: Records,
+    records: Dataset,
     keep: NDArray[np.bool_],
     config: Config,
     weight: str | None,
@@ -56,7 +57,7 @@ def recoding_of(
     Parameters
     ----------
     name : str
-    records : Records
+    records : Dataset
         Of the original.
     keep : ndarray of bool, shape (n,)
         Records that are released: bounds of classes and tails are theirs.
@@ -83,10 +84,10 @@ def recoding_of(
         texts = bool(column.present[keep].any())
         if texts or isinstance(how, Widths):  # whose classes begin at the lowest number
             kind, held = config.recode[name].partition(":")[0].strip(), "text" if texts else "no value"
-            raise UsageError.of("recoding-needs-numbers", records.source, field=Field(name), kind=kind, held=held)
+            raise UsageError.of("recoding-needs-numbers", records.path, field=Field(name), kind=kind, held=held)
 
     def grouped() -> _Grouped:
-        return _Grouped(setting, column, _exact(column), keep, weights, config.k, str(records.source))
+        return _Grouped(setting, column, _exact(column), keep, weights, config.k, str(records.path))
 
     match how:
         case FromHierarchy():
@@ -261,14 +262,14 @@ def _median(weights: Mapping[Fraction, Fraction]) -> Fraction:
 
 
 def checked_recoding(
-    recoding: Recoding, records: Records, keep: NDArray[np.bool_], codes: frozenset[str] = frozenset()
+    recoding: Recoding, records: Dataset, keep: NDArray[np.bool_], codes: frozenset[str] = frozenset()
 ) -> Column:
     """Return a recoded field in which every value has a class; what is missing stays as it is.
 
     Parameters
     ----------
     recoding : Recoding
-    records : Records
+    records : Dataset
     keep : ndarray of bool, shape (n,)
         Records that are released: each value of theirs must have a class.
     codes : frozenset of str
@@ -288,7 +289,7 @@ def checked_recoding(
         at = int(bad[0])
         raise DocumentError.of(
             "value-without-class",
-            Place(str(records.source), records.lines[at], record=at + 1),
+            Place(str(records.path), records.lines[at], record=at + 1),
             field=Field(recoding.field),
             records=len(bad),
         )
@@ -296,7 +297,7 @@ def checked_recoding(
     if taken := [one for one in labels if not one.strip() or one.strip() in codes]:
         raise UsageError.of(
             "bad-value",
-            Place(str(records.source), field=Field(recoding.field)),
+            Place(str(records.path), field=Field(recoding.field)),
             name="a label of a class",
             expected="a text that does not mean 'missing'",
             given=repr(taken[0]),
@@ -331,13 +332,13 @@ def recoded_column(column: Column, recoding: Recoding, codes: frozenset[str] = f
 
 
 def as_treated(
-    records: Records, treatments: Iterable[Treatment], missing: Mapping[str, frozenset[str]] = MappingProxyType({})
-) -> Records:
+    records: Dataset, treatments: Iterable[Treatment], missing: Mapping[str, frozenset[str]] = MappingProxyType({})
+) -> Dataset:
     """Return records of an original as the treatments of a release leave them: what its fields are compared with.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     treatments : iterable of Treatment
     missing : mapping of str to frozenset of str
         What means 'missing', by field.
@@ -349,8 +350,8 @@ def as_treated(
                 columns[one.recoding.field], one.recoding, missing.get(one.recoding.field, frozenset())
             )
         elif isinstance(one, Reweighted) and {one.field, *one.within} <= columns.keys():
-            columns[one.field] = reweighted_column(replace(records, columns=columns), one)
-    return replace(records, columns=columns)
+            columns[one.field] = reweighted_column(records.with_columns(columns), one)
+    return records.with_columns(columns)
 
 
 def missing_codes_of(name: str, config: Config) -> frozenset[str]:

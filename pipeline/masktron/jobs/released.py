@@ -33,9 +33,9 @@ from masktron.problems.problem import Problem, Setting, fields, rules
 from masktron.results import BlockResult, MaskResult, shown
 from masktron.roles import FieldFacts
 from masktron.rules_given import rules_kept
+from masktron.sources.column import Column
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.output_names import described_output
-from masktron.sources.records import Column
 from masktron.sources.wide.member_source import MemberSource
 from masktron.versions import versions
 from masktron.write.declared import Declared

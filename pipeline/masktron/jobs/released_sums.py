@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.jobs.column_memory import read_columns
 from masktron.measures.assessed import Assessed
 from masktron.measures.differencing import OUTSIDE, FieldReleases, Sums, published_sums
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
 
@@ -56,7 +56,7 @@ class ReleaseSide:
     ----------
     files : Assessed
     described : DescribedRelease
-    records : Records
+    records : Dataset
         All of the original.
     rows : ndarray of intp
         Of those, the released ones.
@@ -64,7 +64,7 @@ class ReleaseSide:
 
     files: Assessed
     described: DescribedRelease
-    records: Records
+    records: Dataset
     rows: NDArray[np.intp]
 
     @classmethod

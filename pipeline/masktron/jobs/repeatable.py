@@ -21,20 +21,21 @@ from masktron.results import BlockResult
 from masktron.roles import FieldFacts
 from masktron.rulebook.schema import Rulebook
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.opening import format_of
-from masktron.sources.records import Column, Records
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
 
 
-def traits_of(job: Job, records: Records, given: Config, config: Config) -> dict[str, Any]:
+def traits_of(job: Job, records: Dataset, given: Config, config: Config) -> dict[str, Any]:
     """Describe a file and its rules, for the manifest: no value of a record.
 
     Parameters
     ----------
     job : Job
-    records : Records
+    records : Dataset
     given : Config
         The settings.
     config : Config
@@ -70,7 +71,7 @@ def traits_by_level(
     job, tree = nested.nested.job, nested.source.levels
     config, _ = completed_by_level(given, job.source, tree)
     codes = declared_codes(variables_by_level(job.source, tree), config)
-    tables = job.source.level_tables(missing=config.missing) if config.missing else nested.source.tables
+    dataset = job.source.level_records(missing=config.missing) if config.missing else nested.source.dataset
     taken = _taken_by_level(nested, config, facts)
     tabled = tables_of_levels(job.source, given.reading)
     return {
@@ -83,7 +84,7 @@ def traits_by_level(
                 "codes": sorted(codes(name)),
                 **_as_taken(field, *taken(name, field)),
             }
-            for name, field in fields_by_level(tables).items()
+            for name, field in fields_by_level(dataset).items()
         ],
         "rules": rule_digests(job.rulebook),
         "levels": list(levels_of_file(job.source)),

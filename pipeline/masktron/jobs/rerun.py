@@ -392,7 +392,7 @@ def _compared(job: Job, config: Config) -> ComparedFile:
         fields = {name: HeldField("", column, records.lines) for name, column in records.columns.items()}
         return ComparedFile(job, fields, source.variables, full)
     full, _ = completed_by_level(config, source, source.tree)
-    tables = source.level_tables(missing=full.missing)
+    tables = source.level_records(missing=full.missing)
     require_records(job, len(tables.top))
     return ComparedFile(job, fields_by_level(tables), variables_by_level(source, source.tree), full)
 

@@ -29,7 +29,7 @@ from masktron.jobs.job import Job
 from masktron.processes import interpreter
 from masktron.progress import Progress, expect
 from masktron.results import EngineResult
-from masktron.sources.records import MANY_RECORDS
+from masktron.sources.column import MANY_RECORDS
 from masktron.sources.source import Source
 
 _LIBXML2 = "libxml2 "

@@ -17,9 +17,10 @@ from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Note, Sentence, Setting, fields
 from masktron.recodings import decimal_text, exact_number
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Column, Records, Status
 from masktron.write.treatments import Reweighted, Suppressed
 
 _MORE_DIGITS = 4
@@ -133,13 +134,13 @@ def _decimals(weights: Column) -> int:
 
 
 def factors_of(
-    records: Records, keep: NDArray[np.bool_], weight: str, within: Sequence[str]
+    records: Dataset, keep: NDArray[np.bool_], weight: str, within: Sequence[str]
 ) -> Mapping[_Class, Fraction]:
     """Return by what the weights of each class are multiplied, where it is not 1.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
         All of them, with n rows.
     keep : ndarray of bool, shape (n,)
         Those that are released.
@@ -176,7 +177,7 @@ def factors_of(
     return {key: total / released[key] for key, total in everything.items() if total != released[key]}
 
 
-def reweighted_column(records: Records, done: Reweighted) -> Column:
+def reweighted_column(records: Dataset, done: Reweighted) -> Column:
     """Return the weights of records of an original as a treatment has written them."""
     column = records.columns[done.field]
     numbers = {key: at for at, key in enumerate(done.factors)}
@@ -202,7 +203,7 @@ def reweighted_column(records: Records, done: Reweighted) -> Column:
     )
 
 
-def untrue_weights(done: Reweighted, records: Records, keep: NDArray[np.bool_]) -> Iterator[Sentence]:
+def untrue_weights(done: Reweighted, records: Dataset, keep: NDArray[np.bool_]) -> Iterator[Sentence]:
     """Say where the factors of a manifest are not those that the original has."""
     try:
         found = factors_of(records, keep, done.field, done.within)
@@ -223,7 +224,7 @@ def spread_how(done: Reweighted) -> str:
     )
 
 
-def _classes(records: Records, within: Sequence[str]) -> list[_Class]:
+def _classes(records: Dataset, within: Sequence[str]) -> list[_Class]:
     """Return the class of each record: its texts in some fields, whatever means 'missing' there; None if absent."""
     fields = []
     for name in within:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from masktron.jobs.job import Job
+from masktron.sources.column import Status
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.records import Status
 
 LARGE = 10_000_000
 """Bytes of a file above which it is not read once more for this."""

@@ -21,7 +21,8 @@ from masktron.progress import Told, untold
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook
 from masktron.shell_words import shell_word
-from masktron.sources.records import Coded, Column, Layout
+from masktron.sources.column import Coded, Column
+from masktron.sources.record_layout import Layout
 from masktron.treatments.allowing import (
     Allowed,
     Consequences,

@@ -19,7 +19,7 @@ from masktron.jobs.keys_known import needs_keys
 from masktron.jobs.treating import Treating, treating
 from masktron.perturbation_settings import SwapSettings
 from masktron.problems.problem import Field, Place
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.record_swapping import RecordSwaps, SwapFinding, record_swaps, swap_findings
 from masktron.write.treatments import Swapped, Treatment
@@ -165,7 +165,7 @@ def _many_swapped(one: Swapped) -> Iterator[str]:
 
 
 def _households(
-    records: Records, how: SwapSettings, missing: Mapping[str, frozenset[str]] = NO_CODES
+    records: Dataset, how: SwapSettings, missing: Mapping[str, frozenset[str]] = NO_CODES
 ) -> KeyCodes | None:
     """Number the households, -1 for a record without one; None where records move alone."""
     if how.household is None:
@@ -201,8 +201,8 @@ def swapped_how(treatment: Swapped) -> str:
 
 
 def untrue_swaps(
-    before: Records,
-    released: Records,
+    before: Dataset,
+    released: Dataset,
     treatment: Swapped,
     missing: Mapping[str, frozenset[str]],
     suppressed: Collection[str],
@@ -211,9 +211,9 @@ def untrue_swaps(
 
     Parameters
     ----------
-    before : Records
+    before : Dataset
         Of the original, those that were released, as earlier treatments leave them.
-    released : Records
+    released : Dataset
         In the order of the original.
     treatment : Swapped
     missing : mapping of str to frozenset of str

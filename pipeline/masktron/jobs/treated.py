@@ -46,10 +46,10 @@ from masktron.progress import Progress, told_as
 from masktron.rulebook.analysis import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Coded
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
-from masktron.sources.records import Coded
 from masktron.sources.source import Source
 from masktron.translation import Translation, translated
 from masktron.write.atomic import atomic_path

@@ -21,8 +21,9 @@ from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import Origin, secret_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.problems.problem import Field, Known
+from masktron.sources.column import Coded, Column
 from masktron.sources.column_forms import ColumnForm
-from masktron.sources.records import Coded, Column, Records
+from masktron.sources.dataset import Dataset
 from masktron.streams import Streams
 from masktron.translation import TranslatedRule
 from masktron.treatments.admissibility import KeyCodes
@@ -48,7 +49,7 @@ class Treating:
     Attributes
     ----------
     original : Opened
-    records : Records
+    records : Dataset
         All records of the original, with the fields as they have become.
     origin : Origin
         What the draws of the next treatment depend on.
@@ -67,7 +68,7 @@ class Treating:
     """
 
     original: Opened
-    records: Records
+    records: Dataset
     origin: Origin
     fields: tuple[str, ...] = ()
     treatments: tuple[Treatment, ...] = ()
@@ -90,7 +91,7 @@ class Treating:
         }
 
     @property
-    def kept(self) -> Records:
+    def kept(self) -> Dataset:
         """The records to release."""
         return self.records.taken(self.original.originals.keep)
 
@@ -98,7 +99,7 @@ class Treating:
         """Return the state after treatments that have changed some fields."""
         return replace(
             self,
-            records=replace(self.records, columns={**self.records.columns, **columns}),
+            records=self.records.with_columns(columns),
             fields=tuple(dict.fromkeys((*self.fields, *columns))),
             treatments=(*self.treatments, *done),
             origin=self.origin.after(plain_settings(done), columns),

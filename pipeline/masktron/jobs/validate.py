@@ -36,7 +36,7 @@ from masktron.report.outputs import Outputs
 from masktron.results import FieldMeaning, RuleResult, ValidateResult, shown
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.opening import EarlyReader
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
 from masktron.thresholds import Threshold
 

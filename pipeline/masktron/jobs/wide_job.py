@@ -23,7 +23,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.sum_of_members import SumOfMembers
@@ -105,14 +105,14 @@ def _other_fields(
     job: Job, tree: Tree, config: Config, path: LevelPath
 ) -> tuple[list[tuple[LevelPath, Field]], dict[LevelPath, frozenset[str]]]:
     """Return the masked and the removed fields of levels around and beside the members."""
-    tables = job.source.level_tables()
+    dataset = job.source.level_records()
     masked: list[tuple[LevelPath, Field]] = []
     removed: dict[LevelPath, frozenset[str]] = {}
     for name, (above, own) in tree.names.items():
         if above[: len(path)] == path:
             continue
         role = config.roles.get(name)
-        column = tables.tables[above].records.columns.get(own.name)
+        column = dataset.levels[above].columns.get(own.name)
         held = column is not None and bool(column.present.any())
         if role is Role.IDENTIFIER:
             removed[above] = removed.get(above, frozenset()) | {own.name}

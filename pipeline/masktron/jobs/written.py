@@ -26,8 +26,9 @@ from masktron.problems.problem import Field, Note, Place, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.scratch import private_folder
 from masktron.settle.prototypes import Settled
+from masktron.sources.column import Coded, Column, written_alike
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Coded, Column, Records, written_alike
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource, releasing
@@ -42,7 +43,7 @@ class WrittenFile:
     ----------
     source : Source
         The file as it was written.
-    records : Records
+    records : Dataset
     columns : mapping of str to Column
         All masked fields among them, also those without a value; in the order of the original.
     order : ndarray of intp, shape (n,), or None
@@ -52,7 +53,7 @@ class WrittenFile:
     """
 
     source: Source
-    records: Records
+    records: Dataset
     columns: Mapping[str, Column]
     order: NDArray[np.intp] | None
     verdict: Revalidation
@@ -233,7 +234,7 @@ def _require_layout(run: Prepared, written: Source) -> None:
         )
 
 
-def _require_all(run: Prepared, written: int, masked: Records) -> None:
+def _require_all(run: Prepared, written: int, masked: Dataset) -> None:
     """Refuse a written file that has not all records to release."""
     expected = int(run.originals.keep.sum())
     if not written == len(masked) == expected:
@@ -244,7 +245,7 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
         )
 
 
-def _require_cells(run: Prepared, made: Masked, masked: Records, order: NDArray[np.intp] | None) -> None:
+def _require_cells(run: Prepared, made: Masked, masked: Dataset, order: NDArray[np.intp] | None) -> None:
     """Refuse a written file of which a cell is read back as another one than was to be written."""
     new = {name: (block, at) for block in made.blocks for at, name in enumerate(block.block.variables)}
     for fact in run.plan.fields:
@@ -270,7 +271,7 @@ def _meant(run: Prepared, name: str, block: MaskedBlock | None, at: int) -> tupl
     return own, np.arange(len(run.kept))
 
 
-def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
+def _in_order(run: Prepared, masked: Dataset, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
     """The columns as written, those of all fields that are released, in the order of the original."""
     columns = dict(masked.columns)
     for fact in run.plan.fields:  # of a field that only records had that were left out, no cell is written

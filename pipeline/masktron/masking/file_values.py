@@ -25,7 +25,9 @@ from masktron.partitions.mdav import require_finite
 from masktron.plan import Plan
 from masktron.roles import ranks
 from masktron.settle.grid import Grid, grid_of, scales
-from masktron.sources.records import Column, Layout, OnDemand, Records, Status
+from masktron.sources.column import Column, OnDemand, Status
+from masktron.sources.dataset import Dataset
+from masktron.sources.record_layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +108,12 @@ class FileValues:
     _known_places: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, records: Records, plan: Plan) -> FileValues:
+    def of(cls, records: Dataset, plan: Plan) -> FileValues:
         """Read the columns of some records as the roles of a plan ask."""
         columns = records.columns
         weight = plan.by_role(Role.WEIGHT)
         return cls(
-            source=records.source,
+            source=records.path,
             layout=records.layout,
             columns=columns,
             n=len(records),

@@ -16,7 +16,7 @@ from masktron.masking.record_rules import RecordRules
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Plan
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class MaskingInputs:
     @classmethod
     def of(
         cls,
-        records: Records,
+        records: Dataset,
         plan: Plan,
         edits: Sequence[Edit],
         rulebook: Rulebook,

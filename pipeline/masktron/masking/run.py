@@ -53,7 +53,7 @@ from masktron.problems.problem import Note, Setting, fields
 from masktron.progress import Progress, Told, no_progress, told_as, untold
 from masktron.rulebook.schema import Rulebook
 from masktron.settle.prototypes import Settled
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.streams import Streams
 
 _NAMED = 3
@@ -83,7 +83,7 @@ class Masked:
 
 
 def mask_records(
-    records: Records,
+    records: Dataset,
     plan: Plan,
     edits: Sequence[Edit],
     rulebook: Rulebook,
@@ -106,7 +106,7 @@ def mask_records(
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
         Those to release, without the ones that break a rule.
     original : Path
         What ``document()`` in the rules means.
@@ -153,7 +153,7 @@ def mask_records(
     if len(records) < plan.k:
         raise InfeasibleError.of(
             "too-few-records",
-            records.source,
+            records.path,
             records=len(records),
             what=f"k = {plan.k}",
             least=plan.k,
@@ -199,7 +199,7 @@ def mask_records(
     progress("keeping totals", 0)
     made = {one.block.variables: one for one in masked}
     mended, repairs = keep_totals(inputs, [made[block.variables] for block in plan.blocks])
-    refuse_observed(mended, max_observed_share, where=str(records.source), edits=inputs.rules.edits)
+    refuse_observed(mended, max_observed_share, where=str(records.path), edits=inputs.rules.edits)
     own = [one for one in mended if one.block.drawn]
     return Masked(tuple(mended), repairs, None if drawing is None else perturbed(inputs, drawing, own))
 

@@ -13,7 +13,7 @@ from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom
 from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 
 def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:

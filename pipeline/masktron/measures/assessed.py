@@ -21,7 +21,7 @@ from masktron.measures.differencing import Differencing
 from masktron.measures.eta_squared import EtaSquared, eta_squared
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.weighted_totals import WeightedTotal, totals_of_fields
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 MOST_CATEGORIES = 50
 """Different values that a field may have and still sort records into categories, up to which means are compared."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.classify.truth import satisfied
 from masktron.constraints import Linear
 from masktron.measures.unchanged import same_cells
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 
 @dataclass(frozen=True, slots=True)

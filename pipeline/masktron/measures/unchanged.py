@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 
 def unchanged(original: Column, masked: Column) -> float:

@@ -12,7 +12,7 @@ from masktron.errors import RulebookError
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import Call, Comparison, Connective, Expression, If
 from masktron.rulebook.schema import Check, Pattern, Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 
 def escapes(rulebook: Rulebook, layout: Layout, checks: Collection[int] | None = None) -> Mapping[int, Form]:

@@ -21,11 +21,12 @@ from masktron.constraints import (
 )
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.preflight.conclusions import MISSING, Alternative, Coverage
-from masktron.sources.records import OnDemand, Records
+from masktron.sources.column import OnDemand
+from masktron.sources.dataset import Dataset
 
 
 def coverage(
-    edits: Sequence[Edit], records: Records, evaluation: Evaluation, spared: Mapping[int, Form]
+    edits: Sequence[Edit], records: Dataset, evaluation: Evaluation, spared: Mapping[int, Form]
 ) -> tuple[Coverage, ...]:
     """Count, for each rule, which alternatives the records satisfy.
 
@@ -36,7 +37,7 @@ def coverage(
     Parameters
     ----------
     edits : sequence of Edit
-    records : Records
+    records : Dataset
     evaluation : Evaluation
         Of the same records; its verdicts tell on which records a rule fires.
     spared : mapping of int to Form
@@ -54,7 +55,7 @@ def coverage(
 class _Read:
     """The records as rules read them."""
 
-    def __init__(self, records: Records, evaluation: Evaluation) -> None:
+    def __init__(self, records: Dataset, evaluation: Evaluation) -> None:
         self.seen = {name: column.as_read() for name, column in records.columns.items()}
         self.texts = OnDemand.lexemes(records.columns)
         self.verdicts = evaluation.judged

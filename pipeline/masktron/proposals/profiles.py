@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role
 from masktron.likely_roles import called_like_codes, code_reason
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.records import Column, Records, Status
 from masktron.sources.variables import NONE, Variable
 
 MOST_PLACES = 6
@@ -86,12 +87,12 @@ class FieldProfile:
         return self.numeric and not any(map(_LEADING_ZERO.match, self.texts))
 
 
-def profiles_of(records: Records, config: Config, variables: Mapping[str, Variable]) -> dict[str, FieldProfile]:
+def profiles_of(records: Dataset, config: Config, variables: Mapping[str, Variable]) -> dict[str, FieldProfile]:
     """Look at each field once.
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     config : Config
         With the kinds, roles and codes that are declared, by the file as well.
     variables : mapping of str to Variable

@@ -8,7 +8,7 @@ from fractions import Fraction
 from masktron.proposals.profiles import FieldProfile
 from masktron.reading.plain_text import decimal_text
 from masktron.sources.lexical import parse_number
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 
 class FieldPaths:

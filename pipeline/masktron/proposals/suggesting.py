@@ -29,7 +29,7 @@ from masktron.proposals.governed import governed
 from masktron.proposals.profiles import FieldProfile, aligned, profiles_of
 from masktron.proposals.single_field import names_records, single_field
 from masktron.proposals.spelled import FieldPaths, and_said, known
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 from masktron.sources.variables import Variable
 
 FEWEST_RECORDS = 20
@@ -205,7 +205,7 @@ EXACT_SUM = 1 << 53
 
 
 def suggested_rules(
-    records: Records,
+    records: Dataset,
     config: Config,
     variables: Mapping[str, Variable],
     progress: Progress = no_progress,
@@ -214,7 +214,7 @@ def suggested_rules(
 
     Parameters
     ----------
-    records : Records
+    records : Dataset
     config : Config
         With what is declared of the fields.
     variables : mapping of str to Variable

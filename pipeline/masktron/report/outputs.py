@@ -15,7 +15,7 @@ from masktron.report.formats import EXAMPLES, FORMATS, Report, ReportTarget
 from masktron.report.text import plain
 from masktron.results import ValidateResult
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.write.atomic import atomic_path, open_part
 
 STDOUT = Path("-")

@@ -30,7 +30,7 @@ from masktron.rulebook.expressions.tree import (
     parts_of,
 )
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, ValueOf
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _AT_ROOT = -1
 """Level of the document node: lets of patterns and of the schema are evaluated there."""

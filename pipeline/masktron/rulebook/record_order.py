@@ -19,7 +19,7 @@ from masktron.rulebook.expressions.tree import (
 )
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Rule, Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _IN_ORDER = frozenset(
     {"position", "last", "head", "tail", "subsequence", "reverse", "remove", "insert-before", "index-of"}

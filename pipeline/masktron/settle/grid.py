@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.elementary import decimal_magnitude
+from masktron.sources.column import Column
 from masktron.sources.lexical import reads_alike
-from masktron.sources.records import Column
 
 LONG = 6
 """Fields with more fraction digits than this are written by significant digits."""

@@ -27,9 +27,9 @@ from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
 from masktron.settle.lattice import Lexemes, Prototype, SettleExit
 from masktron.settle.record_texts import RecordTexts
+from masktron.sources.column import Column
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Column
 
 BATCHES = (1, 8, 64, 512)
 """Candidates of each unsettled group that are judged in one go, round by round; the last size is repeated."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.records import Column
+from masktron.sources.column import Column
 
 MAX_TEXTS = 1 << 16
 """Distinct texts of a column that are remembered."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from masktron.kernels.numbers import powers_of_ten, read_numbers
 from masktron.kernels.texts import code_texts
 from masktron.sources.lexical import libxml2_number
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _SHORT = 64
 """Bytes of a text that is worth a row of a table."""

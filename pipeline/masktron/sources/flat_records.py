@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 
 @dataclass(frozen=True, slots=True)

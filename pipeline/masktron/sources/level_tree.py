@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 
 type LevelPath = tuple[str, ...]
 """Names of levels below the top level, the outermost first: ``()`` is the top level itself, ``("Person",)`` below."""
@@ -64,6 +64,12 @@ class Tree:
 
     top: Level
     layout: Layout
+
+    @classmethod
+    def flat(cls, layout: Layout, count: int) -> Tree:
+        """Return the tree of a flat file."""
+        name = layout.record_tag.rpartition("}")[2]
+        return cls(Level(name, layout.record_tag, layout.fields, (), count, count, count), layout)
 
     def levels(self) -> Iterator[tuple[LevelPath, Level]]:
         """Yield all levels with their paths: the top level first, each level before its children."""

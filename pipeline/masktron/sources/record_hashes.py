@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.sources.column import Column, Status
 from masktron.sources.lexical import XML_SPACE, parse_number
-from masktron.sources.records import Column, Status
 
 type Hashes = NDArray[np.uint64]
 

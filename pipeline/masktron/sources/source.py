@@ -18,12 +18,13 @@ from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash
 from masktron.problems.problem import Place, Sentence
 from masktron.progress import Told, untold
+from masktron.sources.column import Coded
 from masktron.sources.column_forms import ColumnForm
+from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords
-from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.names import Vocabulary
-from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.unit_batches import UnitRecords
 from masktron.sources.variables import Variable
 
@@ -209,7 +210,7 @@ class Source(ABC):
         only: Collection[str] | None = None,
         told: Told = untold,
         storage: Path | None = None,
-    ) -> Records:
+    ) -> Dataset:
         """Read the records as columns.
 
         Parameters
@@ -232,12 +233,12 @@ class Source(ABC):
         return self.read(Reading(missing, only, told, storage))
 
     @abstractmethod
-    def read(self, asked: Reading) -> Records:
+    def read(self, asked: Reading) -> Dataset:
         """Read the records as columns, as `records` is asked to."""
 
-    def level_tables(
+    def level_records(
         self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
-    ) -> LevelTables:
+    ) -> Dataset:
         """Read the records of all levels of a nested file.
 
         Parameters

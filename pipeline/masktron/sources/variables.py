@@ -2,18 +2,80 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from masktron.config import Kind
-from masktron.sources.records import UNTYPED, Typed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What the type or the format of a column says of a field, and its lexemes do not.
+
+    Attributes
+    ----------
+    bits : int or None
+        Of the significand, where the type is a binary fraction.
+    text : bool
+        The values are texts, also where all of them look like numbers.
+    lower, upper : Fraction or None
+        The least and the largest number that the column can hold; None where nothing bounds them.
+    places : int or None
+        Fraction digits of a number that the column can hold, below 0 where it holds tens or hundreds alone; None
+        where nothing bounds them.
+    shown : (int, int) or None
+        Characters and fraction digits of its display format, where a statistical package has given it one.
+    """
+
+    bits: int | None = None
+    text: bool = False
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    places: int | None = None
+    shown: tuple[int, int] | None = None
+
+    @classmethod
+    def integer(cls, bits: int, *, signed: bool = True) -> Typed:
+        """Return what an integer type of so many bits can hold."""
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+        return cls(lower=Fraction(low), upper=Fraction(high), places=0)
+
+    @classmethod
+    def decimal(cls, precision: int, scale: int) -> Typed:
+        """Return what decimals of so many digits, `scale` of them in the fraction, can hold; the scale may be < 0."""
+        largest = (10**precision - 1) / Fraction(10) ** scale
+        return cls(lower=-largest, upper=largest, places=scale)
+
+    @property
+    def digits(self) -> int | None:
+        """Significant digits that a binary fraction surely keeps.
+
+        Theorem: a decimal of at most that many digits is the shortest decimal of the nearest binary fraction. Proof:
+        no two such decimals have the same nearest fraction, as 10 ** digits < 2 ** (bits - 1) (Matula 1968), and a
+        shorter one would be such a decimal.
+        """
+        return None if self.bits is None else int((self.bits - 1) * math.log10(2))
+
+    def keeps(self, largest: float, decimals: int) -> bool:
+        """Whether the type keeps all numbers up to `largest` with so many fraction digits as they are written.
+
+        Theorem: where neighbours of binary fractions are nearer to each other than those of decimals, each decimal
+        has a fraction of its own, and is its shortest decimal. Proof: neighbours up to `largest` are at most
+        ``largest * 2 ** (1 - bits)`` apart, and rounding moves a number by half of that.
+        """
+        return self.bits is None or largest * 10.0**decimals < 2.0 ** (self.bits - 1)
+
+
+UNTYPED = Typed()
 
 
 @dataclass(frozen=True, slots=True)

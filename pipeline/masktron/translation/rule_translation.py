@@ -35,7 +35,7 @@ from masktron.rulebook.expressions import tree as written_tree
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.spacing import without_predicates
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook, XPathVersion
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.translation.joined_rules import ClassedRule, joined_rules
 from masktron.translation.recoded_conditions import RecodedTree, recoded
 from masktron.translation.recoded_spelling import LostError, Spelling

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.wide.wide_record import UnitPlace, WideRecord, kind_text
 from masktron.unrolling.member_sequence import FieldOfLevel
 from masktron.unrolling.unrolled import Unrolled, UnrolledCheck, unroll

@@ -13,7 +13,7 @@ from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace, WideRecord
 from masktron.unrolling.member_sequence import FieldOfLevel, SequenceReads
 from masktron.unrolling.unit_steps import UnitSteps

@@ -20,7 +20,7 @@ from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.request import EvaluationRequest
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.xml.microdata import chunk_document
 from rulebook_builder import HERE, layout, lets, rulebook
 from xpath1_strategies import booleans, lexemes

@@ -21,7 +21,7 @@ from masktron.evaluation.columns.state import ColumnScope, Dialect
 from masktron.evaluation.columns.xpath1 import XPATH1
 from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.sources.columns import Cell
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from rulebook_builder import layout
 from xpath1_strategies import ODD, PLAIN, booleans, lexemes
 

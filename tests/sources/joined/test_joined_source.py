@@ -85,17 +85,17 @@ def test_the_levels_are_those_of_the_document(tmp_path: Path) -> None:
     assert nested.tree is not None
     assert tables.tree is not None
     assert tables.tree.top == nested.tree.top
-    one, other = nested.level_tables(), tables.level_tables(missing={"Age": frozenset({"31"})})
-    for path, table in one.tables.items():
-        assert table.parent.tolist() == other.tables[path].parent.tolist()
-        for name, column in table.records.columns.items():
-            assert column.lexemes.tolist() == other.tables[path].records.columns[name].lexemes.tolist()
-    assert other.tables["Person",].records.columns["Age"].present.tolist() == [True, False, True]
-    assert other.tables["Person",].records.lines.tolist() == [2, 4, 3]
-    flat = opened(tmp_path, FLAT, "", ONE).level_tables()
+    one, other = nested.level_records(), tables.level_records(missing={"Age": frozenset({"31"})})
+    for path, table in one.levels.items():
+        assert table.parent.tolist() == other.levels[path].parent.tolist()
+        for name, column in table.columns.items():
+            assert column.lexemes.tolist() == other.levels[path].columns[name].lexemes.tolist()
+    assert other.levels["Person",].columns["Age"].present.tolist() == [True, False, True]
+    assert other.levels["Person",].lines.tolist() == [2, 4, 3]
+    flat = opened(tmp_path, FLAT, "", ONE).level_records()
     assert flat.counts(("Person",)).tolist() == [2, 1]
-    assert list(flat.top.records.columns) == ["HID", "Size"]
-    assert list(flat.tables["Person",].records.columns) == ["Name", "Age"]
+    assert list(flat.columns) == ["HID", "Size"]
+    assert list(flat.levels["Person",].columns) == ["Name", "Age"]
 
 
 def test_three_levels_in_two_tables_and_three(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_three_levels_in_two_tables_and_three(tmp_path: Path) -> None:
         "Person": {"data": "p.csv", "key": ["HID", "PID"]},
         "Spell": {"data": "s.csv", "parent": "Person"},
     }
-    tables = opened(tmp_path, HOUSEHOLDS, PERSONS, apart).level_tables()
-    assert tables.tables["Person", "Spell"].parent.tolist() == [0, 1, 1]
-    begun = tables.tables["Person", "Spell"].records.columns["Begin"].lexemes.tolist()
+    tables = opened(tmp_path, HOUSEHOLDS, PERSONS, apart).level_records()
+    assert tables.levels["Person", "Spell"].parent.tolist() == [0, 1, 1]
+    begun = tables.levels["Person", "Spell"].columns["Begin"].lexemes.tolist()
     assert begun == ["6", "5", "7"]
     rows = "HID,PID,Age,Begin\n1,1,30,6\n1,2,31,5\n2,1,40,1\n1,2,31,7\n"
     together = {
@@ -116,9 +116,9 @@ def test_three_levels_in_two_tables_and_three(tmp_path: Path) -> None:
         "Person": {"data": "p.csv", "key": "PID", "fields": ["PID", "Age"]},
         "Spell": {"parent": "Person", "same_table": True},
     }
-    again = opened(tmp_path, HOUSEHOLDS, rows, together).level_tables()
-    assert again.tables["Person", "Spell"].parent.tolist() == [0, 1, 1, 2]
-    assert again.tables["Person",].records.columns["Age"].lexemes.tolist() == ["30", "31", "40"]
+    again = opened(tmp_path, HOUSEHOLDS, rows, together).level_records()
+    assert again.levels["Person", "Spell"].parent.tolist() == [0, 1, 1, 2]
+    assert again.levels["Person",].columns["Age"].lexemes.tolist() == ["30", "31", "40"]
 
 
 A = {"A": {"key": "k"}}

@@ -16,8 +16,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.sources.metadata.description import Description
 from masktron.sources.metadata.description_file import WRITERS, described_variables, read_description
 from masktron.sources.opening import open_source
-from masktron.sources.records import Typed
-from masktron.sources.variables import Variable
+from masktron.sources.variables import Typed, Variable
 from refusals import refused
 
 SCHEMA = {

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import CannotHoldError, DocumentError
-from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import one_dictionary, replaced, taken, values_of
 from masktron.sources.tables.arrow_lexemes import lexemes_of, typed_of
 from masktron.sources.tables.arrow_values import UnfitError
+from masktron.sources.variables import Typed
 from refusals import refused
 from typed_texts import column_texts
 

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from masktron.sources.records import Column, Field, Typed
+from masktron.sources.column import Column
+from masktron.sources.record_layout import Field
 from masktron.sources.tables import columns_of_cells
 from masktron.sources.tables.columns_of_cells import column_of
+from masktron.sources.variables import Typed
 
 SPELLED = st.from_regex(r"\A[ \t\n]?[+-]?[0-9]{0,20}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?[ \r]?\Z")
 ODD = (

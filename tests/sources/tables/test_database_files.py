@@ -16,15 +16,15 @@ import pytest
 from arrow_files_made import MANY_TYPES
 from masktron.addresses import AddressPath, parse_address
 from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
+from masktron.sources.column import Coded
 from masktron.sources.opening import open_source
-from masktron.sources.records import UNTYPED, Coded, Typed
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.duckdb_files import DuckdbFormat
 from masktron.sources.tables.sqlite_files import SqliteFormat
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableRequest, TableSource
-from masktron.sources.variables import Variable
+from masktron.sources.variables import UNTYPED, Typed, Variable
 from refusals import code_of, refused
 from sample_tables import require_masked_as_xml
 

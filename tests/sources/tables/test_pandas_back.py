@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from masktron.errors import CannotHoldError, UsageError
 from masktron.sources.frame_path import FramePath
-from masktron.sources.records import Typed
 from masktron.sources.tables.frame_source import FrameSource
 from masktron.sources.tables.frames import PandasFormat, standing_for
 from masktron.sources.tables.pandas_back import released_frame, require_one_type
 from masktron.sources.tables.pandas_lexemes import lexemes_of_series
 from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.variables import Typed
 from refusals import problem_of, refused
 
 ZONE = "Europe/Rome"

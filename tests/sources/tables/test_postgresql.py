@@ -25,8 +25,8 @@ from masktron.addresses import AddressPath, parse_address
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.jobs.convert import run_convert
+from masktron.sources.column import Coded
 from masktron.sources.opening import open_source
-from masktron.sources.records import Coded
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.new_tables import require_new_table
@@ -393,7 +393,7 @@ import sys, time
 from pathlib import Path
 from masktron.addresses import path_of
 from masktron.jobs.convert import run_convert
-from masktron.sources.records import Coded
+from masktron.sources.column import Coded
 from masktron.sources.tables.postgresql import transaction
 
 def slow(*arguments):

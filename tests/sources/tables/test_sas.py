@@ -20,10 +20,10 @@ import masktron
 from cli_runner import write_rules
 from masktron.config import ReadOptions
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.column import Coded
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.output_names import refuse_other_names
-from masktron.sources.records import Coded
 from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.variables import Variable
 from refusals import refused

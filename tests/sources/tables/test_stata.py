@@ -15,9 +15,9 @@ import pytest
 from cli_runner import Runner, write_rules
 from masktron.config import ReadOptions
 from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.sources.column import Coded
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
-from masktron.sources.records import Coded
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.variables import Variable

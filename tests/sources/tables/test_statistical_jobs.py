@@ -14,9 +14,9 @@ from examples import parts
 from masktron.config import Config
 from masktron.errors import ViolationError
 from masktron.results import MaskResult
+from masktron.sources.column import Coded
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
-from masktron.sources.records import Coded
 from paths import ROOT
 from refusals import code_of
 from sample_settings import untreated

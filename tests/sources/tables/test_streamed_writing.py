@@ -24,8 +24,8 @@ import pytest
 from cli_runner import Runner, write_rules
 from masktron import memory_costs
 from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.sources.column import Coded
 from masktron.sources.opening import open_source
-from masktron.sources.records import Coded
 from masktron.sources.source import Source
 from masktron.sources.tables import arrow_files, arrow_stream, parquet_stream, spilled, table_source
 from masktron.sources.tables.separated import csv_stream, writing

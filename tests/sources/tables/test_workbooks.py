@@ -23,7 +23,6 @@ import masktron
 from cli_runner import write_rules
 from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
 from masktron.sources.opening import open_source
-from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables import office_files
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.descriptions import descriptions_lost
@@ -31,7 +30,7 @@ from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableRequest, TableSource
 from masktron.sources.tables.workbooks import OdsFormat, XlsxFormat
-from masktron.sources.variables import Variable
+from masktron.sources.variables import UNTYPED, Typed, Variable
 from ods_files import write_ods
 from refusals import refused
 from sample_tables import require_masked_as_xml

@@ -15,7 +15,7 @@ from cli_runner import write_file
 from examples import examples
 from masktron.errors import DocumentError
 from masktron.sources.columns import Cell
-from masktron.sources.level_tables import LevelTables
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.unit_batches import UnitBatch
 from masktron.sources.xml import nested as nested_reading
@@ -42,17 +42,17 @@ def write(tmp_path: Path):
     return partial(write_file, tmp_path / "data.xml")
 
 
-def cells_agree(batch: UnitBatch, tables: LevelTables, seen: dict[tuple[str, ...], int]) -> None:
+def cells_agree(batch: UnitBatch, tables: Dataset, seen: dict[tuple[str, ...], int]) -> None:
     """Compare the records of a batch with those of expat."""
     assert not batch.odd.any()
     for path, rows in batch.levels.items():
-        table = tables.tables[path]
+        table = tables.levels[path]
         first, above = seen.get(path, 0), seen.get(path[:-1], 0)
         part = slice(first, first + len(rows))
-        np.testing.assert_array_equal(rows.lines, table.records.lines[part])
+        np.testing.assert_array_equal(rows.lines, table.lines[part])
         np.testing.assert_array_equal(rows.parent + (above if path else first), table.parent[part])
         for field, cells in zip(batch.tree.level(path).fields, rows.cells, strict=True):
-            wanted = table.records.columns[field.name].lexemes_of(np.arange(len(table)))[part]
+            wanted = table.columns[field.name].lexemes_of(np.arange(len(table)))[part]
             for at, text in enumerate(wanted):
                 status = cells.status[at]
                 assert (text is None) == (status == Cell.ABSENT)
@@ -67,20 +67,20 @@ def no_codes(tree: Tree) -> dict[tuple[LevelPath, str], frozenset[str]]:
     return {(at, field.name): frozenset() for at, level in tree.levels() for field in level.fields}
 
 
-def tables_agree(found: LevelTables | None, wanted: LevelTables, *, odd: bool = False) -> None:
+def tables_agree(found: Dataset | None, wanted: Dataset, *, odd: bool = False) -> None:
     """Compare tables that were filled from batches with those of expat; with odd units, expat reads the file."""
     if odd:
         assert found is None
     if found is None:
         return
-    assert found.tables.keys() == wanted.tables.keys()
-    for path, table in found.tables.items():
-        other = wanted.tables[path]
+    assert found.levels.keys() == wanted.levels.keys()
+    for path, table in found.levels.items():
+        other = wanted.levels[path]
         np.testing.assert_array_equal(table.parent, other.parent)
-        np.testing.assert_array_equal(table.records.lines, other.records.lines)
+        np.testing.assert_array_equal(table.lines, other.lines)
         assert table.level == other.level
-        for name, column in table.records.columns.items():
-            known, rows = other.records.columns[name], np.arange(len(table))
+        for name, column in table.columns.items():
+            known, rows = other.columns[name], np.arange(len(table))
             assert column.lexemes_of(rows).tolist() == known.lexemes_of(rows).tolist()
             np.testing.assert_array_equal(column.states[column.codes], known.states[known.codes])
             np.testing.assert_array_equal(column.values, known.values)
@@ -178,7 +178,7 @@ def test_tables_are_filled_from_several_batches(write, monkeypatch: pytest.Monke
     found = fill_levels(path, tree, nested, codes)
     assert found is not None
     tables_agree(found, read_levels(path, tree, missing={"*": frozenset({"NA"})}))
-    assert len(found.tables["P", "S"]) == 60
+    assert len(found.levels["P", "S"]) == 60
 
 
 def test_a_kind_that_is_repeated_late_and_never_in_the_first_units(write) -> None:

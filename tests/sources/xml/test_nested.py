@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from cli_runner import write_file
 from examples import examples
 from masktron.errors import DocumentError
-from masktron.sources.level_tables import LevelTables
+from masktron.sources.column import Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import Level, Tree
 from masktron.sources.opening import open_source
-from masktron.sources.records import Field, Status
+from masktron.sources.record_layout import Field
 from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.nested import read_levels
@@ -39,17 +40,17 @@ def write(tmp_path):
     return partial(write_file, tmp_path / "data.xml")
 
 
-def read(path: Path, **options: object) -> LevelTables:
+def read(path: Path, **options: object) -> Dataset:
     tree = survey_levels(path)[2]
     assert tree is not None
     return read_levels(path, tree, **options)
 
 
-def seen(tables: LevelTables) -> Tables:
+def seen(tables: Dataset) -> Tables:
     """Return what the tables hold in the form of the oracle."""
     found: Tables = {}
-    for path, table in tables.tables.items():
-        columns = table.records.columns
+    for path, table in tables.levels.items():
+        columns = table.columns
         cells = [
             {name: text for name in columns if (text := columns[name].lexeme(row)) is not None}
             for row in range(len(table))
@@ -141,11 +142,11 @@ def test_records_of_each_level(write):
     path = write(HOUSEHOLDS)
     tables = read(path, missing={"Age": frozenset({"-9"})})
     assert seen(tables) == tables_of(path.read_bytes())
-    ages = tables.tables["Person",].records.columns["Age"]
+    ages = tables.levels["Person",].columns["Age"]
     assert ages.status.tolist() == [Status.PRESENT, Status.CODE, Status.ABSENT]
     np.testing.assert_array_equal(ages.values, [40, np.nan, np.nan])
-    assert tables.tables["Person",].records.lines.tolist() == [2, 2, 6]
-    assert tables.top.records.lines.tolist() == [2, 4, 5]
+    assert tables.levels["Person",].lines.tolist() == [2, 2, 6]
+    assert tables.lines.tolist() == [2, 4, 5]
     assert tables.units(("Person", "Spell")).tolist() == [2, 2]
     assert tables.counts(("Person",)).tolist() == [2, 0, 1]
     assert tables.counts(("Person", "Spell")).tolist() == [0, 0, 2]
@@ -154,8 +155,8 @@ def test_records_of_each_level(write):
 def test_missing_codes_are_declared_by_level_or_for_all(write):
     path = write("<D><H><A>7</A><P><A>7</A></P></H><H><A>8</A><P/><P><A>8</A></P></H></D>")
     tables = read(path, missing={"P/A": frozenset({"7"}), "*": frozenset({"8"})})
-    assert tables.top.records.columns["A"].status.tolist() == [Status.PRESENT, Status.CODE]
-    below = tables.tables["P",].records.columns["A"]
+    assert tables.columns["A"].status.tolist() == [Status.PRESENT, Status.CODE]
+    below = tables.levels["P",].columns["A"]
     assert below.status.tolist() == [Status.CODE, Status.ABSENT, Status.CODE]
 
 
@@ -185,9 +186,9 @@ def test_any_tree_is_read_as_libxml2_reads_it(text, codec, ends):
             assert vocabulary(path, layout, shape, tree) == vocabulary(path, layout, shape)
 
 
-def check_counts(tree: Tree, tables: LevelTables) -> None:
+def check_counts(tree: Tree, tables: Dataset) -> None:
     for path, level in tree.levels():
-        assert level.count == len(tables.tables[path])
+        assert level.count == len(tables.levels[path])
         if path:
             counts = tables.counts(path)
             assert (level.least, level.most) == (counts.min(), counts.max())
@@ -220,7 +221,7 @@ def test_a_source_gives_tree_and_tables(write):
     source = open_source(write(HOUSEHOLDS))
     assert source.tree is not None
     told = []
-    tables = source.level_tables(told=lambda done, size: told.append((done, size)))
+    tables = source.level_records(told=lambda done, size: told.append((done, size)))
     assert len(tables.top) == 3
     assert told == [(0, 3), (3, 3)]
 
@@ -229,4 +230,4 @@ def test_a_source_of_one_level_has_no_tables_of_levels(write):
     source = open_source(write("<D><H><A/></H><H/></D>"))
     assert source.tree is None
     with refused(DocumentError, "records-not-flat"):
-        source.level_tables()
+        source.level_records()

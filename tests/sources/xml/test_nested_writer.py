@@ -14,9 +14,9 @@ from lxml import etree
 
 from examples import examples
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.column import Coded
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.opening import open_source
-from masktron.sources.records import Coded
 from masktron.sources.source import Changes
 from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.nested import read_levels
@@ -278,6 +278,6 @@ def test_a_written_file_is_written_again_as_it_is_and_read_as_the_source(data):
         write_nested(out, again, new_tree, Changes({}))
         assert again.read_bytes() == out.read_bytes()
         before, after = read_levels(path, tree), read_levels(out, new_tree)
-        for level, table in before.tables.items():
-            for name, column in table.records.columns.items():
-                assert column.same_texts(after.tables[level].records.columns[name]).all()
+        for level, table in before.levels.items():
+            for name, column in table.columns.items():
+                assert column.same_texts(after.levels[level].columns[name]).all()

@@ -15,7 +15,7 @@ from masktron.evaluation.tiered import evaluate_columns
 from masktron.evaluation.tiers import CompiledColumns
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import iter_batches, survey_plain
 
 _BLOCK = 1 << 10

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from masktron.sources.level_tree import Level
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 from nested_pairs import HOUSEHOLD, PATHS
 
 

@@ -20,8 +20,8 @@ from masktron.rulebook.context_match import ContextPath, ContextStep
 from masktron.rulebook.expressions.tree import Call, Expression, walk
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import Tree
-from masktron.sources.records import Field, Layout
-from masktron.sources.records import Field as LayoutField
+from masktron.sources.record_layout import Field, Layout
+from masktron.sources.record_layout import Field as LayoutField
 from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_values import NotUnrolled
 

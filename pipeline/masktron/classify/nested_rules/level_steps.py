@@ -12,7 +12,7 @@ from masktron.classify.edit import MissingStep
 from masktron.classify.nested_rules.member_figures import FigureTable, MemberFigure, Picked, RecordNode
 from masktron.rulebook.context_paths import SoughtName
 from masktron.rulebook.expressions.tree import ANY, KindTest, NameTest
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_values import NotUnrolled
 

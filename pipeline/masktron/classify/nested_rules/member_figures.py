@@ -9,7 +9,7 @@ from typing import Literal
 from masktron.classify.edit import MissingStep
 from masktron.constraints import Form
 from masktron.sources.level_tree import Level, LevelPath
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 
 type MemberFunction = Literal["count", "sum", "min", "max", "avg", "distinct"]
 type SiblingOrder = Literal["before", "after"]

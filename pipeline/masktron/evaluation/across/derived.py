@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cell, Cells, NumberForm, Numbers, Texts
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from masktron.evaluation.across.rewrite import constant_text, fraction_of
 from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 type BatchJudge = Callable[[Batch], NDArray[np.uint8]]
 """Returns `Verdict` codes of checks that look at one record only, shape (n, checks)."""

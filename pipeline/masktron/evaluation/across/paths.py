@@ -20,7 +20,7 @@ from masktron.rulebook.expressions.tree import (
     Step,
     Variable,
 )
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 type PathOrigin = OneOf["focus", "root", "current", "document", "variable"]
 _FORWARD = frozenset({"child", "attribute", "descendant", "descendant-or-self", "self"})

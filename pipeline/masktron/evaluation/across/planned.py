@@ -57,7 +57,7 @@ from masktron.rulebook.expressions.tree import (
 )
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Origin, Pattern, Rule, Rulebook, ValueOf
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 _NAMES = "not boolean true false number abs floor ceiling round round-half-to-even sum count concat min max avg"
 _FUNCTIONS = frozenset(_NAMES.split())

@@ -29,7 +29,7 @@ from masktron.evaluation.walk import Lane
 from masktron.rulebook.analysis import readers
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 type Batches = Callable[[], Generator[Batch]]
 _CHUNK = 5000

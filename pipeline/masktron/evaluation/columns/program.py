@@ -18,7 +18,7 @@ from masktron.rulebook.context_match import ContextPath, ContextStep, parse_cont
 from masktron.rulebook.expressions.tree import ANY, Expression, KindTest, NameTest, Step
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.columns import Batch, Cell
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 type Target = int | None
 """A node of a record: None for itself, else a field by its position in the layout."""

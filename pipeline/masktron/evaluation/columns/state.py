@@ -15,7 +15,7 @@ from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import NOWHERE, RECORD, YES, Item, Items, Node
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.rulebook.expressions.tree import Call, Expression
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 
 DOCUMENT = -1
 """The focus of variables of the schema or of a pattern: nothing in a batch answers what reads nodes there."""

@@ -11,7 +11,7 @@ from masktron.evaluation.programs import Guard
 from masktron.evaluation.recount.aggregates import Recounted
 from masktron.evaluation.recount.field_values import PrefixedNames
 from masktron.evaluation.worker_pool import RefusedError
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, framed_test
 
 _NUMBER = f"{PREFIX}n"

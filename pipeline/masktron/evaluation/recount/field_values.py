@@ -21,7 +21,7 @@ from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.rulebook.expressions.namespaces import XSL
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, framed_test
 
 SUMS = frozenset({"sum", "avg", "min", "max"})

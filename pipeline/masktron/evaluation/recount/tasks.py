@@ -23,7 +23,7 @@ from masktron.evaluation.worker_pool import RefusedError
 from masktron.files import same_file
 from masktron.rulebook.analysis import once
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import survey_plain
 from masktron.sources.xml.slices import NotSlicedError, framed, names_around
 

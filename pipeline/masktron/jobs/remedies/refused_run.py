@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Role
 from masktron.roles import FieldFacts
-from masktron.sources.records import Records
+from masktron.sources.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class RefusedRun:
         Empty where the original was refused.
     rules : mapping of str to frozenset of str
         Fields that a rule reads, by its id.
-    records : Records or None
+    records : Dataset or None
         Those that would be released.
     heights : mapping of str to int
         Of fields recoded by a hierarchy: its highest level that leaves more than one value.
@@ -34,7 +34,7 @@ class RefusedRun:
     config: Config
     fields: Mapping[str, FieldFacts] = field(default_factory=dict)
     rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    records: Records | None = None
+    records: Dataset | None = None
     heights: Mapping[str, int] = field(default_factory=dict)
 
     @property

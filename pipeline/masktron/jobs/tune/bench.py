@@ -47,8 +47,8 @@ from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, no_progress
 from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
+from masktron.sources.column import Column
 from masktron.sources.frame_path import FramePath
-from masktron.sources.records import Column
 from masktron.sources.tables.columns_of_cells import column_of
 from masktron.write.treatments import Postrandomised, Swapped, Treatment
 

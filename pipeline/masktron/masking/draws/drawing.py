@@ -32,7 +32,7 @@ from masktron.methods.conditioned import ROOM, ConditionedMethod, Conditioning
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
 from masktron.problems.problem import Field, Note, Sentence, fields
-from masktron.sources.records import OnDemand
+from masktron.sources.column import OnDemand
 from masktron.streams import Streams
 from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, MOST, RECORDS, Conditions
 from masktron.synthesis.exchanging import BrokenRules

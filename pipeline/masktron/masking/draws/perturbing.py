@@ -37,7 +37,8 @@ from masktron.progress import Told, untold
 from masktron.settle.grid import LONG, TIED_DIGITS
 from masktron.settle.lattice import Prototype
 from masktron.settle.prototypes import Settled, settle
-from masktron.sources.records import Column, Typed
+from masktron.sources.column import Column
+from masktron.sources.variables import Typed
 
 type _Flags = NDArray[np.bool_]
 

@@ -28,7 +28,7 @@ from masktron.partitions.kdcut import Cuts
 from masktron.partitions.partitioner import AFFORDABLE, within_groups
 from masktron.plan import Block, Partition, aggregator_of
 from masktron.settle.lattice import FINER
-from masktron.sources.records import OnDemand
+from masktron.sources.column import OnDemand
 
 TRIED = 60
 """Groups of which the cheapest to dissolve is taken."""

@@ -20,8 +20,8 @@ from masktron.settle.lattice import Prototype, Search
 from masktron.settle.prototypes import ContextJudge, Settled
 from masktron.settle.residual_rules import satisfies
 from masktron.settle.system import Equality, Recipe
+from masktron.sources.column import Column
 from masktron.sources.lexical import parse_number, reads_alike
-from masktron.sources.records import Column
 
 COMPANIONS = 6
 """Fields that are tried together with one."""

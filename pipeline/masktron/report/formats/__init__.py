@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from masktron.evaluation.findings import Finding
     from masktron.results import ValidateResult
     from masktron.rulebook.schema import Rulebook
-    from masktron.sources.records import Layout
+    from masktron.sources.record_layout import Layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,13 @@ from masktron.errors import DocumentError
 from masktron.level_settings import LevelSettings, released_levels
 from masktron.problems.problem import Sentence
 from masktron.progress import Progress, Told, untold
+from masktron.sources.dataset import DataLevel, Dataset
 from masktron.sources.joined.joined_writing import JoinedRelease, write_joined
 from masktron.sources.joined.level_columns import LevelColumns, columns_of_levels
 from masktron.sources.joined.level_rows import LevelRows, joined
-from masktron.sources.level_tables import LevelTable, LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.names import NO_CONTEXTS, ContextNames
 from masktron.sources.output_names import table_beside
-from masktron.sources.records import Records
 from masktron.sources.source import Changes, Reading, Source
 from masktron.sources.tables.document import TwinNames, twin_frame, twin_names
 from masktron.sources.twin_source import TwinSource
@@ -219,7 +218,7 @@ class JoinedSource(TwinSource):
         return {name: own[path, f.name] for name, (path, f) in names.items() if (path, f.name) in own}
 
     @cached_property
-    def _read(self) -> tuple[Records, ...]:
+    def _read(self) -> tuple[Dataset, ...]:
         return tuple(table.records() for table in self.tables)
 
     @cached_property
@@ -314,14 +313,14 @@ class JoinedSource(TwinSource):
         for table in self.tables:
             table.require_readable()
 
-    def read(self, asked: Reading) -> Records:
+    def read(self, asked: Reading) -> Dataset:
         """Refuse: records that hold others are no rows of single values."""
         with self.in_own_places():
             return self._twin.read(asked)
 
-    def level_tables(
+    def level_records(
         self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
-    ) -> LevelTables:
+    ) -> Dataset:
         """Return the records of all levels, as the first readers of the tables have them."""
         tree = _tree_of(self._twin)
         codes: list[dict[str, frozenset[str]]] = [{"*": missing["*"]} if "*" in missing else {} for _ in self.tables]
@@ -333,17 +332,15 @@ class JoinedSource(TwinSource):
             if missing
             else self._read
         )
-        tables = {path: self._level(path, tree, read) for path, _ in tree.levels()}
+        levels = {path: self._level(path, tree, read) for path, _ in tree.levels()}
         told(tree.top.count, tree.top.count)
-        return LevelTables(self.path, tree, MappingProxyType(tables))
+        return Dataset(self.path, tree, MappingProxyType(levels))
 
-    def _level(self, path: LevelPath, tree: Tree, read: Sequence[Records]) -> LevelTable:
+    def _level(self, path: LevelPath, tree: Tree, read: Sequence[Dataset]) -> DataLevel:
         own, level = self.rows[path], tree.level(path)
         records = read[own.columns.table]
         columns = {f.name: replace(records.columns[f.name].taken(own.rows), field=f) for f in level.fields}
-        lines = records.lines[own.rows]
-        found = Records(records.source, tree.layout_of(path), MappingProxyType(columns), lines)
-        return LevelTable(level, found, own.parent)
+        return DataLevel(level, columns, records.lines[own.rows], own.parent)
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return the line or row of the record that an engine means; of one in another table, that of its unit."""
@@ -361,7 +358,7 @@ class JoinedSource(TwinSource):
     @cached_property
     def _twin_lines(self) -> dict[LevelPath, NDArray[np.int64]]:
         found = read_levels(self._twin.path, _tree_of(self._twin))
-        return {path: table.records.lines for path, table in found.tables.items()}
+        return {path: level.lines for path, level in found.levels.items()}
 
     def rewrite(self, target: Path, changes: Changes) -> int:
         """Write the tables with new values in fields of the top level."""
@@ -432,7 +429,7 @@ def _tree_of(twin: XmlSource) -> Tree:
 
 
 def _require_same(
-    document: LevelTables, rows: Mapping[LevelPath, LevelRows], read: Sequence[Records], tables: Sequence[Source]
+    document: Dataset, rows: Mapping[LevelPath, LevelRows], read: Sequence[Dataset], tables: Sequence[Source]
 ) -> None:
     """Refuse tables of which the nested document says something else than their first readers.
 
@@ -440,15 +437,15 @@ def _require_same(
     ------
     DocumentError
     """
-    for path, table in document.tables.items():
+    for path, table in document.levels.items():
         own = rows[path]
         first = read[own.columns.table]
         same = np.array_equal(table.parent, own.parent) and all(
             bool(column.same_texts(first.columns[name].taken(own.rows)).all())
-            for name, column in table.records.columns.items()
+            for name, column in table.columns.items()
         )
         there = {name for name in own.fields if name in first.columns}
-        if not same or there != set(table.records.columns):
+        if not same or there != set(table.columns):
             raise DocumentError.of(
                 "readings-differ", tables[own.columns.table].path, what=f"the records of {own.columns.setting.name}"
             )

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.problems.problem import Field
+from masktron.sources.column import Coded
 from masktron.sources.joined.level_columns import LevelColumns
 from masktron.sources.joined.level_rows import LevelRows, units_of
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Coded
 from masktron.sources.source import Source
 
 type _Numbers = dict[str, NDArray[np.intp]]

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.problems.problem import Field, Place
+from masktron.sources.dataset import Dataset
 from masktron.sources.joined.level_columns import LevelColumns
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.records import Records
 
 type JoinKey = tuple[str, ...]
 
@@ -44,14 +44,14 @@ class LevelRows:
         return self.columns.fields or ()
 
 
-def joined(levels: Sequence[LevelColumns], tables: Sequence[Records]) -> dict[LevelPath, LevelRows]:
+def joined(levels: Sequence[LevelColumns], tables: Sequence[Dataset]) -> dict[LevelPath, LevelRows]:
     """Join the records of all levels.
 
     Parameters
     ----------
     levels : sequence of LevelColumns
         Each before those within it.
-    tables : sequence of Records
+    tables : sequence of Dataset
         What `LevelColumns.table` numbers.
 
     Raises
@@ -82,7 +82,7 @@ class _KeyedTable:
     """A table with the keys of its rows."""
 
     level: LevelColumns
-    records: Records
+    records: Dataset
 
     def keys(self, names: Sequence[str]) -> list[JoinKey]:
         """Return the key of each row.
@@ -108,7 +108,7 @@ class _KeyedTable:
 
     def bad_key(self, row: int, detail: str, key: str) -> DocumentError:
         """Return an error that names the line of a row, and what is wrong with its key."""
-        place = Place(str(self.records.source), int(self.records.lines[row]), record=row + 1)
+        place = Place(str(self.records.path), int(self.records.lines[row]), record=row + 1)
         return DocumentError.of("bad-key", place, detail=detail, key=key, table=self.level.setting.name)
 
 
@@ -128,7 +128,7 @@ def _top(one: LevelColumns, table: _KeyedTable) -> LevelRows:
     return LevelRows(one, rows, of, np.arange(len(rows), dtype=np.intp))
 
 
-def _of_own_table(one: LevelColumns, table: _KeyedTable, above: LevelRows, tables: Sequence[Records]) -> LevelRows:
+def _of_own_table(one: LevelColumns, table: _KeyedTable, above: LevelRows, tables: Sequence[Dataset]) -> LevelRows:
     """Join a table to the level above by the key of that."""
     keyed = _KeyedTable(above.columns, tables[above.columns.table])
     keys = keyed.keys(above.columns.key)
@@ -202,17 +202,17 @@ def _require_constant(made: LevelRows, table: _KeyedTable) -> None:
         constant = [name for name in columns if differing(made, table.records, name) is None]
         columns_shown = tuple(f'"{name}"' for name in constant)
         level = one.setting.name
-        raise UsageError.of("level-fields-missing", table.records.source, level=level, columns=columns_shown)
+        raise UsageError.of("level-fields-missing", table.records.path, level=level, columns=columns_shown)
     for name in one.fields:
         row = differing(made, table.records, name) if name in columns else None
         if row is not None:
             first, level = int(made.rows[made.record_of[row]]), one.setting.name
-            place = Place(str(table.records.source), int(table.records.lines[row]), record=row + 1)
+            place = Place(str(table.records.path), int(table.records.lines[row]), record=row + 1)
             detail = f"differs between records {first + 1} and {row + 1}, which are one {level}"
             raise DocumentError.of("level-field", place, field=Field(name), level=level, detail=detail)
 
 
-def differing(made: LevelRows, records: Records, name: str) -> int | None:
+def differing(made: LevelRows, records: Dataset, name: str) -> int | None:
     """Return the first row with another text in a column than the first row of its record; None where none has."""
     column = records.columns[name]
     apart = np.flatnonzero(~column.same_texts(column.taken(made.rows[made.record_of])))

@@ -12,9 +12,8 @@ from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Place
 from masktron.sources.metadata.description import Description
 from masktron.sources.names import column_name
-from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_name
-from masktron.sources.variables import Variable
+from masktron.sources.variables import Typed, Variable
 
 NAMESPACES = ("ddi:codebook:2_5", "ddi:codebook:2_6")
 _KINDS = {

@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from masktron.config import Kind
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Place
-from masktron.sources.records import Typed
 from masktron.sources.tables.string_cells import octets_of
-from masktron.sources.variables import Variable
+from masktron.sources.variables import Typed, Variable
 
 _PLAIN_DIGITS = 40
 """Numbers that need more characters than this without an exponent are written with one, if that is shorter."""

@@ -9,12 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from masktron.sources.column import Column, Status
 from masktron.sources.columns import Cell, Cells, numbers_of
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.missing_codes import MissingCodes, codes_of_field
-from masktron.sources.records import Column, Field, Status, Typed
+from masktron.sources.record_layout import Field
 from masktron.sources.tables.string_cells import placed_cells
+from masktron.sources.variables import Typed
 
 
 def column_of(

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from masktron.errors import UsageError
 from masktron.sources.names import ContextNames, NameStep
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.spilled import kept_in

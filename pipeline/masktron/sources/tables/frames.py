@@ -17,7 +17,6 @@ from masktron.config import Kind
 from masktron.errors import UsageError, ViolationError
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.lexical import parse_number
-from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import categories_of, without_categories
 from masktron.sources.tables.arrow_files import (
     ArrowCarried,
@@ -33,7 +32,7 @@ from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series
 from masktron.sources.tables.sql_texts import literal
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import NONE, Variable
+from masktron.sources.variables import NONE, Typed, Variable
 
 _NULLABLE = {pa.string(): pd.StringDtype(), pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype()}
 

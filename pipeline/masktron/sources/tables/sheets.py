@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.problems.problem import Known
 from masktron.sources.lexical import parse_number
-from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.arrow_lexemes import lexemes_of, plain
 from masktron.sources.tables.office_files import AroundSheet, address, column_number
 from masktron.sources.tables.table_format import Options
-from masktron.sources.variables import Variable
+from masktron.sources.variables import UNTYPED, Typed, Variable
 
 _CELLS = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7}):([A-Za-z]{1,3})([0-9]{1,7})")
 _NAMED = re.compile(r"\$?(?:'((?:[^']|'')*)'|([^'!.]*))[!.]([$A-Z0-9]+:\.?[$A-Z0-9]+)")

@@ -26,7 +26,6 @@ from masktron.errors import DocumentError, UsageError
 from masktron.files import refuse_special
 from masktron.problems.problem import Field, Place
 from masktron.sources.lexical import parse_number
-from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.arrow_files import typed_column
 from masktron.sources.tables.arrow_lexemes import lexemes_of
 from masktron.sources.tables.arrow_values import no_room
@@ -35,7 +34,7 @@ from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, wi
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import NONE, Variable
+from masktron.sources.variables import NONE, UNTYPED, Typed, Variable
 
 _LARGE = 1 << 63
 _ROWS = 1 << 14

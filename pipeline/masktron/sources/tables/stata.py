@@ -24,7 +24,6 @@ from pandas.io import stata as pandas_stata
 
 from masktron.errors import DocumentError, UsageError
 from masktron.recodings import exact_number
-from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_values import UnfitError, no_room
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import Created, created_column, texts_lost
@@ -34,7 +33,7 @@ from masktron.sources.tables.read_statistical import rows_again, stata_clock
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, UnreadError
 from masktron.sources.tables.table_model import Table, TableRelease
-from masktron.sources.variables import NONE, Variable
+from masktron.sources.variables import NONE, Typed, Variable
 
 _PANDAS: Any = pandas_stata  # types of pandas leave its names out
 _STATA = "a Stata file"

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
-from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import lexemes_of
 from masktron.sources.tables.arrow_values import UnfitError, no_room
+from masktron.sources.variables import Typed
 
 _DAY = 86_400
 _DIGITS = 15

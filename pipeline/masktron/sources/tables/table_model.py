@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from masktron.problems.problem import Sentence
-from masktron.sources.records import Coded
+from masktron.sources.column import Coded
 from masktron.sources.variables import Variable
 
 _LARGE = 4_000_000

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.flat_records import FlatRecords, RecordSlice
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.tables.arrow_scalars import positions
 from masktron.sources.tables.document import TwinNames, record_lines, twin_frame
 from masktron.sources.tables.string_cells import placed_cells

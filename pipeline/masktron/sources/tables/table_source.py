@@ -29,14 +29,16 @@ from masktron.problems.problem import Note, Place, Sentence
 from masktron.progress import Progress, Told
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
+from masktron.sources.column import Coded
 from masktron.sources.column_forms import ColumnForm
+from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, require_written, table_format, written_formats
 from masktron.sources.level_tree import TOP
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
-from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.tables.class_values import class_values, recoded
 from masktron.sources.tables.columns_of_cells import column_of
@@ -355,7 +357,7 @@ class TableSource(Source):
         if self._stream is None:
             self.table  # noqa: B018 -- reads the file
 
-    def read(self, asked: Reading) -> Records:
+    def read(self, asked: Reading) -> Dataset:
         """Read the records as columns."""
         if self._stream is not None:
             return self._stored(self._stream, asked)
@@ -369,9 +371,9 @@ class TableSource(Source):
             columns[field.name] = column_of(field, cells, asked.codes(field.name), typed, compiled=self.table.large)
         size = len(self.table)
         asked.told(size, size)
-        return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
+        return Dataset.flat(self.path, self.layout, columns, self.format.lines_of(self.table))
 
-    def _stored(self, stream: TableStream, asked: Reading) -> Records:
+    def _stored(self, stream: TableStream, asked: Reading) -> Dataset:
         """Read the records block by block, as both readers have them; into files of a folder, where there is one."""
         from masktron.sources.xml.table import columns_of_batches  # noqa: PLC0415 -- loads numba
 

@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Note, Place, Sentence
 from masktron.recodings import denote_alike
-from masktron.sources.records import UNTYPED
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.table_model import Table
-from masktron.sources.variables import Variable
+from masktron.sources.variables import UNTYPED, Variable
 
 
 class ComparedBlocks:

@@ -18,9 +18,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.level_tables import LevelTables
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Column, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class MemberOrder:
     @classmethod
     def by_fields(
         cls,
-        tables: LevelTables,
+        dataset: Dataset,
         fields: Mapping[LevelPath, Sequence[str]],
         orders: Mapping[tuple[LevelPath, str], Sequence[str]] = MappingProxyType({}),
     ) -> Self:
@@ -73,7 +73,7 @@ class MemberOrder:
 
         Parameters
         ----------
-        tables : LevelTables
+        dataset : Dataset
             Of the original.
         fields : mapping of tuple of str to sequence of str
             By level, the names of its own fields.
@@ -81,7 +81,7 @@ class MemberOrder:
             Of fields whose values have an order that somebody gave.
         """
         keys = {
-            path: tuple(OrderKey(name, _texts(tables, path, name, orders.get((path, name), ()))) for name in names)
+            path: tuple(OrderKey(name, _texts(dataset, path, name, orders.get((path, name), ()))) for name in names)
             for path, names in fields.items()
             if names
         }
@@ -122,7 +122,7 @@ class MemberOrder:
         """Return the order without some kinds of members, which stay in the order of the file."""
         return type(self)(MappingProxyType({path: keys for path, keys in self.keys.items() if path not in paths}))
 
-    def sequence(self, tables: LevelTables, path: LevelPath) -> NDArray[np.intp]:
+    def sequence(self, dataset: Dataset, path: LevelPath) -> NDArray[np.intp]:
         """Return the rows of a level, record of the level above by record of that level, in their order.
 
         Returns
@@ -130,17 +130,17 @@ class MemberOrder:
         ndarray of intp, shape (n,)
             A permutation of the rows.
         """
-        table = tables.tables[path]
+        table = dataset.levels[path]
         keys = self.keys.get(path)
         if keys is None:
             return np.arange(len(table))
         sorted_by: list[NDArray[Any]] = [np.arange(len(table))]
         sorted_by += [
-            tables.counts((*path, child.name))
+            dataset.counts((*path, child.name))
             for child in table.level.children
-            if (*path, child.name) in tables.tables
+            if (*path, child.name) in dataset.levels
         ]
-        columns = table.records.columns
+        columns = table.columns
         sorted_by += [key.ranks(columns[key.field]) for key in reversed(keys) if key.field in columns]
         return np.lexsort([*sorted_by, table.parent]).astype(np.intp)
 
@@ -160,12 +160,12 @@ def _key(entry: object) -> OrderKey:
     return OrderKey(entry["field"], tuple(values))
 
 
-def _texts(tables: LevelTables, path: LevelPath, name: str, order: Sequence[str]) -> tuple[str, ...] | None:
+def _texts(dataset: Dataset, path: LevelPath, name: str, order: Sequence[str]) -> tuple[str, ...] | None:
     """Return the texts of a field in their order; None where all are numbers and nobody gave an order."""
-    column = tables.tables[path].records.columns[name]
+    column = dataset.levels[path].columns[name]
     if column.numeric and not order:
         return None
-    units, rows = tables.units(path), np.flatnonzero(column.states[column.codes] == Status.PRESENT)
+    units, rows = dataset.units(path), np.flatnonzero(column.states[column.codes] == Status.PRESENT)
     lexemes = column.lexemes_of(rows)
     found: dict[str, set[int]] = {}
     for text, unit in zip(lexemes.tolist(), units[rows].tolist(), strict=True):

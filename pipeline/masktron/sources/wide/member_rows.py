@@ -8,40 +8,36 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.level_tables import LevelTables
+from masktron.sources.column import Coded, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath
-from masktron.sources.records import Coded, Status
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord
 
 
-def joint_composition(tables: LevelTables, order: MemberOrder = FILE_ORDER) -> Composition:
+def joint_composition(dataset: Dataset, order: MemberOrder = FILE_ORDER) -> Composition:
     """Return the least composition that covers every unit of a file, with members in an order."""
-    return _most(tables, order, TOP, tables.tree.top, np.arange(len(tables.top)))
+    return _most(dataset, order, TOP, dataset.tree.top, np.arange(len(dataset.top)))
 
 
-def composition_below(
-    tables: LevelTables, order: MemberOrder, path: LevelPath, rows: NDArray[np.intp]
-) -> Composition:
+def composition_below(dataset: Dataset, order: MemberOrder, path: LevelPath, rows: NDArray[np.intp]) -> Composition:
     """Return the least composition that covers some records of a level with all that is below them."""
-    return _most(tables, order, path, tables.tree.level(path), rows)
+    return _most(dataset, order, path, dataset.tree.level(path), rows)
 
 
-def _most(
-    tables: LevelTables, order: MemberOrder, path: LevelPath, level: Level, rows: NDArray[np.intp]
-) -> Composition:
+def _most(dataset: Dataset, order: MemberOrder, path: LevelPath, level: Level, rows: NDArray[np.intp]) -> Composition:
     """Return what covers some records of a level with all that is below them."""
     kinds = []
     for child in level.children:
         below = (*path, child.name)
-        counts = tables.counts(below)[rows]
-        first = np.concatenate(([0], np.cumsum(tables.counts(below))))[:-1][rows]
-        sequence = order.sequence(tables, below)
+        counts = dataset.counts(below)[rows]
+        first = np.concatenate(([0], np.cumsum(dataset.counts(below))))[:-1][rows]
+        sequence = order.sequence(dataset, below)
         least, most = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
         members = []
         for at in range(most):
             there = sequence[first[counts > at] + at]
-            inner = _most(tables, order, below, child, there)
+            inner = _most(dataset, order, below, child, there)
             members.append(Composition(inner.members, sure=at < least))
         kinds.append(tuple(members))
     return Composition(tuple(kinds))
@@ -53,18 +49,18 @@ class MemberRows:
 
     Attributes
     ----------
-    tables : LevelTables
+    dataset : Dataset
     wide : WideRecord
     rows : mapping of str to ndarray of intp, shape (units,)
         By the name of a place, the row of each unit's member in the table of its level; -1 where it has none.
     """
 
-    tables: LevelTables
+    dataset: Dataset
     wide: WideRecord
     rows: Mapping[str, NDArray[np.intp]]
 
     @classmethod
-    def of(cls, tables: LevelTables, wide: WideRecord, order: MemberOrder = FILE_ORDER) -> MemberRows:
+    def of(cls, dataset: Dataset, wide: WideRecord, order: MemberOrder = FILE_ORDER) -> MemberRows:
         """Return where the members of all units of a file stand, in an order.
 
         Raises
@@ -72,12 +68,12 @@ class MemberRows:
         ValueError
             A unit has more members than the wide record.
         """
-        return cls.below(tables, wide, order, {wide.unit.name: np.arange(len(tables.top))}, wide.unit)
+        return cls.below(dataset, wide, order, {wide.unit.name: np.arange(len(dataset.top))}, wide.unit)
 
     @classmethod
     def below(
         cls,
-        tables: LevelTables,
+        dataset: Dataset,
         wide: WideRecord,
         order: MemberOrder,
         known: Mapping[str, NDArray[np.intp]],
@@ -95,19 +91,19 @@ class MemberRows:
         for place in around.below():
             for kind, child in zip(place.members, place.level.children, strict=True):
                 path = (*place.level_path, child.name)
-                if path not in tables.tables:  # no unit of this file has any
+                if path not in dataset.levels:  # no unit of this file has any
                     found.update((member.name, np.full(records, -1)) for member in kind)
                     continue
-                counts = tables.counts(path)
+                counts = dataset.counts(path)
                 first = np.concatenate(([0], np.cumsum(counts)))
                 above = found[place.name]
                 has = np.where(above >= 0, counts[above], 0) if len(counts) else np.zeros(len(above), dtype=np.intp)
                 if len(has) and has.max() > len(kind):
                     raise ValueError(f"a unit has {has.max()} {child.name}, the wide record {len(kind)}")
-                sequence = np.append(order.sequence(tables, path), -1)
+                sequence = np.append(order.sequence(dataset, path), -1)
                 for at, member in enumerate(kind):
                     found[member.name] = sequence[np.where(has > at, first[above] + at, -1)]
-        return cls(tables, wide, found)
+        return cls(dataset, wide, found)
 
     def present(self) -> frozenset[str]:
         """Name the wide fields that some unit has."""
@@ -115,7 +111,7 @@ class MemberRows:
         for place in self.wide.places:
             rows = self.rows[place.name]
             rows = rows[rows >= 0]
-            columns = self.tables.tables[place.level_path].records.columns
+            columns = self.dataset.levels[place.level_path].columns
             for leaf in place.leaves:
                 column = columns.get(leaf.field.name)
                 if column is not None and (column.states[column.codes[rows]] != Status.ABSENT).any():
@@ -138,7 +134,7 @@ class MemberRows:
     def _there(self) -> tuple[list[str], NDArray[np.bool_]]:
         names = [name for name in self.rows if name]
         columns = [self.rows[name] >= 0 for name in names]
-        units = len(self.tables.top)
+        units = len(self.dataset.top)
         return names, np.stack(columns, axis=1) if columns else np.zeros((units, 0), dtype=np.bool_)
 
     def folded(self, cells: Mapping[str, Coded]) -> dict[LevelPath, dict[str, Coded]]:
@@ -160,8 +156,8 @@ class MemberRows:
         return found
 
     def _joined(self, path: LevelPath, name: str, parts: list[tuple[NDArray[np.intp], Coded | None]]) -> Coded:
-        column = self.tables.tables[path].records.columns[name]
-        codes = np.full(len(self.tables.tables[path]), -1, dtype=np.intp)
+        column = self.dataset.levels[path].columns[name]
+        codes = np.full(len(self.dataset.levels[path]), -1, dtype=np.intp)
         texts: list[NDArray[np.object_]] = []
         size = 0
         for rows, cells in parts:

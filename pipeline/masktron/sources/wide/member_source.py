@@ -12,9 +12,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.level_tables import LevelTables
+from masktron.sources.column import Coded, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath
-from masktron.sources.records import Coded, Status
 from masktron.sources.source import Changes, Source
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows, composition_below
@@ -27,7 +27,7 @@ type RecordContent = tuple[object, ...]
 
 
 def contents(
-    tables: LevelTables, path: LevelPath, rows: NDArray[np.intp], left: Mapping[LevelPath, Collection[str]]
+    dataset: Dataset, path: LevelPath, rows: NDArray[np.intp], left: Mapping[LevelPath, Collection[str]]
 ) -> list[RecordContent]:
     """Return what some records of a level hold; of two files, the same records have the same content.
 
@@ -36,13 +36,13 @@ def contents(
 
     Parameters
     ----------
-    tables : LevelTables
+    dataset : Dataset
     path : tuple of str
     rows : ndarray of intp, shape (n,)
     left : mapping of tuple of str to collection of str
         By level, fields that do not count.
     """
-    columns = tables.tables[path].records.columns
+    columns = dataset.levels[path].columns
     names = sorted(name for name in columns if name not in left.get(path, ()))
     texts = [columns[name].lexemes_of(rows).tolist() for name in names]
     cells = [
@@ -50,16 +50,16 @@ def contents(
         for at in range(len(rows))
     ]
     within: list[list[tuple[str, tuple[RecordContent, ...]]]] = [[] for _ in cells]
-    for kind in sorted(child.name for child in tables.tables[path].level.children):
+    for kind in sorted(child.name for child in dataset.levels[path].level.children):
         below = (*path, kind)
-        if below not in tables.tables:
+        if below not in dataset.levels:
             continue
-        counts = tables.counts(below)
+        counts = dataset.counts(below)
         first = np.concatenate(([0], np.cumsum(counts)))[:-1]
         for at, row in enumerate(rows.tolist()):
             if counts[row]:
                 inner = np.arange(first[row], first[row] + counts[row], dtype=np.intp)
-                within[at].append((kind, tuple(contents(tables, below, inner, left))))
+                within[at].append((kind, tuple(contents(dataset, below, inner, left))))
     return [(own, tuple(inner)) for own, inner in zip(cells, within, strict=True)]
 
 
@@ -104,12 +104,12 @@ class MemberSource(WideSource):
         hidden: dict[LevelPath, list[str]] = {}
         for one in self.sums:
             hidden.setdefault(one.level, []).append(one.field)
-        return member_record(self.tables, self.level, self.member_order, hidden)
+        return member_record(self.dataset, self.level, self.member_order, hidden)
 
     @cached_property
     def members(self) -> MemberRows:
         """Where the members stand, and what is around and within them."""
-        return member_rows(self.tables, self.wide, self.level, self.member_order)
+        return member_rows(self.dataset, self.wide, self.level, self.member_order)
 
     @property
     def record_level(self) -> LevelPath:
@@ -119,16 +119,16 @@ class MemberSource(WideSource):
     @property
     def units(self) -> NDArray[np.intp]:
         """Row of the unit of each record."""
-        return self.tables.units(self.level)
+        return self.dataset.units(self.level)
 
     def estimate(self) -> int:
         """Number of members."""
-        return len(self.tables.tables[self.level])
+        return len(self.dataset.levels[self.level])
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return where a member begins in the nested file."""
         del line, column
-        return (int(self.tables.tables[self.level].records.lines[record]), 0) if record >= 0 else (0, 0)
+        return (int(self.dataset.levels[self.level].lines[record]), 0) if record >= 0 else (0, 0)
 
     def shuffled(self, keep: NDArray[np.bool_], generator: np.random.Generator) -> NDArray[np.intp]:
         """Return a random order of the kept members in which those of a unit stand together, as they stood.
@@ -158,7 +158,7 @@ class MemberSource(WideSource):
         return len(self.units) if changes.keep is None else int(changes.keep.sum())
 
     def _kept_units(self, keep: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-        kept = np.ones(len(self.tables.top), dtype=np.bool_)
+        kept = np.ones(len(self.dataset.top), dtype=np.bool_)
         if keep is not None:
             kept[self.units[~keep]] = False
             if not np.array_equal(kept[self.units], keep):
@@ -188,17 +188,17 @@ class MemberSource(WideSource):
         left = {path: {*names} for path, names in (self.also_removed if removed is None else removed).items()}
         for one in self.sums:
             left.setdefault(one.level, set()).add(one.field)
-        held = contents(self.tables, TOP, units, left)
+        held = contents(self.dataset, TOP, units, left)
         return units[sorted(range(len(units)), key=held.__getitem__)]
 
     def _summed(self, one: SumOfMembers, new: Coded | None) -> Coded:
         """Return the sums of a field of members, where a record has the field that says so."""
-        tables, path = self.tables, self.level
-        own = tables.tables[path].records.columns[one.of]
+        dataset, path = self.dataset, self.level
+        own = dataset.levels[path].columns[one.of]
         texts = own.lexemes if new is None else new.texts[new.codes]
-        around = _ancestors(tables, path, one.level)
-        column = tables.tables[one.level].records.columns[one.field]
-        totals = [Decimal(0)] * len(tables.tables[one.level])
+        around = _ancestors(dataset, path, one.level)
+        column = dataset.levels[one.level].columns[one.field]
+        totals = [Decimal(0)] * len(dataset.levels[one.level])
         for row, text in zip(around.tolist(), texts.tolist(), strict=True):
             if text is not None:
                 totals[row] += _decimal(text)
@@ -213,11 +213,11 @@ class MemberSource(WideSource):
         )
 
 
-def _ancestors(tables: LevelTables, path: LevelPath, above: LevelPath) -> NDArray[np.intp]:
+def _ancestors(dataset: Dataset, path: LevelPath, above: LevelPath) -> NDArray[np.intp]:
     """Return for each record of a level the row of the record around it of another level."""
-    rows = np.arange(len(tables.tables[path]))
+    rows = np.arange(len(dataset.levels[path]))
     while path != above:
-        rows = tables.tables[path].parent[rows]
+        rows = dataset.levels[path].parent[rows]
         path = path[:-1]
     return rows
 
@@ -232,13 +232,13 @@ def _decimal(text: str) -> Decimal:
 
 
 def member_record(
-    tables: LevelTables, path: LevelPath, order: MemberOrder, hidden: Mapping[LevelPath, Collection[str]]
+    dataset: Dataset, path: LevelPath, order: MemberOrder, hidden: Mapping[LevelPath, Collection[str]]
 ) -> WideRecord:
     """Return the wide record of a member of a level, with the records around it and without those beside it.
 
     Parameters
     ----------
-    tables : LevelTables
+    dataset : Dataset
     path : tuple of str
         Of the level; not of the top.
     order : MemberOrder
@@ -246,8 +246,8 @@ def member_record(
     hidden : mapping of tuple of str to collection of str
         Fields of levels around it that are not shown, as their values change.
     """
-    tree = tables.tree
-    inner = composition_below(tables, order, path, np.arange(len(tables.tables[path])))
+    tree = dataset.tree
+    inner = composition_below(dataset, order, path, np.arange(len(dataset.levels[path])))
     whole = WideRecord.of(tree.top, _around(tree.top, path, inner), tree.layout)
     gone: set[str] = set()
     for place in _chain(whole, path):
@@ -261,18 +261,18 @@ def member_record(
     shown = replace(
         whole, layout=replace(whole.layout, fields=tuple(f for f in whole.layout.fields if f.name not in gone))
     )
-    return shown.only(member_rows(tables, shown, path, order).present())
+    return shown.only(member_rows(dataset, shown, path, order).present())
 
 
-def member_rows(tables: LevelTables, wide: WideRecord, path: LevelPath, order: MemberOrder) -> MemberRows:
+def member_rows(dataset: Dataset, wide: WideRecord, path: LevelPath, order: MemberOrder) -> MemberRows:
     """Return in which rows the members stand, one after the other, and what is around and within them."""
     found: dict[str, NDArray[np.intp]] = {}
-    rows = np.arange(len(tables.tables[path]))
+    rows = np.arange(len(dataset.levels[path]))
     around = list(_chain(wide, path))
     for place in reversed(around):
         found[place.name] = rows
-        rows = tables.tables[place.level_path].parent[rows]
-    return MemberRows.below(tables, wide, order, found, around[-1])
+        rows = dataset.levels[place.level_path].parent[rows]
+    return MemberRows.below(dataset, wide, order, found, around[-1])
 
 
 def _around(level: Level, path: LevelPath, inner: Composition) -> Composition:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from masktron.sources.level_tree import Level, LevelPath
-from masktron.sources.records import Field, Layout
+from masktron.sources.record_layout import Field, Layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Sentence
+from masktron.sources.dataset import Dataset
 from masktron.sources.joined.joined_source import JoinedSource
-from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.records import Records
 from masktron.sources.source import Changes, Reading, Source
 from masktron.sources.twin_source import TwinSource
 from masktron.sources.variables import Variable
@@ -72,8 +71,8 @@ def _lines(
 def _cells(members: MemberRows, place: UnitPlace, leaf: UnitField, rows: NDArray[np.intp]) -> list[str]:
     """Return the cells of a field of some members in XML, the empty text where there is none."""
     path = place.level_path
-    table = members.tables.tables.get(path)
-    column = None if table is None else table.records.columns.get(leaf.field.name)
+    table = members.dataset.levels.get(path)
+    column = None if table is None else table.columns.get(leaf.field.name)
     if column is None:  # a field, or a kind of members, that no unit of this file has
         return [""] * len(rows)
     there = rows >= 0
@@ -133,14 +132,14 @@ class WideSource(TwinSource):
         return bool(self.levels.level(self.record_level).children)
 
     @cached_property
-    def tables(self) -> LevelTables:
+    def dataset(self) -> Dataset:
         """The records of all levels."""
-        return self.nested.level_tables()
+        return self.nested.level_records()
 
     def in_order(self, member_order: MemberOrder) -> WideSource:
         """Return the same file with members in another order, whose records are not read again."""
         found = WideSource(self.nested, member_order=member_order)
-        found.tables = self.tables
+        found.dataset = self.dataset
         return found
 
     @cached_property
@@ -148,9 +147,9 @@ class WideSource(TwinSource):
         """The fields of a record."""
         if self._wide is not None:
             return self._wide
-        composition = joint_composition(self.tables, self.member_order)
+        composition = joint_composition(self.dataset, self.member_order)
         whole = WideRecord.of(self.levels.top, composition, self.levels.layout)
-        rows = MemberRows.of(self.tables, whole, self.member_order)
+        rows = MemberRows.of(self.dataset, whole, self.member_order)
         kinds = rows.kinds()
         found = whole.only(rows.present())
         return found.of_kinds(kinds) if 1 < len(kinds) <= MOST_KINDS else found
@@ -159,7 +158,7 @@ class WideSource(TwinSource):
     def members(self) -> MemberRows:
         """Where the members of units stand."""
         try:
-            return MemberRows.of(self.tables, self.wide, self.member_order)
+            return MemberRows.of(self.dataset, self.wide, self.member_order)
         except ValueError as problem:
             raise UsageError.of("not-of-one-run", self.path, reason=str(problem)) from problem
 
@@ -206,21 +205,22 @@ class WideSource(TwinSource):
 
     def estimate(self) -> int:
         """Number of units."""
-        return len(self.tables.top)
+        return len(self.dataset.top)
 
     def require_readable(self) -> None:
         """Refuse a file that is not there, or is of another format."""
         self.nested.require_readable()
 
-    def read(self, asked: Reading) -> Records:
+    def read(self, asked: Reading) -> Dataset:
         """Read the wide records as columns, with their lines in the nested file."""
         found = self._twin.read(asked)
-        return replace(found, source=self.path, lines=self.tables.tables[self.record_level].records.lines)
+        lines = self.dataset.levels[self.record_level].lines
+        return Dataset.flat(self.path, found.layout, found.columns, lines)
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return where a unit begins in the nested file."""
         del line, column
-        return (int(self.tables.top.records.lines[record]), 0) if record >= 0 else (0, 0)
+        return (int(self.dataset.lines[record]), 0) if record >= 0 else (0, 0)
 
     def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a nested file like this one with new values in some fields of wide records."""

@@ -15,7 +15,7 @@ from masktron.errors import DocumentError
 from masktron.kernels.scanner import END, FULL, MORE, PADDING, byte_classes, scan_records, table_of
 from masktron.sources.columns import Batch, Cells
 from masktron.sources.flat_records import RecordSlice
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 SLICED = 1 << 23

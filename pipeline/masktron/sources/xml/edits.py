@@ -8,7 +8,8 @@ from typing import Protocol
 
 from lxml import etree
 
-from masktron.sources.records import Coded, Field, Layout
+from masktron.sources.column import Coded
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.xml.outline import released
 from masktron.sources.xml.spacing import Spacing
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from masktron.kernels.scanner import ALIEN, END, LOOK_BEFORE, LOOK_RECORD, MORE, UNKNOWN
 from masktron.sources.flat_records import RecordSlice
-from masktron.sources.records import Field, Layout, Shape
+from masktron.sources.record_layout import Field, Layout, Shape
 from masktron.sources.text_places import column_behind
 from masktron.sources.xml.blocks import SLICED, Found, Name, PlainFile, ScanTable, joined
 from masktron.sources.xml.encoding import Encoding

@@ -13,7 +13,7 @@ from masktron.files import SCHEMATRON
 from masktron.problems.problem import Known, Place
 from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.records import Layout, Shape
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.parser import MAX_DEPTH, scan
 from masktron.sources.xml.path_nodes import PathNode, clark, fields_of, local

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from masktron.errors import DocumentError
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import namespace_parser, opened, scan
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from masktron.kernels.scanner import LOOK_BEFORE, LOOK_RECORD, line_breaks
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
-from masktron.sources.records import Field, Layout, Shape
+from masktron.sources.record_layout import Field, Layout, Shape
 from masktron.sources.xml.blocks import Found
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.flatness import MOST_NAMES, SHOWN, KernelReading, read_whole

@@ -19,10 +19,12 @@ from masktron.errors import DocumentError
 from masktron.problems.problem import Field as FieldName
 from masktron.problems.problem import Place
 from masktron.progress import Told, untold
+from masktron.sources.column import Column, Status
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.missing_codes import MissingCodes, codes_of_field
-from masktron.sources.records import Column, Field, Layout, Records, Status
+from masktron.sources.record_layout import Field, Layout
 from masktron.sources.xml.parser import ended, pulled, scan
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ def read_records(
     told: Told = untold,
     only: Collection[str] | None = None,
     store: ArrayStore | None = None,
-) -> Records:
+) -> Dataset:
     """Read a flat file into columns.
 
     Parameters
@@ -130,7 +132,7 @@ def read_records(
 
     Returns
     -------
-    Records
+    Dataset
         Possibly without any record.
 
     Raises
@@ -158,7 +160,7 @@ def read_records(
     table.close()
     wanted = (f for f in layout.fields if only is None or f.name in only)
     columns = {f.name: _column(f, table.cells[f.name], codes[f.name]) for f in wanted}
-    return Records(path, layout, MappingProxyType(columns), lines)
+    return Dataset.flat(path, layout, columns, lines)
 
 
 def iter_chunks(path: str | Path, layout: Layout, size: int = 5000, *, spans: Spans | None = None) -> Iterator[Chunk]:

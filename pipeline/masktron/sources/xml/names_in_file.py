@@ -7,7 +7,7 @@ from pathlib import Path
 
 from masktron.sources.level_tree import Tree
 from masktron.sources.names import NameStep, Vocabulary
-from masktron.sources.records import Layout, Shape
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.xml.layout import Survey, surveyed
 
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.problems.problem import Place
 from masktron.progress import Told, untold
-from masktron.sources.level_tables import LevelTable, LevelTables
+from masktron.sources.dataset import DataLevel, Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.missing_codes import codes_of_field
-from masktron.sources.records import Field, Records
+from masktron.sources.record_layout import Field
 from masktron.sources.xml.level_blocks import NestedFile
 from masktron.sources.xml.microdata import EVERY_FIELD, cell_of, coded_column
 from masktron.sources.xml.nested_units import iter_units
@@ -44,7 +44,7 @@ def read_levels(
     missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
     nested: NestedFile | None = None,
     told: Told = untold,
-) -> LevelTables:
+) -> Dataset:
     """Read a nested file into tables, one for each level.
 
     Parameters
@@ -74,8 +74,8 @@ def read_levels(
     reading = _Reading(path, tree, told)
     scan(path, reading.attach)
     reading.close()
-    tables = {at: _table(path, tree, at, place, codes) for at, place in reading.levels.items()}
-    return LevelTables(path, tree, MappingProxyType(tables))
+    levels = {at: _table(tree, at, place, codes) for at, place in reading.levels.items()}
+    return Dataset(path, tree, MappingProxyType(levels))
 
 
 def _places(tree: Tree) -> list[tuple[str, tuple[LevelPath, str]]]:
@@ -217,8 +217,8 @@ def _local(name: str) -> str:
 
 
 def _table(
-    path: Path, tree: Tree, at: LevelPath, place: _Place, codes: Mapping[tuple[LevelPath, str], frozenset[str]]
-) -> LevelTable:
+    tree: Tree, at: LevelPath, place: _Place, codes: Mapping[tuple[LevelPath, str], frozenset[str]]
+) -> DataLevel:
     columns = {
         one.field.name: coded_column(
             one.field, list(one.known), np.array(one.codes, dtype=np.int32), codes[at, one.field.name]
@@ -226,8 +226,7 @@ def _table(
         for one in place.texts
     }
     lines = np.array(place.lines, dtype=np.int64)
-    records = Records(path, tree.layout_of(at), MappingProxyType(columns), lines)
-    return LevelTable(tree.level(at), records, np.array(place.parents, dtype=np.intp))
+    return DataLevel(tree.level(at), columns, lines, np.array(place.parents, dtype=np.intp))
 
 
 def fill_levels(
@@ -236,7 +235,7 @@ def fill_levels(
     nested: NestedFile,
     codes: Mapping[tuple[LevelPath, str], frozenset[str]],
     told: Told = untold,
-) -> LevelTables | None:
+) -> Dataset | None:
     """Read a nested file into tables; None where the scanner leaves a unit or a cell to a parser.
 
     Parameters
@@ -257,7 +256,7 @@ def fill_levels(
     paths = [at for at, _ in tree.levels()]
     if {at for at, _ in nested.names} != {*paths}:
         return None  # some levels stand in units alone that a parser has to see
-    fillings = {at: _filling(path, tree, at, codes) for at in paths}
+    fillings = {at: _filling(tree, at, codes) for at in paths}
     parents: dict[LevelPath, list[NDArray[np.intp]]] = {at: [] for at in paths}
     rows = dict.fromkeys(paths, 0)
     with closing(iter_units(path, tree, nested)) as batches:
@@ -270,16 +269,15 @@ def fill_levels(
             for at in paths:
                 rows[at] += len(batch.levels[at])
             told(rows[TOP], nested.units)
-    tables = {
-        at: LevelTable(tree.level(at), fillings.pop(at).records(), np.concatenate([np.zeros(0, dtype=np.intp), *own]))
-        for at, own in parents.items()
+    none = np.zeros(0, dtype=np.intp)
+    levels = {
+        at: DataLevel(tree.level(at), filling.columns(), filling.lines(), np.concatenate([none, *parents[at]]))
+        for at, filling in fillings.items()
     }
-    return LevelTables(path, tree, MappingProxyType(tables))
+    return Dataset(path, tree, MappingProxyType(levels))
 
 
-def _filling(
-    path: Path, tree: Tree, at: LevelPath, codes: Mapping[tuple[LevelPath, str], frozenset[str]]
-) -> TableFilling:
+def _filling(tree: Tree, at: LevelPath, codes: Mapping[tuple[LevelPath, str], frozenset[str]]) -> TableFilling:
     layout = tree.layout_of(at)
     own = {field.name: codes_of_field(codes[at, field.name]) for field in layout.fields}
-    return TableFilling(path, layout, own, cell_of)
+    return TableFilling(layout, own, cell_of)

@@ -12,7 +12,7 @@ from lxml import etree
 from masktron.errors import MasktronError
 from masktron.progress import Progress
 from masktron.sources.level_tree import Tree
-from masktron.sources.records import Layout, Shape
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.unit_batches import UnitBatch, UnitRecords
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain_files import SURVEY_BLOCK, compile_first, require_stamp

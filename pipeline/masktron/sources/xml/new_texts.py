@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.large_arrays import kept, new_array
 from masktron.problems.problem import Field, Place
-from masktron.sources.records import Coded, Layout
+from masktron.sources.column import Coded
+from masktron.sources.record_layout import Layout
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """The characters that libxml2's trees do not take."""

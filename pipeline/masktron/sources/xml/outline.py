@@ -11,7 +11,7 @@ from typing import Any
 
 from lxml import etree
 
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.encoding import Encoding
 
 _XML = "http://www.w3.org/XML/1998/namespace"

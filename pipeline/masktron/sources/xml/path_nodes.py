@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from masktron.sources.records import Field
+from masktron.sources.record_layout import Field
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from masktron.kernels.assembling import KEPT, REMOVED, assemble, lay_out
 from masktron.progress import Told, untold
 from masktron.sources.columns import Batch
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.blocks import PlainFile
 from masktron.sources.xml.edits import Edits, records_of, serialised
 from masktron.sources.xml.microdata import cut_document

@@ -14,7 +14,7 @@ from masktron.progress import Progress
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
-from masktron.sources.records import Layout, Shape
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.nested_units import survey_nested
 from masktron.sources.xml.parser import opened

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from masktron.errors import DocumentError
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.layout import Survey
 from masktron.sources.xml.parser import namespace_parser

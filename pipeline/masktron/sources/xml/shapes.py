@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from masktron.sources.level_tree import Level, Tree
-from masktron.sources.records import Layout, Shape
+from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.xml.path_nodes import PathNode, fields_of, local
 
 

@@ -20,7 +20,7 @@ from xml.parsers import expat
 
 from lxml import etree
 
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.parser import opened, tree_parser
 

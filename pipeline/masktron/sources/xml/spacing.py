@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from masktron.sources.records import Layout
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.microdata import iter_records
 
 

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from lxml import etree
+from numpy.typing import NDArray
 
 from masktron.progress import Told, untold
 from masktron.sources.array_stores import ArrayStore, MemoryStore
+from masktron.sources.column import Column, Status
 from masktron.sources.columns import Batch, Cell, Cells, Numbers, numbers_of
+from masktron.sources.dataset import Dataset
 from masktron.sources.key_table import KeyTable
 from masktron.sources.lexicon import Lexicon, narrow_ends
 from masktron.sources.missing_codes import MissingCodes, codes_of_field
-from masktron.sources.records import UNTYPED, Column, Field, Layout, Records, Status, Typed
+from masktron.sources.record_layout import Field, Layout
+from masktron.sources.variables import UNTYPED, Typed
 from masktron.sources.xml.plain import iter_batches
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ def read_table(
     read: Read,
     told: Told = untold,
     store: ArrayStore | None = None,
-) -> Records | None:
+) -> Dataset | None:
     """Read a plain file into columns; None where a record or cell has markup inside.
 
     Parameters
@@ -73,7 +77,7 @@ def columns_of_batches(
     typed: Mapping[str, Typed] = MappingProxyType({}),
     told: Callable[[int], None],
     store: ArrayStore | None = None,
-) -> Records | None:
+) -> Dataset | None:
     """Read batches of flat records into columns; None where a record or cell has markup inside.
 
     Parameters
@@ -97,12 +101,12 @@ def columns_of_batches(
     DocumentError
         The store has no room.
     """
-    filling = TableFilling(path, layout, codes, read, typed=typed, store=store)
+    filling = TableFilling(layout, codes, read, typed=typed, store=store)
     for batch in batches:
         if not filling.add(batch):
             return None
         told(batch.first + len(batch))
-    return filling.records()
+    return Dataset.flat(path, layout, filling.columns(), filling.lines())
 
 
 class TableFilling:
@@ -110,13 +114,12 @@ class TableFilling:
 
     Parameters
     ----------
-    path, layout, codes, read, typed, store
+    layout, codes, read, typed, store
         As in `columns_of_batches`.
     """
 
     def __init__(
         self,
-        path: Path,
         layout: Layout,
         codes: Mapping[str, MissingCodes],
         read: Read,
@@ -125,7 +128,7 @@ class TableFilling:
         store: ArrayStore | None = None,
     ) -> None:
         store = MemoryStore() if store is None else store
-        self._path, self._layout, self._typed = path, layout, typed
+        self._layout, self._typed = layout, typed
         self._fillings = [_Filling(at, codes[field.name], read, store) for at, field in enumerate(layout.fields)]
         self._lines = store.growing(np.int64)
 
@@ -136,12 +139,15 @@ class TableFilling:
         self._lines.add(batch.lines)
         return True
 
-    def records(self) -> Records:
+    def columns(self) -> dict[str, Column]:
         """Return what was added; once, as a filling is let go with what it knows as soon as its column is made."""
-        columns = {
+        return {
             f.name: self._fillings.pop(0).column(f, self._typed.get(f.name, UNTYPED)) for f in self._layout.fields
         }
-        return Records(self._path, self._layout, MappingProxyType(columns), self._lines.whole())
+
+    def lines(self) -> NDArray[np.int64]:
+        """Return the lines of the records that were added."""
+        return self._lines.whole()
 
 
 def _told_of(told: Told, records: int, done: int) -> None:

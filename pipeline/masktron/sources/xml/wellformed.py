@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
-from masktron.sources.records import MANY_RECORDS
+from masktron.sources.column import MANY_RECORDS
 from masktron.sources.xml.parser import deaf_parser, opened
 
 SMALLEST = 4_000_000

@@ -19,7 +19,8 @@ from masktron.kernels.assembling import gather
 from masktron.problems.problem import Field, Known, Place
 from masktron.progress import Told, untold
 from masktron.scratch import unnamed_file
-from masktron.sources.records import Coded, Layout
+from masktron.sources.column import Coded
+from masktron.sources.record_layout import Layout
 from masktron.sources.xml.blocks import PlainFile
 from masktron.sources.xml.edits import Edits, RecordEdits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm

@@ -19,10 +19,11 @@ from masktron.problems.problem import Field as FieldName
 from masktron.problems.problem import Known, Place
 from masktron.progress import Progress, Told, untold
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.level_tables import LevelTables
+from masktron.sources.column import Coded
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.names import Vocabulary
-from masktron.sources.records import Coded, Field, Layout, Records, Shape
+from masktron.sources.record_layout import Field, Layout, Shape
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.sources.xml.layout import confirm_tree
@@ -380,19 +381,19 @@ class XmlSource(Source):
         with opened(self.path):
             pass
 
-    def read(self, asked: Reading) -> Records:
+    def read(self, asked: Reading) -> Dataset:
         """Read the records as columns; for a few fields only, by the parser alone."""
         plain = self._surveyed.plain if asked.only is None else None
         store = None if asked.storage is None else FolderStore(asked.storage)
         options: dict[str, Any] = {"missing": asked.missing, "told": asked.told, "only": asked.only}
         return read_records(self.path, self.layout, plain=plain, store=store, **options)
 
-    def level_tables(
+    def level_records(
         self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
-    ) -> LevelTables:
+    ) -> Dataset:
         """Read the records of all levels; see `masktron.sources.xml.nested.read_levels`."""
         if self.tree is None:
-            return super().level_tables(missing=missing, told=told)
+            return super().level_records(missing=missing, told=told)
         return read_levels(self.path, self.tree, missing=missing, nested=self._surveyed.nested, told=told)
 
     @property

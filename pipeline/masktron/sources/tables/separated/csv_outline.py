@@ -15,11 +15,10 @@ from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
 from masktron.kernels.separated import survey
 from masktron.problems.problem import Place
-from masktron.sources.records import Typed
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.separated.csv_survey import CsvSurvey, CsvText, Segment
 from masktron.sources.tables.two_readings import unlike_counts
-from masktron.sources.variables import Variable
+from masktron.sources.variables import Typed, Variable
 
 _BLOCK = 1 << 23
 """Bytes that are read at once, or more where a record is longer."""

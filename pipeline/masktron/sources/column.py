@@ -1,4 +1,4 @@
-"""Microdata as columns: lexemes kept as written, numbers beside them, kinds of missingness apart."""
+"""The values of a field: texts kept as written, numbers beside them, kinds of missingness apart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from enum import IntEnum
-from fractions import Fraction
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,8 @@ from numpy.typing import NDArray
 from masktron.recodings import denote_alike
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon, same_texts
+from masktron.sources.record_layout import Field
+from masktron.sources.variables import UNTYPED, Typed
 
 MANY_RECORDS = 10_000
 """Records from which on engines take long to look through all of them for each, however short they are."""
@@ -35,137 +35,6 @@ class Status(IntEnum):
     """There, without content other than white space."""
     CODE = 3
     """A lexeme that was declared to mean 'missing'."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A variable of the file: a child element or an attribute of the record.
-
-    Attributes
-    ----------
-    name : str
-        The name that rules, options and reports use: the local name, ``@`` before it for an attribute.
-    tag : str
-        Clark name, ``{namespace}local`` or ``local``, without ``@``.
-    attribute : bool
-    """
-
-    name: str
-    tag: str
-    attribute: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where records and fields stand in the document.
-
-    Attributes
-    ----------
-    record_path : tuple of str
-        Clark names from the root element to the record element, both included.
-    fields : tuple of Field
-        In the order in which the file first shows them.
-    root_attributes, nsmap
-        Attributes and namespace declarations of the root element.
-    encoding : str
-    """
-
-    record_path: tuple[str, ...]
-    fields: tuple[Field, ...]
-    root_attributes: tuple[tuple[str, str], ...] = ()
-    nsmap: tuple[tuple[str | None, str], ...] = ()
-    encoding: str = "UTF-8"
-
-    def field(self, name: str) -> Field | None:
-        """Return the field with this name, or None."""
-        return next((f for f in self.fields if f.name == name), None)
-
-    @property
-    def record_tag(self) -> str:
-        """Clark name of the record element."""
-        return self.record_path[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Whether the file is a plain table: like records, each with single fields that hold text only.
-
-    Attributes
-    ----------
-    flat : bool
-    reason : str
-        What is not flat, in one sentence; empty for a flat file.
-    line : int
-        Where that was first seen; 0 for a flat file.
-    single : frozenset of str
-        Of a file that is not flat, the fields that stand in a record once at most, with a text alone.
-    """
-
-    flat: bool
-    reason: str = ""
-    line: int = 0
-    single: frozenset[str] = dataclass_field(default=frozenset(), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """What the type or the format of a column says of a field, and its lexemes do not.
-
-    Attributes
-    ----------
-    bits : int or None
-        Of the significand, where the type is a binary fraction.
-    text : bool
-        The values are texts, also where all of them look like numbers.
-    lower, upper : Fraction or None
-        The least and the largest number that the column can hold; None where nothing bounds them.
-    places : int or None
-        Fraction digits of a number that the column can hold, below 0 where it holds tens or hundreds alone; None
-        where nothing bounds them.
-    shown : (int, int) or None
-        Characters and fraction digits of its display format, where a statistical package has given it one.
-    """
-
-    bits: int | None = None
-    text: bool = False
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-    places: int | None = None
-    shown: tuple[int, int] | None = None
-
-    @classmethod
-    def integer(cls, bits: int, *, signed: bool = True) -> Typed:
-        """Return what an integer type of so many bits can hold."""
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-        return cls(lower=Fraction(low), upper=Fraction(high), places=0)
-
-    @classmethod
-    def decimal(cls, precision: int, scale: int) -> Typed:
-        """Return what decimals of so many digits, `scale` of them in the fraction, can hold; the scale may be < 0."""
-        largest = (10**precision - 1) / Fraction(10) ** scale
-        return cls(lower=-largest, upper=largest, places=scale)
-
-    @property
-    def digits(self) -> int | None:
-        """Significant digits that a binary fraction surely keeps.
-
-        Theorem: a decimal of at most that many digits is the shortest decimal of the nearest binary fraction. Proof:
-        no two such decimals have the same nearest fraction, as 10 ** digits < 2 ** (bits - 1) (Matula 1968), and a
-        shorter one would be such a decimal.
-        """
-        return None if self.bits is None else int((self.bits - 1) * math.log10(2))
-
-    def keeps(self, largest: float, decimals: int) -> bool:
-        """Whether the type keeps all numbers up to `largest` with so many fraction digits as they are written.
-
-        Theorem: where neighbours of binary fractions are nearer to each other than those of decimals, each decimal
-        has a fraction of its own, and is its shortest decimal. Proof: neighbours up to `largest` are at most
-        ``largest * 2 ** (1 - bits)`` apart, and rounding moves a number by half of that.
-        """
-        return self.bits is None or largest * 10.0**decimals < 2.0 ** (self.bits - 1)
-
-
-UNTYPED = Typed()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -492,31 +361,3 @@ def written_alike(texts: Lexicon, codes: NDArray[np.integer], column: Column) ->
     equal = [denote_alike(texts[int(meant)], column.lexicon[int(found)]) for meant, found in pairs.T]
     alike[apart] = np.array(equal, dtype=np.bool_)[which]
     return alike
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Records:
-    """A microdata file in memory.
-
-    Attributes
-    ----------
-    source : Path
-    layout : Layout
-    columns : mapping of str to Column
-        By field name, in layout order.
-    lines : ndarray of int64, shape (n,)
-        True source line (from 1) on which each record begins.
-    """
-
-    source: Path
-    layout: Layout
-    columns: Mapping[str, Column]
-    lines: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def taken(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Records:
-        """Return some records, in the order of their positions."""
-        columns = {name: column.taken(which) for name, column in self.columns.items()}
-        return replace(self, columns=columns, lines=self.lines[which])

@@ -1,0 +1,109 @@
+"""The records of a file of microdata in memory: columns, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.sources.column import Column
+from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
+from masktron.sources.record_layout import Layout
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataLevel:
+    """The records of one level, in the order of the file.
+
+    Attributes
+    ----------
+    level : Level
+    columns : mapping of str to Column
+        By the names that fields have within the level, in the order of its fields.
+    lines : ndarray of int64, shape (n,)
+        True source line (from 1) on which each record begins.
+    parent : ndarray of intp, shape (n,)
+        Row of each record's parent in the level above, never falling; of the top level, the own row.
+    """
+
+    level: Level
+    columns: Mapping[str, Column]
+    lines: NDArray[np.int64]
+    parent: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """The records of a file: of one level where it is flat. What is said of a record or a column is of the top level.
+
+    Attributes
+    ----------
+    path : Path
+        The file, for messages.
+    tree : Tree
+    levels : mapping of tuple of str to DataLevel
+        By path, in the order of ``tree.levels()``.
+    """
+
+    path: Path
+    tree: Tree
+    levels: Mapping[LevelPath, DataLevel]
+
+    @classmethod
+    def flat(cls, path: Path, layout: Layout, columns: Mapping[str, Column], lines: NDArray[np.int64]) -> Self:
+        """Return the records of a flat file."""
+        tree = Tree.flat(layout, len(lines))
+        top = DataLevel(tree.top, MappingProxyType(dict(columns)), lines, np.arange(len(lines), dtype=np.intp))
+        return cls(path, tree, MappingProxyType({TOP: top}))
+
+    def __len__(self) -> int:
+        return len(self.top)
+
+    @property
+    def top(self) -> DataLevel:
+        """The records, or the units of a nested file."""
+        return self.levels[TOP]
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns of the top level, by field name."""
+        return self.top.columns
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """Source line (from 1) on which each record of the top level begins."""
+        return self.top.lines
+
+    @property
+    def layout(self) -> Layout:
+        """Where records and fields of the top level stand."""
+        return self.tree.layout
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Self:
+        """Return the same records with other columns in the top level; all else is shared."""
+        top = replace(self.top, columns=MappingProxyType({**self.columns, **columns}))
+        return replace(self, levels=MappingProxyType({**self.levels, TOP: top}))
+
+    def taken(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
+        """Return some records of a flat file, in the order of their positions."""
+        columns = {name: column.taken(which) for name, column in self.columns.items()}
+        return type(self).flat(self.path, self.layout, columns, self.lines[which])
+
+    def counts(self, path: LevelPath) -> NDArray[np.intp]:
+        """Return how many records of a level, other than the top, stand in each record of the level above."""
+        return np.bincount(self.levels[path].parent, minlength=len(self.levels[path[:-1]])).astype(np.intp)
+
+    def units(self, path: LevelPath) -> NDArray[np.intp]:
+        """Return the row of the unit in which each record of a level stands."""
+        found = self.levels[path].parent
+        for depth in range(len(path) - 1, 0, -1):
+            found = self.levels[path[:depth]].parent[found]
+        return found
