@@ -138,6 +138,28 @@ def test_numbers_without_a_precision_stay_exact(place: str) -> None:
         assert (kind.precision, kind.scale) == (digits, 1), "its digits tell nothing of the largest value"
 
 
+@pytest.mark.parametrize(
+    ("declared", "detail"),
+    [
+        ("numeric(2,5)", "numbers with more digits after the point than in all"),
+        ("numeric(77,0)", "numbers of more than 76 digits"),
+    ],
+)
+def test_exact_numbers_that_arrow_has_not_are_refused(place: str, declared: str, detail: str) -> None:
+    with refused(DocumentError, "column-not-readable", field="a", detail=detail):
+        asked(place, f"SELECT 0::{declared} AS a")
+
+
+def test_numbers_rounded_to_hundreds_stay_so(place: str) -> None:
+    statements = ("DROP TABLE IF EXISTS hundreds", "CREATE TABLE hundreds (a numeric(6,-2))")
+    execute(place, *statements, "INSERT INTO hundreds VALUES (5137), (-99999900), (0)")
+    found = read(place, "hundreds")
+    assert found.cells["a"].to_pylist() == ["5100", "-99999900", "0"]
+    assert found.variable("a").typed.places == -2
+    write(place, "hundreds again", found.carried.values, replaces=True)
+    assert read(place, "hundreds again").cells.equals(found.cells)
+
+
 def test_types_without_a_text_form_are_refused(place: str) -> None:
     found = {"_int4": "ARRAY[1]", "uuid": "gen_random_uuid()", "json": "'1'::json", "interval": "'1 day'::interval"}
     for kind, value in found.items():

@@ -246,21 +246,22 @@ def _exact_numbers(texts: pa.ChunkedArray, field: pa.Field, address: Address) ->
     Raises
     ------
     DocumentError
-        One is not finite, or has more digits than any type of Arrow.
+        One is not finite, or has more digits than any type of Arrow, or all of them are far behind the point.
     """
     numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]
     there = [number for number in numbers if number is not None]
     if not all(number.is_finite() for number in there):
         raise _unread(field, "NaN or an infinite number", address)
     if (modifier := _modifier(field)) >= 0:
-        precision, scale = modifier >> 16, modifier & 0x7FF
+        precision, scale = modifier >> 16, (modifier & 0x7FF ^ 0x400) - 0x400
     else:
         scale = max((-int(number.as_tuple().exponent) for number in there), default=0)
         needed = scale + max((max(0, number.adjusted() + 1) for number in there), default=1)
         precision = needed if needed > _MOST_DIGITS else 38 if needed <= 38 else _MOST_DIGITS
-    if not 0 <= scale <= precision <= _MOST_DIGITS:
-        detail = f"numbers of more than {_MOST_DIGITS} digits, or with more digits after the point than in all"
-        raise _unread(field, detail, address)
+    if scale > precision:
+        raise _unread(field, "numbers with more digits after the point than in all", address)
+    if precision > _MOST_DIGITS:
+        raise _unread(field, f"numbers of more than {_MOST_DIGITS} digits", address)
     kind = (pa.decimal128 if precision <= 38 else pa.decimal256)(max(1, precision), scale)
     return pa.chunked_array([pa.array(numbers, type=kind)])
 
