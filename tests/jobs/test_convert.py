@@ -160,6 +160,30 @@ def test_amounts_are_numbers_where_that_is_exact_and_else_it_is_said(
     assert held["code"] == ["007", "010", "011"]
 
 
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt"])
+@pytest.mark.parametrize("source", [".csv", ".parquet"])
+def test_integers_that_no_double_holds_become_texts_and_that_is_said(
+    source: str, suffix: str, tmp_path: Path
+) -> None:
+    data = tmp_path / "d.csv"
+    columns = {
+        "serial": ["1234567890123457", "12345678901234567", "123456789012345678"],
+        "held": ["9007199254740992", "-1", "100000000000000000"],
+    }
+    data.write_text(
+        "".join(f"{one},{other}\n" for one, other in [tuple(columns), *zip(*columns.values(), strict=True)])
+    )
+    if source != ".csv":
+        assert not run_convert(data, tmp_path / f"d{source}").losses
+        data = tmp_path / f"d{source}"
+    done = run_convert(data, tmp_path / f"o{suffix}")
+    read = open_source(tmp_path / f"o{suffix}")
+    assert {name: list(column.lexemes) for name, column in read.records().columns.items()} == columns
+    assert [one.typed.text for one in read.variables] == [True, False]
+    (told,) = [sentence(loss) for loss in done.losses if "double" in sentence(loss)]
+    assert told.startswith("that serial holds integers: it is stored as texts")
+
+
 def test_codes_with_a_point_stay_texts_and_that_is_said(tmp_path: Path) -> None:
     data = tmp_path / "d.csv"
     data.write_text("nace,price\n10.10,9.50\n47.20,10.50\n")

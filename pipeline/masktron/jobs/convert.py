@@ -114,7 +114,7 @@ def run_convert(
                 ]
                 table, told = with_scales(table, made.exact_digits)
                 losses += told
-                typed = with_types(table)
+                typed = with_types(table, made.exact_digits)
                 losses += [*made.losses(table), *numbers_as_texts(typed, made.exact_digits)]
                 made.write(opened, TableRelease.new(typed), writing.options)
         progress("comparing both files", 0)

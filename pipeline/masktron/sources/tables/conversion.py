@@ -30,10 +30,14 @@ from masktron.sources.variables import Variable
 from masktron.sources.xml.left_out import left_out_notes
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+_WHOLE = r"^(0|-?[1-9][0-9]*)$"
+_LONG = r"^-?[0-9]{16,}$"
 _AMOUNT = r"^(0|-?[1-9][0-9]*|-0)\.[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _ROOMY = 18
 """Digits of a new column of decimals, unless it has more."""
+_OF_DOUBLES = 15
+"""`TableFormat.exact_digits` of formats in which all numbers are doubles."""
 _PLAIN_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _ANY_CASE = {"duckdb": "DuckDB", "sqlite": "SQLite"}
@@ -192,7 +196,7 @@ def _scaled(column: pa.ChunkedArray, digits: int, variable: Variable) -> pa.Data
 
 
 def numbers_as_texts(table: Table, digits: int | None) -> list[Sentence]:
-    """Say which columns look like numbers with fractions, and are stored as texts.
+    """Say which columns look like numbers with fractions, or like long integers, and are stored as texts.
 
     Parameters
     ----------
@@ -201,24 +205,33 @@ def numbers_as_texts(table: Table, digits: int | None) -> list[Sentence]:
     digits : int or None
         What `TableFormat.exact_digits` says.
     """
-    found = [
-        variable.column
+    texts = [
+        (variable.column, _without(table.cells[variable.name], variable.missing))
         for variable in table.variables
-        if digits is not None
-        and not variable.typed.text
-        and _are_numbers(_without(table.cells[variable.name], variable.missing), variable.stored)
+        if not variable.typed.text and variable.stored is not None and is_text(variable.stored)
     ]
-    if not found:
-        return []
-    return [
-        Note(
-            "that {found} {found:holds numbers: it is|hold numbers: they are} stored as texts, as numbers "
-            "would not come back as they are written, such as zeros at the end or exponents; whole numbers "
-            "among fractions that are codes for missing values are no obstacle where a description declares "
-            "them: [[--metadata FILE]]",
-            found=fields(found),
+    found = [column for column, distinct in texts if digits is not None and _are_fractions(distinct)]
+    long = [column for column, distinct in texts if digits == _OF_DOUBLES and _all_match(distinct, _WHOLE)]
+    said: list[Sentence] = []
+    if found:
+        said.append(
+            Note(
+                "that {found} {found:holds numbers: it is|hold numbers: they are} stored as texts, as numbers "
+                "would not come back as they are written, such as zeros at the end or exponents; whole numbers "
+                "among fractions that are codes for missing values are no obstacle where a description declares "
+                "them: [[--metadata FILE]]",
+                found=fields(found),
+            )
         )
-    ]
+    if long:
+        said.append(
+            Note(
+                "that {long} {long:holds integers: it is|hold integers: they are} stored as texts, as a number "
+                "there is a double, which holds 15 digits",
+                long=fields(long),
+            )
+        )
+    return said
 
 
 def _without(column: pa.ChunkedArray, codes: Collection[str]) -> pa.Array:
@@ -227,15 +240,12 @@ def _without(column: pa.ChunkedArray, codes: Collection[str]) -> pa.Array:
     return distinct.filter(pc.invert(pc.is_in(distinct, value_set=pa.array(sorted(codes), pa.string()))))
 
 
-def _are_numbers(distinct: pa.Array, stored: pa.DataType | None) -> bool:
-    fractions = pc.any(pc.match_substring_regex(distinct, "[.eE]")).as_py()
-    return bool(
-        stored is not None
-        and is_text(stored)
-        and len(distinct)
-        and fractions
-        and pc.all(pc.match_substring_regex(distinct, _NUMBER)).as_py()
-    )
+def _all_match(distinct: pa.Array, pattern: str) -> bool:
+    return bool(len(distinct) and pc.all(pc.match_substring_regex(distinct, pattern)).as_py())
+
+
+def _are_fractions(distinct: pa.Array) -> bool:
+    return _all_match(distinct, _NUMBER) and bool(pc.any(pc.match_substring_regex(distinct, "[.eE]")).as_py())
 
 
 def form_of_source(source: Source) -> Iterator[str]:
@@ -306,19 +316,32 @@ def _lower(letter: re.Match[str]) -> str:
     return letter[0].lower()
 
 
-def with_types(table: Table) -> Table:
+def with_types(table: Table, digits: int | None = None) -> Table:
     """Return a table in which texts have a type where every one of them comes back from it as it is written.
 
     Only for variables without a type: integers of at most 18 digits, numbers that a double writes alike, and dates.
-    ``007`` and ``1e3`` stay texts, and so does ``1.50`` where `with_scales` has not made it a decimal.
+    ``007`` and ``1e3`` stay texts, and so does ``1.50`` where `with_scales` has not made it a decimal. Integers that
+    no double holds become texts where the format has no other numbers.
+
+    Parameters
+    ----------
+    table : Table
+    digits : int or None
+        What `TableFormat.exact_digits` says of the format that is written.
     """
-    variables = tuple(
-        variable
-        if variable.stored is not None
-        else replace(variable, stored=pa.string() if variable.typed.text else _type_of(table.cells[variable.name]))
-        for variable in table.variables
-    )
-    return replace(table, variables=variables)
+
+    def kind_of(variable: Variable) -> pa.DataType:
+        cells = table.cells[variable.name]
+        kind = variable.stored
+        if kind is None:
+            kind = pa.string() if variable.typed.text else _type_of(cells)
+        if digits != _OF_DOUBLES or not pa.types.is_integer(kind):
+            return kind
+        distinct = pc.unique(cells)
+        long = distinct.filter(pc.match_substring_regex(distinct, _LONG))
+        return pa.string() if len(long) and not _holds(long, pa.float64()) else kind
+
+    return replace(table, variables=tuple(replace(one, stored=kind_of(one)) for one in table.variables))
 
 
 def _type_of(lexemes: pa.ChunkedArray) -> pa.DataType:
