@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ from masktron.sources.column import Column, written_alike
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
+from masktron.sources.variables import Typed
 from refusals import refused
 
-ROWS = [{"A": a, "B": 2 * a, "note": f"n{a}"} for a in range(1, 9)]
+ROWS = [{"A": a, "B": 2 * a, "note": f"n{a}", "code": "7" if a == 5 else f"0{a}"} for a in range(1, 9)]
 
 
 def another_note(path: Path) -> None:
@@ -54,15 +57,29 @@ def no_note(path: Path) -> None:
         path.write_bytes(re.sub(rb"<note>n[0-9]</note>|(?<=,)n[0-9]", b"", path.read_bytes()))
 
 
+def respelled(path: Path) -> None:
+    """Write a text that looks like a number as another text that denotes the same one."""
+    if path.read_bytes().startswith(b"PAR1"):
+        table = pq.read_table(path)
+        codes = ["007" if code == "7" else code for code in table["code"].to_pylist()]
+        pq.write_table(table.set_column(3, "code", pa.array(codes)), path)
+    else:
+        path.write_bytes(re.sub(rb"(?<=[>,])7(?=</code>|\r?\n)", b"007", path.read_bytes()))
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".xml", ".parquet"])
-@pytest.mark.parametrize("spoil", [another_note, another_number, no_note])
+@pytest.mark.parametrize("spoil", [another_note, another_number, no_note, respelled])
 def test_a_cell_that_is_not_as_it_was_meant(
     suffix: str, spoil: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, rules = write_data(tmp_path / "d.xml", ROWS), write_rules(tmp_path / "r.sch", "A >= 0")
     if suffix != ".xml":
         data = Path(masktron.convert(data, tmp_path / f"d{suffix}").output)
-    settings: dict[str, Any] = {"k": 4, "roles": {"note": "untouched"}, "secret": bytes(range(32))}
+    settings: dict[str, Any] = {
+        "k": 4,
+        "roles": {"note": "untouched", "code": "untouched"},
+        "secret": bytes(range(32)),
+    }
     masktron.mask(data, rules, out=tmp_path / f"right{suffix}", **settings)
     usual = Source.write
 
@@ -83,5 +100,8 @@ def test_numbers_may_be_spelled_otherwise_and_nothing_else() -> None:
     column = Column.of_cells(
         Field("A", "A"), found, np.zeros(len(found), dtype=np.uint8), np.full(len(found), np.nan), 0
     )
-    alike = written_alike(Lexicon.of(meant), np.arange(len(meant)), column)
-    assert alike.tolist() == [True, False, False, True, True, False, False]
+    alike = partial(written_alike, Lexicon.of(meant), np.arange(len(meant)))
+    assert alike(column, respelled=True).tolist() == [True, False, False, True, True, False, False]
+    exactly = [False, False, False, True, True, False, False]
+    assert alike(column, respelled=False).tolist() == exactly
+    assert alike(replace(column, typed=Typed(text=True)), respelled=True).tolist() == exactly

@@ -97,7 +97,7 @@ def write(
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
-        _require_cells(run, made, masked, order)
+        _require_cells(run, made, masked, order, respelled=asked.respells_numbers)
         verdict = revalidate(
             asked,
             judged.job,
@@ -245,7 +245,9 @@ def _require_all(run: Prepared, written: int, masked: Dataset) -> None:
         )
 
 
-def _require_cells(run: Prepared, made: Masked, masked: Dataset, order: NDArray[np.intp] | None) -> None:
+def _require_cells(
+    run: Prepared, made: Masked, masked: Dataset, order: NDArray[np.intp] | None, *, respelled: bool
+) -> None:
     """Refuse a written file of which a cell is read back as another one than was to be written."""
     new = {name: (block, at) for block in made.blocks for at, name in enumerate(block.block.variables)}
     for fact in run.plan.fields:
@@ -253,7 +255,7 @@ def _require_cells(run: Prepared, made: Masked, masked: Dataset, order: NDArray[
             continue
         texts, codes = _meant(run, fact.name, *new.get(fact.name, (None, 0)))
         column = masked.columns.get(fact.name) or absent(run.kept.columns[fact.name].field, len(masked))
-        alike = written_alike(texts, codes if order is None else codes[order], column)
+        alike = written_alike(texts, codes if order is None else codes[order], column, respelled=respelled)
         if not alike.all():
             place = Place(str(run.source.path), field=Field(fact.name))
             record = int(np.argmin(alike)) + 1

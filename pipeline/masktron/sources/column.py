@@ -345,7 +345,9 @@ class Coded:
         return len(self.codes)
 
 
-def written_alike(texts: Lexicon, codes: NDArray[np.integer], column: Column) -> NDArray[np.bool_]:
+def written_alike(
+    texts: Lexicon, codes: NDArray[np.integer], column: Column, *, respelled: bool
+) -> NDArray[np.bool_]:
     """Return which cells of a column have the texts that were meant, or denote the same numbers.
 
     Parameters
@@ -354,8 +356,12 @@ def written_alike(texts: Lexicon, codes: NDArray[np.integer], column: Column) ->
     codes : ndarray of int, shape (n,)
         The text that was meant for each cell.
     column : Column, of n cells
+    respelled : bool
+        Whether the format may spell numbers otherwise; it never does in a column of texts.
     """
     alike = same_texts(texts, codes, column.lexicon, column.codes)
+    if column.typed.text or not respelled:
+        return alike
     apart = np.flatnonzero(~alike)
     pairs, which = np.unique(np.stack([codes[apart], column.codes[apart]]), axis=1, return_inverse=True)
     equal = [denote_alike(texts[int(meant)], column.lexicon[int(found)]) for meant, found in pairs.T]

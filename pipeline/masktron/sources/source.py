@@ -119,6 +119,11 @@ class Source(ABC):
         return ()
 
     @property
+    def respells_numbers(self) -> bool:
+        """Whether numbers that are written may be read back with other texts, such as 1.5 for 1.50."""
+        return False
+
+    @property
     def beside_columns(self) -> int:
         """Bytes of temporary files that a job on all records takes beside their columns, roughly."""
         return 0

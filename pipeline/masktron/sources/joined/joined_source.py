@@ -406,6 +406,11 @@ class JoinedSource(TwinSource):
         tables = [table.alike(target) for table, target in zip(self.tables, targets, strict=True)]
         return type(self)(self.levels, tables, contexts=self._contexts, progress=self._progress)
 
+    @property
+    def respells_numbers(self) -> bool:
+        """Whether one of the tables does."""
+        return any(table.respells_numbers for table in self.tables)
+
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
         """Whether records and fields of the top level are those that the original releases."""
         return self.layout.record_path == original.layout.record_path and self.has_fields_of(original, removed)

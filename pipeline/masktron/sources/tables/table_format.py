@@ -104,6 +104,8 @@ class TableFormat(ABC):
     exact_digits : int or None
         Digits of decimal numbers that a new file holds as numbers and gives back equal; 0 where it holds them as
         texts, None where all values are texts anyway.
+    respells_numbers : bool
+        Whether numbers that are written may be read back with other texts; False where all values are texts.
     journals : tuple of str
         Endings of files beside one of this format in which changes stand that are not yet in it.
     labels_numbers : bool
@@ -120,6 +122,7 @@ class TableFormat(ABC):
     choosing: ClassVar[frozenset[str]] = frozenset()
     tells_empty: ClassVar[bool] = False
     exact_digits: ClassVar[int | None] = None
+    respells_numbers: ClassVar[bool] = True
     journals: ClassVar[tuple[str, ...]] = ()
     labels_numbers: ClassVar[bool] = False
     copies: ClassVar[bool] = False

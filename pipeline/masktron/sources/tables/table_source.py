@@ -519,6 +519,11 @@ class TableSource(Source):
             return type(self)(path, self.format, self._asked)
         return type(self)(path, self._written, replace(self._asked, options={}))
 
+    @property
+    def respells_numbers(self) -> bool:
+        """As the format does."""
+        return self.format.respells_numbers
+
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
         """Whether the fields are those that the original releases."""
         return self.shape.flat and self.has_fields_of(original, removed)

@@ -156,7 +156,8 @@ def written_otherwise(meant: Table, written: Table) -> Iterator[Sentence]:
         return
     for name, *_ in differences(meant, written):
         own, other = meant.cells[name].to_pylist(), written.cells[name].to_pylist()
-        if not all(denote_alike(*pair) for pair in set(zip(own, other, strict=True))):
+        text = written.variable(name).typed.text
+        if text or not all(denote_alike(*pair) for pair in set(zip(own, other, strict=True))):
             yield Note("values of {field} that were to be written", field=Field(name))
     said = replace(meant, variables=tuple(_as_any_file(one, meant) for one in meant.variables))
     yield from descriptions_lost(said, written)

@@ -68,6 +68,7 @@ class CsvFormat(TableFormat):
 
     name: ClassVar[str] = "csv"
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    respells_numbers: ClassVar[bool] = False
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
