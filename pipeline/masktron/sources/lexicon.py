@@ -112,36 +112,29 @@ class Lexicon:
             return np.arange(len(self))
         sizes = self.ends[1:] - self.ends[:-1]
         by_size = np.argsort(sizes, kind="stable")
-        found = new_array(len(self), np.intp)
+        found, windows = new_array(len(self), np.intp), self.windows()
         for alike in np.split(by_size, np.flatnonzero(np.diff(sizes[by_size])) + 1):
             # rows of one size are in ascending order
-            found[alike] = alike[self._first_of_equal(alike)] if len(alike) > 1 else alike
+            found[alike] = alike[self._first_of_equal(alike, windows)] if len(alike) > 1 else alike
         return found
 
-    def _first_of_equal(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _first_of_equal(self, rows: NDArray[np.intp], windows: NDArray[np.uint8]) -> NDArray[np.intp]:
         """Return, for each text of some of one length in bytes, the first place of an equal one among them."""
         size = int(self.ends[rows[0] + 1] - self.ends[rows[0]])
         if size > _LONG:
             places: dict[bytes, int] = {}
             texts = (self.data[begin : begin + size].tobytes() for begin in self.ends[rows].tolist())
             return np.fromiter((places.setdefault(text, at) for at, text in enumerate(texts)), np.intp, len(rows))
-        codes = np.zeros(len(rows), dtype=np.intp)
+        codes, starts = np.zeros(len(rows), dtype=np.intp), self.ends[rows].astype(np.int64)
         for begin in range(0, size, _WORD):
-            words = self._words(rows, begin, min(size - begin, _WORD))
+            words = windows[starts + begin].view(np.uint64).ravel()
+            words &= _FIRST[min(size - begin, _WORD)]
             own, distinct = factorized(words)
             # both numbers are at most 2**31, so that the product fits
             codes = own if not begin else factorized(codes * len(distinct) + own)[0]
         first = np.empty(int(codes.max()) + 1, dtype=np.intp)
         first[codes[::-1]] = np.arange(len(rows))[::-1]  # of several assignments the last one stays
         return first[codes]
-
-    def _words(self, rows: NDArray[np.intp], begin: int, width: int) -> NDArray[np.int64]:
-        """Return up to eight bytes of some texts, from one of them on, as an integer each."""
-        octets = np.zeros((len(rows), _WORD), dtype=np.uint8)
-        for at in range(0, len(rows), _AT_ONCE):
-            starts = self.ends[rows[at : at + _AT_ONCE]].astype(np.int64) + begin
-            octets[at : at + _AT_ONCE, :width] = self.data[starts[:, None] + np.arange(width)]
-        return octets.view(np.int64).ravel()
 
     def windows(self) -> NDArray[np.uint8]:
         """Return the eight bytes from each place on, beyond the end too, shape (bytes + 1, 8)."""
