@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import masktron
 from cli_runner import write_data, write_rules
 from examples import examples
+from made_columns import column_of_cells
 from masktron.aggregators import Median
 from masktron.roles import ranks
-from masktron.sources.column import Column, Status
-from masktron.sources.record_layout import Field
+from masktron.sources.column import Column
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import detect_layout
 
@@ -24,10 +24,7 @@ SIZES = ("small", "medium", "large")
 
 
 def column(*lexemes: str | None) -> Column:
-    values = [np.nan if text is None or not text.strip().lstrip("-").isdigit() else float(text) for text in lexemes]
-    status = [Status.ABSENT if text is None else Status.PRESENT for text in lexemes]
-    texts = np.array(lexemes, dtype=object)
-    return Column.of_cells(Field("S", "S"), texts, np.array(status, dtype=np.uint8), np.array(values), 0)
+    return column_of_cells(lexemes)
 
 
 def mask(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -45,8 +45,9 @@ from masktron.likely_roles import (
 from masktron.problems.problem import Field, Note, Problem, Sentence, fields
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.variables import Variable
@@ -280,7 +281,7 @@ def _telling(distinct: int, held: int) -> bool:
 
 def looks_like_codes(column: Column) -> bool:
     """Whether a field of numbers looks like one of codes; see `suspects`."""
-    return _values_of_codes(column.field.name, [column]) > 0
+    return _values_of_codes(column.name, [column]) > 0
 
 
 def _values_of_codes(name: str, columns: Sequence[Column]) -> int:
@@ -466,12 +467,7 @@ def set_aside(records: Dataset, config: Config) -> tuple[Dataset, Config, tuple[
         codes = usual_codes(column)
         if not codes or config.roles.get(name) is Role.IDENTIFIER:
             continue
-        coded = np.isin(column.numbers, [float(code) for code in codes])
-        columns[name] = replace(
-            column,
-            states=np.where(coded, np.uint8(Status.CODE), column.states),
-            numbers=np.where(coded, np.nan, column.numbers),
-        )
+        columns[name] = column.declaring(codes)
         missing[name] = missing.get(name, frozenset()).union(codes)
         notes.append(
             Note(

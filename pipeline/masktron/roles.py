@@ -19,8 +19,9 @@ from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Known, Note, Place, Setting
 from masktron.problems.problem import fields as problem_fields
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE, parse_number
 
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
@@ -187,7 +188,7 @@ def _counts(column: Column, kind: Kind | None) -> tuple[int, int]:
 
 
 def _facts(column: Column, config: Config, records: Dataset) -> FieldFacts:
-    name = column.field.name
+    name = column.name
     role = config.roles.get(name)
     kind = config.kind_of(name)
     texts, numbers = _counts(column, kind)
@@ -216,12 +217,12 @@ def _facts(column: Column, config: Config, records: Dataset) -> FieldFacts:
 def _refuse_text(column: Column, records: Dataset) -> None:
     at = int(np.flatnonzero(column.present & ~column.is_number)[0])
     place = Place(str(records.path), int(records.lines[at]), record=at + 1)
-    raise DocumentError.of("text-in-numbers", place, field=Field(column.field.name))
+    raise DocumentError.of("text-in-numbers", place, field=Field(column.name))
 
 
 def _check_order(column: Column, order: tuple[str, ...], codes: tuple[str, ...], records: Dataset) -> None:
     """Refuse an order that names a missing code, or that lacks a value; the value itself is not shown."""
-    name = column.field.name
+    name = column.name
     if both := sorted(set(order).intersection(codes)):
         detail = f"has {counted(len(both), 'value')} that {'means' if len(both) == 1 else 'mean'} 'missing'"
         raise UsageError.of("bad-order", field=Field(name), detail=detail)

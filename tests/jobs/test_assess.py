@@ -19,6 +19,7 @@ import pytest
 import masktron
 from attacks import SEED
 from cli_runner import Outcome, Runner, numbers, write_data, write_rules
+from made_columns import column_of_cells
 from masktron.errors import DocumentError, MasktronError, UsageError
 from masktron.figures import FIGURES, NAMES, figure_of
 from masktron.jobs.limits import over_limits, refuse_class_limits
@@ -43,7 +44,6 @@ from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
 from masktron.problems.wording import sentence
 from masktron.sources.column import Column
-from masktron.sources.record_layout import Field
 from paths import SCHEMAS
 from refusals import code_of, refused
 
@@ -129,10 +129,7 @@ def test_sentences_are_for_readers_new_to_the_field(figure: Any) -> None:
 
 
 def column(values: list[Any]) -> Column:
-    lexemes = np.array([None if value is None else str(value) for value in values], dtype=object)
-    numeric = [value if isinstance(value, int | float) else math.nan for value in values]
-    status = np.array([value is None for value in values], dtype=np.uint8)
-    return Column.of_cells(Field("F", "F"), lexemes, status, np.array(numeric, dtype=np.float64), 0)
+    return column_of_cells(values)
 
 
 def files(before: dict[str, list[Any]], after: dict[str, list[Any]], **known: Any) -> Assessed:

@@ -12,9 +12,9 @@ import pytest
 import masktron
 from attacks import KEY
 from cli_runner import write_rules
+from made_columns import new_column
 from masktron.arrays import Floats
 from masktron.jobs.randomness import Origin, digest_of_columns
-from masktron.sources.column import Coded
 
 N = 400
 
@@ -71,17 +71,17 @@ def test_releases_by_one_key_with_other_treatments_have_independent_noise(
 
 def test_a_digest_is_of_texts_and_not_of_how_they_are_held() -> None:
     texts = np.array(["x", None, "", "y", "x"], dtype=np.object_)
-    one = Coded(texts, np.array([0, 1, 2, 3, 4]))
-    other = Coded(np.array(["unused", "", "y", "x", None], dtype=np.object_), np.array([3, 4, 1, 2, 3]))
+    one = new_column(texts, np.array([0, 1, 2, 3, 4]))
+    other = new_column(np.array(["unused", "", "y", "x", None], dtype=np.object_), np.array([3, 4, 1, 2, 3]))
     assert digest_of_columns({"A": one, "B": other}) == digest_of_columns({"B": one, "A": other})
     for changed in (["x", "", "", "y", "x"], ["x", None, "", "y", "y"], [None, "x", "", "y", "x"]):
-        column = Coded(np.array(changed, dtype=np.object_), np.arange(5))
+        column = new_column(np.array(changed, dtype=np.object_), np.arange(5))
         assert digest_of_columns({"A": column}) != digest_of_columns({"A": one})
     assert digest_of_columns({"A": one}) != digest_of_columns({"AA": one})
 
 
 def test_each_part_of_an_origin_gives_other_numbers() -> None:
-    column = {"A": Coded(np.array(["x"], dtype=np.object_), np.zeros(3, dtype=np.intp))}
+    column = {"A": new_column(np.array(["x"], dtype=np.object_), np.zeros(3, dtype=np.intp))}
     plain = Origin("r", "s", "t", ())
     others = [
         Origin("q", "s", "t", ()),

@@ -15,13 +15,13 @@ import pytest
 import masktron
 from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
+from made_columns import column_of_cells
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure, unpaired
 from masktron.sources.column import Column
-from masktron.sources.record_layout import Field
 from refusals import code_of, refused
 
 UNPAIRED = "nothing says which masked record belongs to which of the original"
@@ -155,9 +155,7 @@ def test_check_and_assess_put_data_frames_together_alike(tmp_path: Path) -> None
 
 
 def _column(values: np.ndarray[Any, Any]) -> Column:
-    texts = np.array([None if pd.isna(value) else str(value) for value in values], dtype=object)
-    floats = values.astype(float) if values.dtype.kind == "f" else np.full(len(values), np.nan)
-    return Column.of_cells(Field("F", "F"), texts, np.array([t is None for t in texts], dtype=np.uint8), floats, 0)
+    return column_of_cells(None if pd.isna(value) else value for value in values)
 
 
 def test_figures_of_files_as_a_whole_do_not_depend_on_the_order() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 import masktron
 from cli_runner import write_data, write_rules
+from made_columns import column_of_cells
 from masktron.classify.forms import form_of
 from masktron.constraints import Atom
 from masktron.errors import UsageError
@@ -29,8 +31,7 @@ from masktron.methods.contracts import (
     ValuesExchanged,
 )
 from masktron.problems.wording import sentence
-from masktron.sources.column import Column, Status
-from masktron.sources.record_layout import Field
+from masktron.sources.column import Column
 from masktron.write.declared import Declared, declared_from
 from paths import SCHEMAS
 
@@ -40,13 +41,8 @@ Labels = np.ndarray[Any, np.dtype[np.intp]]
 
 
 def column(values: Any, texts: Any = None) -> Column:
-    numbers = np.asarray(values, dtype=np.float64)
-    lexemes = np.array([None if np.isnan(v) else f"{v:g}" for v in numbers], dtype=np.object_)
-    if texts is not None:
-        lexemes = np.array(texts, dtype=np.object_)
-    absent = np.array([text is None for text in lexemes])
-    status = np.where(absent, Status.ABSENT, Status.PRESENT).astype(np.uint8)
-    return Column.of_cells(Field("X", "X"), lexemes, status, numbers, 0)
+    numbers = np.asarray(values, dtype=np.float64).tolist()
+    return column_of_cells(texts if texts is not None else (None if math.isnan(v) else v for v in numbers))
 
 
 def pair_of(before: Floats, after: Floats, groups: Labels | None = None, *, k: int = 5, **follows: Any) -> Pair:
@@ -113,7 +109,7 @@ def test_records_without_a_choice_do_not_count() -> None:
 
 def test_missing_values_and_texts_are_compared_as_what_they_are() -> None:
     before = column([1, np.nan, np.nan, 2, 0], ["1", None, "x", "2", "-0"])
-    after = column([1, np.nan, np.nan, 2, 0], ["1.0", None, "x", "3 ", "0"])
+    after = column([1, np.nan, np.nan, 2, 0], ["1.0", None, "x", "2 ", "0"])
     pair = Pair({"A": before}, {"A": after}, np.zeros(5, dtype=np.intp), {"A": np.zeros(5, dtype=bool)}, 3)
     assert kept_records(pair)[0] == 4, "a record without any value has nothing to keep"
 

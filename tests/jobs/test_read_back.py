@@ -15,10 +15,10 @@ import pytest
 
 import masktron
 from cli_runner import write_data, write_rules
+from made_columns import column_of_cells
 from masktron.errors import ViolationError
-from masktron.sources.column import Column, written_alike
+from masktron.sources.column import written_alike
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
 from masktron.sources.variables import Typed
 from refusals import refused
@@ -97,11 +97,12 @@ def test_a_cell_that_is_not_as_it_was_meant(
 def test_numbers_may_be_spelled_otherwise_and_nothing_else() -> None:
     meant = ["1.50", "1.50", "12345678901234567890.1", "a", None, "", "a"]
     found = ["1.5", "1.51", "12345678901234567890.2", "a", None, None, "A"]
-    column = Column.of_cells(
-        Field("A", "A"), found, np.zeros(len(found), dtype=np.uint8), np.full(len(found), np.nan), 0
-    )
+    column = column_of_cells(found)
     alike = partial(written_alike, Lexicon.of(meant), np.arange(len(meant)))
     assert alike(column, respelled=True).tolist() == [True, False, False, True, True, False, False]
     exactly = [False, False, False, True, True, False, False]
     assert alike(column, respelled=False).tolist() == exactly
-    assert alike(replace(column, typed=Typed(text=True)), respelled=True).tolist() == exactly
+    assert (
+        alike(replace(column, variable=replace(column.variable, typed=Typed(text=True))), respelled=True).tolist()
+        == exactly
+    )

@@ -13,6 +13,7 @@ import pytest
 
 import masktron
 from cli_runner import write_rules
+from made_columns import column_of_cells
 from masktron.config import config_from
 from masktron.errors import OutsideLimitsError
 from masktron.jobs.given_away import _filled, read_off_concerns, read_off_notes, with_read_off
@@ -21,7 +22,6 @@ from masktron.measures.keys.key_file import KeyFile
 from masktron.perturbation_settings import PramSettings
 from masktron.problems.wording import sentence
 from masktron.sources.column import Column
-from masktron.sources.record_layout import Field
 from masktron.treatments.suppression_check import SharedKeys
 from masktron.write.treatments import Postrandomised, Suppressed
 from schema_files import conforms
@@ -174,11 +174,7 @@ def test_a_masked_field_that_tells_a_key_has_advice_that_mask_accepts(tmp_path: 
 
 
 def column(values: list[Any]) -> Column:
-    lexemes = [None if value is None else str(value) for value in values]
-    numbers = np.array([value if isinstance(value, int) else np.nan for value in values], dtype=np.float64)
-    return Column.of_cells(
-        Field("F", "F"), lexemes, np.array([value is None for value in values], np.uint8), numbers, 0
-    )
+    return column_of_cells(values)
 
 
 def keys_of(key: Column) -> KeyFile:

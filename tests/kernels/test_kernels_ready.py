@@ -12,19 +12,17 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import masktron
+from made_columns import new_column
 from masktron.evaluation.across.collect import spans
 from masktron.evaluation.across.selection import Key
 from masktron.evaluation.columns.field_source import BatchSource
 from masktron.kernels import kept, mdav_tree, ready, separated
-from masktron.sources.column import Coded
+from masktron.sources.columns import plain_numbers
 from masktron.sources.key_table import KeyTable
-from masktron.sources.record_layout import Field
-from masktron.sources.tables.columns_of_cells import column_of
-from masktron.sources.variables import Typed
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.xml.plain import iter_batches, survey_plain
 from masktron.sources.xml.writer import write_masked
 
@@ -90,8 +88,8 @@ def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
         BatchSource(batch).order(1, "é")
         keys.number(*spans(batch, Key("node", (2,))).only(None))
     assert len(keys) == 3
-    column_of(Field("A", "A"), pa.chunked_array([["1", "x", None]]), frozenset(), Typed(), compiled=True)
-    new = {"V1": Coded(np.array(["1", None], dtype=object), np.arange(90) % 2)}
+    plain_numbers(Lexicon.of(["1", "x", None]))
+    new = {"V1": new_column(np.array(["1", None], dtype=object), np.arange(90) % 2)}
     for order in (None, np.arange(90)[::-1]):
         write_masked(path, path.with_name("out.xml"), found[0], new, removed=["@id"], order=order, plain=found[2])
     return [kernel.py_func.__name__ for kernel in ready.ENTRIES if len(kernel.signatures) != 1]

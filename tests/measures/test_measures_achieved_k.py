@@ -12,21 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_columns import column_of_cells
 from masktron.constraints import Linear
 from masktron.kernels.distinct import alike, codes_of, factorized
 from masktron.measures import achieved_k
 from masktron.measures.achieved_k import group_sizes, shared_columns
-from masktron.sources.column import Column, Status
-from masktron.sources.record_layout import Field
+from masktron.sources.column import Column
 
 LEXEME = st.sampled_from(["5", "5.0", " 5", "", None, "é", "nan", "None"])
 
 
 def column(*texts: str, codes: tuple[str, ...] = ()) -> Column:
-    status = [Status.CODE if text in codes else Status.PRESENT if text else Status.EMPTY for text in texts]
-    values = [float(text) if state == Status.PRESENT else np.nan for text, state in zip(texts, status, strict=True)]
-    lexemes = np.array(texts, dtype=object)
-    return Column.of_cells(Field("A", "A"), lexemes, np.array(status, dtype=np.uint8), np.array(values), 0)
+    return column_of_cells(texts, codes)
 
 
 @given(rows=st.lists(st.tuples(LEXEME, LEXEME, st.integers(-1, 1)), min_size=1, max_size=40))

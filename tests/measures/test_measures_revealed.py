@@ -17,13 +17,13 @@ from lxml import etree
 import masktron
 from attacks import KEY
 from cli_runner import Runner, write_data, write_rules
+from made_columns import column_of_cells
 from masktron.constraints import Linear
 from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells
 from masktron.report.rendering import render, tables_of
-from masktron.sources.column import Column, Status
-from masktron.sources.record_layout import Field
+from masktron.sources.column import Column
 
 
 def linear(relation: Literal["=", "<="], **terms: int) -> Linear:
@@ -34,9 +34,7 @@ type Cells = tuple[str | None, ...]
 
 
 def column(texts: Cells) -> Column:
-    values = np.array([float(t) if t and t.lstrip("-").replace(".", "").isdigit() else math.nan for t in texts])
-    status = np.array([Status.ABSENT if t is None else Status.PRESENT for t in texts], dtype=np.uint8)
-    return Column.of_cells(Field("A", "A"), np.array(texts, dtype=object), status, values, 0)
+    return column_of_cells(texts)
 
 
 def groups_of(fields: list[Cells]) -> np.ndarray:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
+from made_columns import column_of_cells
 from masktron.measures.unchanged import published_as_it_was, unchanged
-from masktron.sources.column import Column, Status
-from masktron.sources.record_layout import Field
+from masktron.sources.column import Column
 
 
 def column(*texts: str | None) -> Column:
-    values = np.array([float(t) if t and t.lstrip("-").replace(".", "").isdigit() else math.nan for t in texts])
-    status = np.array([Status.ABSENT if t is None else Status.PRESENT for t in texts], dtype=np.uint8)
-    return Column.of_cells(Field("A", "A"), np.array(texts, dtype=object), status, values, 0)
+    return column_of_cells(texts)
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from examples import examples
+from made_columns import column_of_cells
 from masktron.config import Config
 from masktron.proposals.additive import Additive, SumSearch, unit_relations
 from masktron.proposals.candidate import FieldState, SuggestedRule
 from masktron.proposals.chance import MOST_EXCEPTIONS, errors
 from masktron.proposals.profiles import FieldProfile, profiles_of
 from masktron.proposals.suggesting import leaner
-from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.lexical import fraction_digits, parse_number
 from masktron.sources.record_layout import Field, Layout
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -29,13 +28,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def profiles(columns: dict[str, list[str | None]]) -> dict[str, FieldProfile]:
     fields = [Field(name, name) for name in columns]
-    made = {}
-    for field in fields:
-        texts = columns[field.name]
-        values = np.array([np.nan if text is None else parse_number(text) for text in texts])
-        status = np.array([Status.ABSENT if text is None else Status.PRESENT for text in texts], dtype=np.uint8)
-        places = max((fraction_digits(text) for text in texts if text is not None), default=0)
-        made[field.name] = Column.of_cells(field, np.array(texts, dtype=object), status, values, places)
+    made = {name: column_of_cells(texts, name=name) for name, texts in columns.items()}
     size = len(next(iter(columns.values())))
     records = Dataset.flat(Path("made"), Layout(("Data", "Record"), tuple(fields)), made, np.arange(size) + 1)
     return profiles_of(records, Config(numeric=tuple(columns)), {})

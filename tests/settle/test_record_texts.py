@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from made_columns import new_column
 from masktron.settle import record_texts
 from masktron.settle.record_texts import RecordTexts
 from masktron.sources.column import Column
-from masktron.sources.record_layout import Field
-from masktron.sources.xml.microdata import coded_column
 
 TEXTS = {"A": [None, "1", "02", "", "x"], "B": ["7", "8", "9", None, "7 "]}
 
@@ -17,7 +16,7 @@ TEXTS = {"A": [None, "1", "02", "", "x"], "B": ["7", "8", "9", None, "7 "]}
 @pytest.fixture
 def columns() -> dict[str, Column]:
     codes = np.array([0, 1, 2, 3, 4, 2, 0], dtype=np.int32)
-    return {name: coded_column(Field(name, name), own, codes, frozenset()) for name, own in TEXTS.items()}
+    return {name: new_column(own, codes) for name, own in TEXTS.items()}
 
 
 @pytest.mark.parametrize("most", [1, 100])

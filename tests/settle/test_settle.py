@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from examples import examples
+from made_columns import column_of_cells
 from masktron.classify.forms import holds, variables_of_atom
 from masktron.constraints import Atom, Form, Linear, Monomial, Product, Range
 from masktron.errors import InfeasibleError
@@ -26,8 +27,7 @@ from masktron.settle.residual import Free, residual
 from masktron.settle.residual_rules import Condition, ResidualRule
 from masktron.settle.system import MAX_RECIPES, Equality, Recipe, equalities, recipes
 from masktron.sources.column import Column
-from masktron.sources.lexical import parse_number, reads_alike
-from masktron.sources.record_layout import Field
+from masktron.sources.lexical import reads_alike
 from refusals import refused
 
 TOTAL = Linear((("A", Fraction(1)), ("B", Fraction(1)), ("T", Fraction(-1))), "=", Fraction(0))
@@ -46,11 +46,7 @@ def asked(*atoms: Atom) -> tuple[Condition, ...]:
 
 
 def column(*lexemes: str) -> Column:
-    values = np.array([parse_number(lexeme) for lexeme in lexemes])
-    decimals = max(len(lexeme.partition(".")[2]) for lexeme in lexemes)
-    return Column.of_cells(
-        Field("A", "A"), np.array(lexemes, dtype=object), np.zeros(len(lexemes), np.uint8), values, decimals
-    )
+    return column_of_cells(lexemes)
 
 
 # grids

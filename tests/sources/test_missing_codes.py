@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import ReadOptions
-from masktron.sources.column import Status
+from masktron.sources import known_texts
+from masktron.sources.known_texts import Status
 from masktron.sources.missing_codes import MissingCodes
 from masktron.sources.opening import open_source
-from masktron.sources.record_layout import Field
 from masktron.sources.tables.columns_of_cells import column_of
-from masktron.sources.variables import UNTYPED, Typed
+from masktron.sources.variables import Typed, Variable
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain
 
@@ -44,13 +44,14 @@ def test_in_xml_and_in_large_xml(tmp_path: Path) -> None:
     assert records.columns["A"].decimals == 1
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_in_tables(compiled: bool) -> None:
-    field, cells = Field("A", "A"), pa.chunked_array([list(WRITTEN)])
-    column = column_of(field, cells, frozenset({"9998"}), UNTYPED, compiled=compiled)
+@pytest.mark.parametrize("many", [1, 1000])
+def test_in_tables(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_texts, "_MANY", many)
+    cells = pa.chunked_array([list(WRITTEN)])
+    column = column_of(Variable.named("A"), cells, frozenset({"9998"}))
     assert [status == Status.CODE for status in column.status] == CODED
     # what is a text by its type is compared as one
-    text = column_of(field, cells, frozenset({"9998"}), Typed(text=True), compiled=compiled)
+    text = column_of(Variable("A", "A", typed=Typed(text=True)), cells, frozenset({"9998"}))
     assert [at for at, status in enumerate(text.status) if status == Status.CODE] == [0, 5]
 
 

@@ -31,7 +31,7 @@ def same(one: Dataset, other: Dataset) -> None:
     assert one.lines.tolist() == other.lines.tolist()
     for name, column in one.columns.items():
         second = other.columns[name]
-        assert column.field == second.field
+        assert column.variable == second.variable
         assert column.lexemes.tolist() == second.lexemes.tolist(), name
         assert column.status.tolist() == second.status.tolist(), name
         assert column.status.dtype == second.status.dtype

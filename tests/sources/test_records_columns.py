@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from examples import examples
 from masktron.kernels.distinct import codes_of
 from masktron.sources import column as module
-from masktron.sources.column import Column, OnDemand, Status
+from masktron.sources.column import Column, OnDemand
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.record_layout import Field
+from masktron.sources.variables import Variable
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain
@@ -45,14 +46,8 @@ def column(texts: list[str | None], *, repeated: bool = False) -> Column:
     for row, text in enumerate(texts):
         places = [place for place, one in enumerate(known) if one == text]
         at.append(places[row % len(places)])
-    return Column(
-        Field("A", "A"),
-        np.array(at, dtype=np.int32),
-        Lexicon.of(known, distinct=not repeated),
-        np.array([CELLS[text][0] for text in known], dtype=np.uint8),
-        np.array([CELLS[text][1] for text in known]),
-        1,
-    )
+    lexicon = Lexicon.of(known, distinct=not repeated)
+    return Column.of_texts(Variable.named("A"), lexicon, np.array(at), frozenset({"-9", "none"}))
 
 
 @examples(40, full=300)

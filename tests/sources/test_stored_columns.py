@@ -18,8 +18,8 @@ import pytest
 
 from masktron.errors import DocumentError
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.column import Status
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.opening import open_source
 from masktron.sources.tables import parquet_stream, table_source
 from masktron.sources.tables.separated import csv_stream
@@ -50,7 +50,7 @@ def same(one: Dataset, other: Dataset) -> None:
         assert column.lexemes.tolist() == second.lexemes.tolist()
         assert column.status.tolist() == second.status.tolist()
         assert np.array_equal(column.values, second.values, equal_nan=True)
-        assert (column.field, column.decimals, column.typed) == (second.field, second.decimals, second.typed)
+        assert (column.variable, column.decimals) == (second.variable, second.decimals)
         assert column.numbered().tolist() == second.numbered().tolist()
         assert column.ranked()[1].tolist() == second.ranked()[1].tolist()
         assert column.same_texts(second).all()

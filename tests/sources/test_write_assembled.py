@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from unittest import mock
 
 import numpy as np
@@ -15,8 +13,9 @@ from hypothesis import strategies as st
 from cli_runner import write_file
 from examples import examples
 from flat_files import ATTRIBUTE_VALUES, SPACES, TAME_VALUES, flat_files
+from made_columns import new_column
 from masktron.errors import DocumentError
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.xml import new_texts, pieces, writer
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.plain import survey_plain
@@ -43,7 +42,7 @@ def edits(draw, layout, n: int):
             case "r":
                 texts = draw(st.lists(TEXTS, min_size=1, max_size=5))
                 codes = draw(st.lists(st.integers(0, len(texts) - 1), min_size=n, max_size=n))
-                replacements[f.name] = Coded(np.array(texts, dtype=object), np.array(codes, dtype=np.intp))
+                replacements[f.name] = new_column(np.array(texts, dtype=object), np.array(codes, dtype=np.intp))
             case "d":
                 removed.add(f.name)
     keep = draw(st.none() | st.lists(st.booleans(), min_size=n, max_size=n))
@@ -142,8 +141,8 @@ def test_plain_records_are_not_parsed(folder, records, data, rows):
     assert (fast, parsed) == (True, 0)
 
 
-def columns(**texts: list[str | None]) -> dict[str, Coded]:
-    return {name: Coded(np.array(own, dtype=object), np.arange(len(own))) for name, own in texts.items()}
+def columns(**texts: list[str | None]) -> dict[str, Column]:
+    return {name: new_column(np.array(own, dtype=object), np.arange(len(own))) for name, own in texts.items()}
 
 
 def written(path, new, **options) -> bytes:
@@ -230,29 +229,3 @@ def test_what_is_written_is_flat_and_plain(tmp_path):
     found = survey_plain(tmp_path / "new.xml")
     assert found is not None
     assert found[:2] == survey_exactly(tmp_path / "new.xml")
-
-
-class MadeWhenAsked(Mapping[str, Coded]):
-    """Replacements that count how often those of a field are asked for."""
-
-    def __init__(self, replacements: dict[str, Coded]) -> None:
-        self.replacements = replacements
-        self.asked: Counter[str] = Counter()
-
-    def __getitem__(self, name: str) -> Coded:
-        self.asked[name] += 1
-        return self.replacements[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.replacements)
-
-    def __len__(self) -> int:
-        return len(self.replacements)
-
-
-@pytest.mark.parametrize("write", [written, by_trees])
-def test_new_texts_are_not_made_for_each_record(write, tmp_path):
-    path = write_file(tmp_path / "data.xml", "<D>" + "<R><A>1</A><B><![CDATA[2]]></B></R>" * 40 + "</D>")
-    new = MadeWhenAsked(columns(A=["x"] * 40, B=["y"] * 40))
-    assert write(path, new).count(b"<A>x</A><B>y</B>") == 40
-    assert max(new.asked.values()) <= 4

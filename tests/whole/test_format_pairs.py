@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import masktron
+from made_columns import new_column
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.results import MaskResult
-from masktron.sources.column import Coded, Column
+from masktron.sources.column import Column
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_lexemes import plain
 from masktron.sources.tables.frames import standing_for
@@ -79,13 +80,13 @@ class Survey:
     masked: dict[str, Column]
 
 
-def _shortest(column: Column) -> Coded:
+def _shortest(column: Column) -> Column:
     """Numbers as types write them, so that a column of them is one of numbers in every format."""
     texts = column.lexemes.copy()
     codes = any(text and text[0] == "0" and text[1:2].isdigit() for text in texts)
     for at in np.flatnonzero(column.is_number).tolist() if column.numeric and not codes else ():
         texts[at] = plain(Decimal(texts[at]))
-    return Coded(texts, np.arange(len(texts), dtype=np.intp))
+    return new_column(texts, np.arange(len(texts), dtype=np.intp))
 
 
 def _survey(name: str, size: int | None, folder: Path) -> Survey:

@@ -20,6 +20,7 @@ from test_public_edition import poison, restore_words, table
 import masktron
 from cli_runner import Runner
 from examples import parts
+from made_columns import column_of_cells
 from masktron.errors import UsageError
 from masktron.jobs.level_files import LevelFile
 from masktron.jobs.public_figures import PublicFigures
@@ -29,8 +30,6 @@ from masktron.measures.assessed import Assessed
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.public_page import public_page
-from masktron.sources.column import Column
-from masktron.sources.record_layout import Field
 from paths import ROOT
 from refusals import refused
 from secret_files import found_in
@@ -249,12 +248,7 @@ def level_of(values: np.ndarray[Any, Any], units: np.ndarray[Any, Any]) -> Level
     """Return a level with one number, masked by means of groups of three records, each group of its own units."""
     groups = np.arange(len(values)) // 3
     means = (np.bincount(groups, values) / np.bincount(groups))[groups]
-    before, after = (
-        Column.of_cells(
-            Field("X", "X"), [repr(float(one)) for one in side], np.zeros(len(side), dtype=np.uint8), side, 0
-        )
-        for side in (values, means)
-    )
+    before, after = (column_of_cells(side.tolist(), name="X") for side in (values, means))
     files = Assessed({"X": before}, {"X": after}, ("X",), {"X": after.numbered()})
     return LevelFile("A/B", files, units.astype(np.intp), {"X": (units.astype(np.intp), groups.astype(np.intp))})
 

@@ -22,7 +22,7 @@ from masktron.jobs.beside_members import changed_beside
 from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
-from masktron.jobs.compared import ReorderedColumns, absent, compare, require_described
+from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.level_figures import NestedColumns, alike_by_level
 from masktron.jobs.limits import over_limits
@@ -36,8 +36,9 @@ from masktron.problems.problem import Field, Note, Sentence
 from masktron.progress import Progress, told_as
 from masktron.report.protection import EVIDENCE
 from masktron.results import KeyRisk
-from masktron.sources.column import Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Source
@@ -310,7 +311,11 @@ class FullAudit(Audit):
         back = np.argsort(order)
         drawn = [name for name in declared.drawn if name in source.columns]
         # a field that only records had that were left out is in no cell of the file
-        none = {name: absent(source.columns[name].field, len(data)) for name in drawn if name not in data.columns}
+        none = {
+            name: Column.absent(source.columns[name].variable, len(data))
+            for name in drawn
+            if name not in data.columns
+        }
         pair = pair_of(
             declared,
             {name: source.columns[name].taken(rows[back]) for name in drawn},

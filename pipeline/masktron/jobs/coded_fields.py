@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.problems.problem import Note
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.lexicon import Lexicon
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
 
@@ -161,7 +161,7 @@ def as_perturbed(
     columns = dict(records.columns)
     for name in perturbed_fields(treatments):
         if name in columns and name in released.columns:
-            columns[name] = _with_cells(columns[name], rows, released.columns[name])
+            columns[name] = columns[name].with_cells(rows, released.columns[name])
     return records.with_columns(columns)
 
 
@@ -185,31 +185,5 @@ def as_released(
         for name in (*one.fields, *one.also):
             if name in columns and name in released.columns:
                 gone = rows[released.columns[name].numbered() < 0]
-                columns[name] = _with_cells(columns[name], gone, _absent(columns[name], len(gone)))
+                columns[name] = columns[name].without(gone)
     return perturbed.with_columns(columns)
-
-
-def _absent(like: Column, cells: int) -> Column:
-    """Return a column of which every cell is absent."""
-    return replace(
-        like,
-        codes=np.zeros(cells, dtype=like.codes.dtype),
-        lexicon=Lexicon.of([None]),
-        states=np.array([Status.ABSENT], dtype=np.uint8),
-        numbers=np.array([np.nan]),
-        decimals=0,
-    )
-
-
-def _with_cells(column: Column, rows: NDArray[np.intp], other: Column) -> Column:
-    """Return a column in which some cells are those of another one."""
-    codes = column.codes.copy()
-    codes[rows] = other.codes + len(column.states)
-    return replace(
-        column,
-        codes=codes,
-        lexicon=Lexicon.of([*column.lexicon.objects().tolist(), *other.lexicon.objects().tolist()]),
-        states=np.concatenate([column.states, other.states]),
-        numbers=np.concatenate([column.numbers, other.numbers]),
-        decimals=max(column.decimals, other.decimals),
-    )

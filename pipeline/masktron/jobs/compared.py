@@ -27,10 +27,8 @@ from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords
 from masktron.problems.problem import Field as Named
 from masktron.problems.problem import Known, Note, Place, Problem, Sentence, fields
 from masktron.progress import Progress, told_as
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
-from masktron.sources.lexicon import Lexicon
-from masktron.sources.record_layout import Field
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
 from masktron.write.manifest import DescribedRelease
@@ -102,7 +100,7 @@ def compare(
     shown = released.columns
     after = ReorderedColumns(
         {
-            name: shown[name] if name in shown else absent(source.columns[name].field, len(released))
+            name: shown[name] if name in shown else Column.absent(source.columns[name].variable, len(released))
             for name in fields.names
         },
         back,
@@ -237,12 +235,6 @@ def some_columns(columns: Mapping[str, Column], names: Iterable[str]) -> Mapping
     if isinstance(columns, ReorderedColumns):
         return columns.of(names)
     return {name: columns[name] for name in names}
-
-
-def absent(field: Field, n: int) -> Column:
-    """Return a column of a field that the file does not show at all, since no record has a value of it."""
-    status, values = np.full(1, Status.ABSENT, dtype=np.uint8), np.full(1, np.nan)
-    return Column(field, np.zeros(n, dtype=np.int32), Lexicon.of([None], distinct=True), status, values, 0)
 
 
 @dataclass(frozen=True, slots=True)

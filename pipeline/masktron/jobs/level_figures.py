@@ -22,6 +22,7 @@ from masktron.results.levels import MaskedLevel
 from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.record_layout import Field
+from masktron.sources.variables import Variable
 from masktron.sources.wide.wide_record import UnitField, UnitPlace
 from masktron.sources.wide.wide_source import WideSource
 
@@ -97,22 +98,17 @@ class NestedColumns:
             Of the level, and of that whose field it is.
         own : Field
         """
-        lexemes, status, values, decimals = [], [], [], 0
+        lexemes: list[NDArray[np.object_]] = []
+        missing: frozenset[str] = frozenset()
         for place, units in self.places(path):
             leaf = _leaf(place, above, own)
             column = None if leaf is None else columns.get(leaf.name)
             if column is None:  # no unit has it in this place
                 lexemes.append(np.full(len(units), None, dtype=np.object_))
-                status.append(np.zeros(len(units), dtype=np.uint8))
-                values.append(np.full(len(units), np.nan))
                 continue
             lexemes.append(column.lexemes[units])
-            status.append(column.status[units])
-            values.append(column.values[units])
-            decimals = max(decimals, column.decimals)
-        return Column.of_cells(
-            own, np.concatenate(lexemes).tolist(), np.concatenate(status), np.concatenate(values), decimals
-        )
+            missing |= column.known.missing
+        return Column.of_cells(Variable.named(own.name), np.concatenate(lexemes).tolist(), missing)
 
     def chain(self, path: LevelPath) -> Iterator[LevelPath]:
         """Yield the path of a level and those of the levels around it, from the unit on."""

@@ -73,8 +73,9 @@ from masktron.results import (
     shown,
 )
 from masktron.settle.prototypes import EXITS
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.write.treatments import (

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import assert_never
 
@@ -54,7 +54,7 @@ from masktron.methods.contracts import (
     ValuesExchanged,
 )
 from masktron.problems.problem import Field, Note, Sentence, fields
-from masktron.sources.column import Column, OnDemand, Status
+from masktron.sources.column import Column, OnDemand
 from masktron.write.declared import Declared
 
 SCORE = 5.0
@@ -201,13 +201,7 @@ def without_codes(column: Column, codes: Collection[str] | None) -> Column:
     """Return a column whose codes for a missing value count as missing."""
     if not codes:
         return column
-    texts = column.lexicon.objects()
-    coded = np.array([text is not None and text.strip() in codes for text in texts], dtype=np.bool_)
-    return replace(
-        column,
-        states=np.where(coded, np.uint8(Status.CODE), column.states),
-        numbers=np.where(coded, np.nan, column.numbers),
-    )
+    return column.declaring(codes)
 
 
 def following(

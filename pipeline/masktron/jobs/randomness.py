@@ -20,7 +20,7 @@ from masktron.methods.parameters import Parameter
 from masktron.problems.problem import Note, Sentence
 from masktron.release_secret import is_secret, new_secret, secret_of_seed
 from masktron.roles import FieldFacts
-from masktron.sources.column import Coded, Column
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.streams import Streams
 
@@ -138,7 +138,7 @@ class Origin:
             tuple((fact.name, fact.codes) for fact in fields if fact.codes),
         )
 
-    def after(self, settings: object, columns: Mapping[str, Column | Coded]) -> Self:
+    def after(self, settings: object, columns: Mapping[str, Column]) -> Self:
         """Return that of the next step, after one with some settings has changed some columns."""
         return replace(self, steps=(*self.steps, (settings, digest_of_columns(columns))))
 
@@ -147,7 +147,7 @@ class Origin:
         return Streams(secret, self.records, self.rules, _digest([self.left_out, self.codes, self.steps, settings]))
 
 
-def digest_of_columns(columns: Mapping[str, Column | Coded]) -> str:
+def digest_of_columns(columns: Mapping[str, Column]) -> str:
     """Return the SHA-256 of the texts of some columns, record by record, in hexadecimal.
 
     Columns count in the order of their names. A column is its distinct texts in sorted order, and which of them each
@@ -155,24 +155,13 @@ def digest_of_columns(columns: Mapping[str, Column | Coded]) -> str:
     """
     found = sha256(b"%d:" % len(columns))
     for name in sorted(columns):
-        texts, places = _ranked(columns[name])
+        texts, places = columns[name].ranked()
         found.update(b"%d:%d:" % (len(texts), len(places)))
         for text in (name, *texts):
             content = None if text is None else text.encode("utf-8", "surrogatepass")
             found.update(b"-" if content is None else b"=%d:%s" % (len(content), content))
         found.update(places.astype("<i8").tobytes())
     return found.hexdigest()
-
-
-def _ranked(column: Column | Coded) -> tuple[list[str | None], NDArray[np.intp]]:
-    if isinstance(column, Column):
-        return column.ranked()
-    texts = column.texts.tolist()
-    used = {texts[code] for code in np.unique(column.codes).tolist()}
-    distinct: list[str | None] = sorted(used, key=lambda text: ("", "") if text is None else ("=", text))
-    places = {text: place for place, text in enumerate(distinct)}
-    ranks = np.array([places.get(text, -1) for text in texts], dtype=np.intp)
-    return distinct, ranks[column.codes]
 
 
 def secret_for_treatments(config: Config) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -32,10 +32,10 @@ from masktron.recoding_settings import (
 )
 from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decimal_text, exact_number
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
-from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
-from masktron.sources.lexicon import Lexicon
+from masktron.sources.known_texts import Status
+from masktron.sources.lexical import XML_SPACE
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
 from masktron.write.treatments import Recoded, Reweighted, Treatment
@@ -129,14 +129,14 @@ def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]
     if high - low >= MOST_CLASSES:
         raise UsageError.of(
             "too-many-values",
-            Place(field=Field(column.field.name)),
+            Place(field=Field(column.name)),
             number=high - low + 1,
             things="classes",
             most=MOST_CLASSES,
         )
     breaks = tuple(step * how.width for step in range(low, high + 2))
     whole = not column.decimals and how.width.denominator == 1
-    return IntervalRecoding(column.field.name, breaks, _labels(breaks, whole=whole), whole)
+    return IntervalRecoding(column.name, breaks, _labels(breaks, whole=whole), whole)
 
 
 def _labels(breaks: Sequence[Fraction], *, whole: bool) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def _tails(of: _Grouped, how: CodedTails) -> Tails:
     bottom = None if how.bottom is None else _tail(of, "bottom", how.bottom, lambda value, at: value <= at)
     top = None if how.top is None else _tail(of, "top", how.top, lambda value, at: value >= at)
     return Tails(
-        of.column.field.name,
+        of.column.name,
         None if how.bottom is None else how.bottom[0],
         bottom or "",
         None if how.top is None else how.top[0],
@@ -229,7 +229,7 @@ def _refuse_dominated(of: _Grouped, what: str, statistic: Statistic, weights: Se
 
 
 def _telling(of: _Grouped, part: str, reason: str, statistic: str, records: int) -> InfeasibleError:
-    place, facts = Place(of.source, field=Field(of.column.field.name)), [RefusalFacts("keys", records=records)]
+    place, facts = Place(of.source, field=Field(of.column.name)), [RefusalFacts("keys", records=records)]
     return InfeasibleError.of(
         "small-class", place, part=part, reason=reason, statistic=statistic, k=of.k, facts=facts
     )
@@ -323,12 +323,7 @@ def _written(
 def recoded_column(column: Column, recoding: Recoding, codes: frozenset[str] = frozenset()) -> Column:
     """Return a column as a recoding writes it; values without a class are as they were, and so are missing codes."""
     texts, _ = _written(column, recoding, codes)
-    present = column.states == Status.PRESENT
-    numbers = np.full(len(texts), np.nan)
-    numbers[present] = [parse_number(text) for text in texts[present].tolist()]
-    counts = [fraction_digits(text) for text in texts[column.used & ~np.isnan(numbers)].tolist()]
-    lexicon = Lexicon.of(texts.tolist())
-    return replace(column, lexicon=lexicon, numbers=numbers, decimals=max(counts, default=0))
+    return Column.of_texts(column.variable, texts.tolist(), column.codes, column.known.missing)
 
 
 def as_treated(

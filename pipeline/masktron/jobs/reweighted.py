@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,10 +16,9 @@ from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Note, Sentence, Setting, fields
 from masktron.recodings import decimal_text, exact_number
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
-from masktron.sources.lexical import parse_number
-from masktron.sources.lexicon import Lexicon
+from masktron.sources.known_texts import Status
 from masktron.write.treatments import Reweighted, Suppressed
 
 _MORE_DIGITS = 4
@@ -191,16 +189,7 @@ def reweighted_column(records: Dataset, done: Reweighted) -> Column:
     for factor, code in zip(*divmod(pairs, max(len(texts), 1)), strict=True):
         value = exact_number(str(texts[code]))
         new.append(texts[code] if value is None else _written(value * factors[factor], done.decimals))
-    codes = column.codes.copy()
-    codes[rows] = len(texts) + inverse
-    return replace(
-        column,
-        codes=codes,
-        lexicon=Lexicon.of([*texts, *new]),
-        states=np.concatenate([column.states, np.full(len(new), Status.PRESENT, dtype=column.states.dtype)]),
-        numbers=np.concatenate([column.numbers, np.array([parse_number(text) for text in new], dtype=np.float64)]),
-        decimals=done.decimals,
-    )
+    return column.with_cells(rows, Column.of_texts(column.variable, new, inverse))
 
 
 def untrue_weights(done: Reweighted, records: Dataset, keep: NDArray[np.bool_]) -> Iterator[Sentence]:

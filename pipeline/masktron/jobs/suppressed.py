@@ -21,7 +21,7 @@ from masktron.progress import Told, untold
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook
 from masktron.shell_words import shell_word
-from masktron.sources.column import Coded, Column
+from masktron.sources.column import Column
 from masktron.sources.record_layout import Layout
 from masktron.treatments.allowing import (
     Allowed,
@@ -164,7 +164,7 @@ _GIVEN = 2
 """Texts, no value among them, up to which a field has one value: whoever sees that it is missing knows it."""
 
 
-def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tuple[dict[str, Coded], Suppressed]:
+def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tuple[dict[str, Column], Suppressed]:
     """Choose the cells of keys that are left out, and return the fields without them.
 
     Parameters
@@ -178,7 +178,7 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
 
     Returns
     -------
-    cells : dict of str to Coded
+    cells : dict of str to Column
         The treated fields, for all records of `original`.
     treatment : Suppressed
 
@@ -236,7 +236,7 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
     treatment = Suppressed(tuple(names), tuple(also), contract, gone, _says(found, contract.k))
     keep = np.flatnonzero(original.originals.keep)
     return {
-        name: _without(original.records.columns[name], keep[own]) for name, own in cells.items() if own.any()
+        name: original.records.columns[name].without(keep[own]) for name, own in cells.items() if own.any()
     }, treatment
 
 
@@ -291,14 +291,6 @@ def _says(found: LocalSuppression, k: int) -> str:
         f"{found.says}; {counted(found.at_risk, 'record')} shared a combination of keys with fewer than k = {k} "
         f"({found.combinations_before:,} combinations before, {found.combinations:,} now)"
     )
-
-
-def _without(column: Column, rows: NDArray[np.intp]) -> Coded:
-    """Return the cells of a column, some of them left out."""
-    texts = np.append(column.lexicon.objects(), np.array([None], dtype=np.object_))
-    codes = column.codes.astype(np.intp)
-    codes[rows] = len(texts) - 1
-    return Coded(texts, codes)
 
 
 def _allowed(

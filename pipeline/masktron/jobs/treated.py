@@ -46,7 +46,7 @@ from masktron.progress import Progress, told_as
 from masktron.rulebook.analysis import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
@@ -355,7 +355,7 @@ def title_of(fields: Iterable[str]) -> str:
 
 def _written(
     original: Opened,
-    cells: Mapping[str, Coded],
+    cells: Mapping[str, Column],
     out: Path,
     folder: Path,
     progress: Progress,

@@ -21,7 +21,7 @@ from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import Origin, secret_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.problems.problem import Field, Known
-from masktron.sources.column import Coded, Column
+from masktron.sources.column import Column
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.dataset import Dataset
 from masktron.streams import Streams
@@ -83,12 +83,9 @@ class Treating:
         return cls(original, original.records, original.origin)
 
     @property
-    def cells(self) -> dict[str, Coded]:
+    def cells(self) -> dict[str, Column]:
         """The cells of changed fields, for all records of the original."""
-        columns = {name: self.records.columns[name] for name in self.fields}
-        return {
-            name: Coded(column.lexicon.objects(), column.codes.astype(np.intp)) for name, column in columns.items()
-        }
+        return {name: self.records.columns[name] for name in self.fields}
 
     @property
     def kept(self) -> Dataset:

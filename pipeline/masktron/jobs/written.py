@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
-from masktron.jobs.compared import ReorderedColumns, absent
+from masktron.jobs.compared import ReorderedColumns
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.large_arrays import kept
@@ -25,8 +25,7 @@ from masktron.masking import Masked, MaskedBlock
 from masktron.problems.problem import Field, Note, Place, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.scratch import private_folder
-from masktron.settle.prototypes import Settled
-from masktron.sources.column import Coded, Column, written_alike
+from masktron.sources.column import Column, written_alike
 from masktron.sources.dataset import Dataset
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.source import Source
@@ -156,7 +155,7 @@ def _put(
     with blamed(out):
         count = writer.write(
             target,
-            _Replacements(run, made.blocks),
+            _replacements(run, made.blocks),
             removed=run.plan.by_role(Role.IDENTIFIER),
             keep=run.originals.keep,
             order=None if order is None else _source_order(run, order),
@@ -186,42 +185,28 @@ def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
 
 
-class _Replacements(Mapping[str, Coded]):
-    """Masked lexemes for every record of the source; those of excluded records stay empty and are not written.
-
-    The texts of a field are made at each access: those of all fields take more than the columns do. Whoever needs a
-    field more than once keeps it.
-    """
-
-    def __init__(self, run: Prepared, blocks: Sequence[MaskedBlock]) -> None:
-        self._run = run
-        self._of: dict[str, tuple[Settled, int, NDArray[np.intp]]] = {}
-        for masked in blocks:
-            codes = _spread(run, masked.grouping.labels, masked.settled.groups)
-            self._of.update((name, (masked.settled, at, codes)) for at, name in enumerate(masked.block.variables))
-
-    def __getitem__(self, name: str) -> Coded:
-        settled, position, codes = self._of[name]
-        if position in settled.own:
-            single = _spread(self._run, np.arange(len(self._run.kept)), len(self._run.kept))
-            return Coded(_and_nothing(settled.own[position].objects()), single)
-        return Coded(_and_nothing(settled.texts(position)), codes)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._of
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._of)
-
-    def __len__(self) -> int:
-        return len(self._of)
+def _replacements(run: Prepared, blocks: Sequence[MaskedBlock]) -> dict[str, Column]:
+    """Return masked lexemes for every record of the source; excluded records, which are not written, have none."""
+    found = {}
+    everyone = np.arange(len(run.kept), dtype=np.int32)
+    for masked in blocks:
+        settled = masked.settled
+        shared = _spread(run, masked.grouping.labels.astype(np.int32), settled.groups)
+        for at, name in enumerate(masked.block.variables):
+            texts, codes = settled.written[at], shared
+            if at in settled.own:
+                texts, codes = settled.own[at], _spread(run, everyone, len(everyone))
+            if not run.originals.keep.all():
+                texts = Lexicon.joined([texts, Lexicon.of([None])])
+            found[name] = Column.of_texts(run.kept.columns[name].variable, texts, codes)
+    return found
 
 
-def _spread(run: Prepared, codes: NDArray[np.intp], nothing: int) -> NDArray[np.intp]:
+def _spread(run: Prepared, codes: NDArray[np.int32], nothing: int) -> NDArray[np.int32]:
     """Codes of the kept records as codes of all records of the source."""
     if run.originals.keep.all():
         return codes
-    spread = np.full(len(run.records), nothing, dtype=np.intp)
+    spread = np.full(len(run.records), nothing, dtype=np.int32)
     spread[run.originals.keep] = codes
     return spread
 
@@ -254,7 +239,7 @@ def _require_cells(
         if fact.role is Role.IDENTIFIER:
             continue
         texts, codes = _meant(run, fact.name, *new.get(fact.name, (None, 0)))
-        column = masked.columns.get(fact.name) or absent(run.kept.columns[fact.name].field, len(masked))
+        column = masked.columns.get(fact.name) or Column.absent(run.kept.columns[fact.name].variable, len(masked))
         alike = written_alike(texts, codes if order is None else codes[order], column, respelled=respelled)
         if not alike.all():
             place = Place(str(run.source.path), field=Field(fact.name))
@@ -267,10 +252,9 @@ def _meant(run: Prepared, name: str, block: MaskedBlock | None, at: int) -> tupl
     """Return the texts of a field that were to be written, and which one each kept record has."""
     if block is None:
         return run.kept.columns[name].lexicon, run.kept.columns[name].codes
-    own = block.settled.own.get(at)
-    if own is None:
-        return Lexicon.of(block.settled.texts(at).tolist()), block.grouping.labels
-    return own, np.arange(len(run.kept))
+    if at in block.settled.own:
+        return block.settled.own[at], np.arange(len(run.kept))
+    return block.settled.written[at], block.grouping.labels
 
 
 def _in_order(run: Prepared, masked: Dataset, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
@@ -278,11 +262,7 @@ def _in_order(run: Prepared, masked: Dataset, order: NDArray[np.intp] | None) ->
     columns = dict(masked.columns)
     for fact in run.plan.fields:  # of a field that only records had that were left out, no cell is written
         if fact.role is not Role.IDENTIFIER:
-            columns.setdefault(fact.name, absent(run.records.columns[fact.name].field, len(masked)))
+            columns.setdefault(fact.name, Column.absent(run.records.columns[fact.name].variable, len(masked)))
     if order is None:
         return columns
     return ReorderedColumns(columns, kept(np.argsort(order)))
-
-
-def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:
-    return np.concatenate([lexemes, np.array([None], dtype=np.object_)])

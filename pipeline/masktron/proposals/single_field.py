@@ -66,7 +66,7 @@ def single_field(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRu
 
 def names_records(field: FieldProfile) -> bool:
     """Whether values that never come twice do nothing but tell records apart: texts, attributes, running numbers."""
-    if field.exact is None or field.column.field.attribute or field.role in (Role.IDENTIFIER, Role.RECORD_ID):
+    if field.exact is None or field.column.name.startswith("@") or field.role in (Role.IDENTIFIER, Role.RECORD_ID):
         return True
     steps = np.diff(field.exact)
     return bool((steps > 0).all() or (steps < 0).all())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from enum import IntEnum
 from operator import attrgetter
 from typing import Any
 
@@ -14,27 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.recodings import denote_alike
+from masktron.sources.known_texts import KnownTexts, Status
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon, same_texts
-from masktron.sources.record_layout import Field
-from masktron.sources.variables import UNTYPED, Typed
+from masktron.sources.variables import Typed, Variable
 
 MANY_RECORDS = 10_000
 """Records from which on engines take long to look through all of them for each, however short they are."""
 LONG_COLUMN = 1 << 14
 """Cells of a column from which on arrays that are made of it are not kept."""
-
-
-class Status(IntEnum):
-    """What stands in a cell."""
-
-    PRESENT = 0
-    ABSENT = 1
-    """No element or attribute."""
-    EMPTY = 2
-    """There, without content other than white space."""
-    CODE = 3
-    """A lexeme that was declared to mean 'missing'."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,56 +33,69 @@ class Column:
 
     Attributes
     ----------
+    variable : Variable
+        What the file says of the field.
     codes : ndarray of int32, shape (n,)
         Which text each cell has.
-    lexicon : Lexicon
-        The m texts exactly as the parser gives them; None where absent. Not all of them need be distinct, or used.
-    states : ndarray of uint8, shape (m,)
-        `Status` of each text.
-    numbers : ndarray of float64, shape (m,)
-        Correctly rounded; NaN where the status is not PRESENT or the text is not a number.
-    decimals : int
-        Largest number of fraction digits among the numbers; 0 when all are integers.
-    typed : Typed
-        More than nothing where the file was written from a data frame.
+    known : KnownTexts
+        The m texts, and what they are.
     """
 
-    field: Field
+    variable: Variable
     codes: NDArray[np.int32]
-    lexicon: Lexicon
-    states: NDArray[np.uint8]
-    numbers: NDArray[np.float64]
-    decimals: int
-    typed: Typed = UNTYPED
+    known: KnownTexts
     _made: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of_cells(
+    def of_texts(
         cls,
-        field: Field,
-        lexemes: Iterable[str | None],
-        status: NDArray[np.uint8],
-        values: NDArray[np.float64],
-        decimals: int,
-        typed: Typed = UNTYPED,
+        variable: Variable,
+        texts: Sequence[str | None] | Lexicon,
+        codes: NDArray[np.integer],
+        missing: frozenset[str] = frozenset(),
     ) -> Column:
-        """Return a column of cells, given one by one: lexemes, `Status` codes and numbers, n of each."""
-        known: dict[tuple[str | None, int, float | None], int] = {}
-        cells = zip(lexemes, status.tolist(), values.tolist(), strict=True)
-        codes = [
-            known.setdefault((text, state, None if math.isnan(number) else number), len(known))
-            for text, state, number in cells
-        ]
-        texts = [text for text, *_ in known]
-        return cls(
-            field,
-            np.array(codes, dtype=np.int32),
-            Lexicon.of(texts, distinct=len(set(texts)) == len(texts)),
-            np.array([state for _, state, _ in known], dtype=np.uint8),
-            np.array([number for *_, number in known], dtype=np.float64),
-            decimals,
-            typed,
-        )
+        """Return a column of texts, given which of them each cell has, and what means 'missing'."""
+        lexicon = texts if isinstance(texts, Lexicon) else Lexicon.of(texts, distinct=len({*texts}) == len(texts))
+        return cls(variable, codes.astype(np.int32, copy=False), KnownTexts(lexicon, missing, variable.typed.text))
+
+    @classmethod
+    def of_cells(
+        cls, variable: Variable, cells: Iterable[str | None], missing: frozenset[str] = frozenset()
+    ) -> Column:
+        """Return a column of cells, given one by one."""
+        known: dict[str | None, int] = {}
+        codes = [known.setdefault(text, len(known)) for text in cells]
+        return cls.of_texts(variable, list(known), np.array(codes, dtype=np.int32), missing)
+
+    @property
+    def name(self) -> str:
+        """As rules have it."""
+        return self.variable.name
+
+    @property
+    def typed(self) -> Typed:
+        """More than nothing where the file says what the column can hold."""
+        return self.variable.typed
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The m texts exactly as the parser gives them; None where absent. Not all of them need be used."""
+        return self.known.lexicon
+
+    @property
+    def states(self) -> NDArray[np.uint8]:
+        """`Status` of each text, shape (m,)."""
+        return self.known.read.states
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number of each text, shape (m,), correctly rounded; NaN where it is none, or means 'missing'."""
+        return self.known.read.numbers
+
+    @property
+    def decimals(self) -> int:
+        """Largest number of fraction digits among the numbers; 0 when all are integers."""
+        return self.known.read.decimals
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -171,13 +170,28 @@ class Column:
     def apart(self, which: NDArray[np.intp]) -> Column:
         """Return some cells as `taken` does, with the texts that these have and no others."""
         used, codes = np.unique(self.codes[which], return_inverse=True)
+        return replace(self, codes=codes.astype(np.int32), known=self.known.only(used))
+
+    def declaring(self, missing: Collection[str]) -> Column:
+        """Return the same cells, of which some more texts mean 'missing'."""
+        return replace(self, known=replace(self.known, missing=self.known.missing.union(missing)))
+
+    def with_cells(self, rows: NDArray[np.intp], other: Column) -> Column:
+        """Return a column in which some cells are those of another one, one by one."""
+        codes = self.codes.copy()
+        codes[rows] = other.codes + len(self.lexicon)
         return replace(
-            self,
-            codes=codes.astype(np.int32),
-            lexicon=self.lexicon.only(used),
-            states=self.states[used],
-            numbers=self.numbers[used],
+            self, codes=codes, known=replace(self.known, lexicon=Lexicon.joined([self.lexicon, other.lexicon]))
         )
+
+    def without(self, rows: NDArray[np.intp]) -> Column:
+        """Return a column in which some cells are absent."""
+        return self.with_cells(rows, Column.absent(self.variable, len(rows)))
+
+    @classmethod
+    def absent(cls, variable: Variable, cells: int) -> Column:
+        """Return a column of a field that no record has."""
+        return cls.of_texts(variable, [None], np.zeros(cells, dtype=np.int32))
 
     def lexeme(self, row: int) -> str | None:
         """Return the text of one cell; None where absent."""
@@ -325,24 +339,6 @@ class OnDemand[T: np.generic](Mapping[str, NDArray[T]]):
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
-    """Texts of cells, each distinct one once: that of cell i is ``texts[codes[i]]``.
-
-    Attributes
-    ----------
-    texts : ndarray of object, shape (m,)
-        None where the field is absent. Not all of them need be distinct, or used.
-    codes : ndarray of intp, shape (n,)
-    """
-
-    texts: NDArray[np.object_]
-    codes: NDArray[np.intp]
-
-    def __len__(self) -> int:
-        return len(self.codes)
 
 
 def written_alike(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from masktron.kernels.numbers import powers_of_ten, read_numbers
 from masktron.kernels.texts import code_texts
 from masktron.sources.lexical import libxml2_number
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.record_layout import Layout
 
 _SHORT = 64
@@ -260,6 +261,13 @@ def numbers_of(buffer: NDArray[np.uint8], cells: Cells) -> Numbers:
         # Python rounds every decimal correctly; ASCII is all that such a cell has
         numbers.double[row] = float(buffer[cells.start[row] : cells.stop[row]].tobytes())
     return numbers
+
+
+def plain_numbers(lexicon: Lexicon) -> Numbers:
+    """Read texts as numbers."""
+    start, stop = lexicon.ends[:-1].astype(np.int64), lexicon.ends[1:].astype(np.int64)
+    status = np.where(start == stop, np.uint8(Cell.EMPTY), np.uint8(Cell.TEXT))
+    return numbers_of(lexicon.data, Cells(start, stop, status))
 
 
 def _texts_of(buffer: NDArray[np.uint8], cells: Cells, codec: str) -> Texts:

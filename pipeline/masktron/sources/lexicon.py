@@ -86,6 +86,11 @@ class Lexicon:
             ]
         return found
 
+    def part(self, which: slice) -> Lexicon:
+        """Return texts that stand behind each other, which are not copied."""
+        ends = self.ends[which.start : which.stop + 1]
+        return Lexicon(self.data[ends[0] : ends[-1]], ends - ends[0], self.distinct)
+
     def only(self, which: NDArray[np.integer]) -> Lexicon:
         """Return the texts at some positions, one behind the other."""
         starts = self.ends[which].astype(np.int64)

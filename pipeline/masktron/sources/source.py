@@ -18,7 +18,7 @@ from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash
 from masktron.problems.problem import Place, Sentence
 from masktron.progress import Told, untold
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords
@@ -74,7 +74,7 @@ class Changes:
     Fields of a flat file are those of the top level.
     """
 
-    replacements: Mapping[LevelPath, Mapping[str, Coded]]
+    replacements: Mapping[LevelPath, Mapping[str, Column]]
     removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({})
     keep: NDArray[np.bool_] | None = None
     order: NDArray[np.intp] | None = None
@@ -330,7 +330,7 @@ class Source(ABC):
     def write(
         self,
         target: Path,
-        replacements: Mapping[str, Coded],
+        replacements: Mapping[str, Column],
         *,
         removed: Collection[str] = (),
         keep: NDArray[np.bool_] | None = None,
@@ -344,7 +344,7 @@ class Source(ABC):
         ----------
         target : Path
             Written directly.
-        replacements : mapping of str to Coded
+        replacements : mapping of str to Column
             Lexemes by field name, in the order of this file; None where a record shall not have the field.
         removed : collection of str
             Fields that no record keeps.
@@ -371,7 +371,7 @@ class Source(ABC):
     def write_levels(
         self,
         target: Path,
-        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        replacements: Mapping[LevelPath, Mapping[str, Column]],
         *,
         removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
         keep: NDArray[np.bool_] | None = None,
@@ -384,7 +384,7 @@ class Source(ABC):
         ----------
         target : Path
             Written directly.
-        replacements : mapping of tuple of str to mapping of str to Coded
+        replacements : mapping of tuple of str to mapping of str to Column
             By level, then by field of the level: lexemes of all its records, in the order of this file; None where a
             record shall not have the field.
         removed : mapping of tuple of str to collection of str

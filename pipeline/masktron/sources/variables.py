@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from masktron.config import Kind
+from masktron.sources.names import column_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,6 +134,16 @@ class Variable:
     spans: tuple[tuple[float, float], ...] = ()
     listed: bool = False
     recoded: tuple[str, ...] | None = None
+
+    def __reduce__(self) -> tuple[type[Variable], tuple[object, ...]]:
+        """Be sent to another process, where mappings that nobody can change cannot go."""
+        values = (getattr(self, own.name) for own in fields(self))
+        return type(self), tuple(dict(one) if isinstance(one, MappingProxyType) else one for one in values)
+
+    @classmethod
+    def named(cls, name: str) -> Variable:
+        """Return a variable of which nothing is said but the name that rules have for it."""
+        return cls(name, column_name(name))
 
     @property
     def declared_missing(self) -> Mapping[str, str]:

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 from arrow_files_made import MANY_TYPES
+from made_columns import new_column
 from masktron.addresses import AddressPath, parse_address
 from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
-from masktron.sources.column import Coded
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.duckdb_files import DuckdbFormat
@@ -212,7 +212,7 @@ def test_an_enumeration_without_a_value_is_released(tmp_path: Path) -> None:
     path = duck(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT 'a'::ENUM('a', 'b') AS x, true AS z, 1 AS y")
     source = open_source(path)
     assert source.layout.fields
-    nothing = Coded(np.array([None], dtype=np.object_), np.zeros(1, dtype=np.intp))
+    nothing = new_column(np.array([None], dtype=np.object_), np.zeros(1, dtype=np.intp))
     source.write(tmp_path / "b.duckdb", {"x": nothing, "z": nothing})
     assert read(tmp_path / "b.duckdb").cells.to_pydict() == {"x": [None], "z": [None], "y": ["1"]}
 

@@ -21,11 +21,11 @@ import pytest
 import masktron
 from arrow_files_made import MANY_TYPES
 from cli_runner import Runner, write_file, write_rules
+from made_columns import new_column
 from masktron.addresses import AddressPath, parse_address
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.jobs.convert import run_convert
-from masktron.sources.column import Coded
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.descriptions import descriptions_lost
@@ -289,7 +289,7 @@ def test_types_and_comments_survive(place: str) -> None:
     source = open_source(at(place, "typed"))
     assert {one.name: one.kind for one in source.variables}["mood"] is Kind.NOMINAL
     assert {one.name: one.label for one in source.variables}["income"] == "Income, the year's sum"
-    new = Coded(np.array(["1000.5", None], dtype=np.object_), np.zeros(30, dtype=np.intp))
+    new = new_column(np.array(["1000.5", None], dtype=np.object_), np.zeros(30, dtype=np.intp))
     order = np.arange(30, dtype=np.intp)[::-1].copy()
     with publication(at(place, "typed_copy")) as target:
         assert source.write(target, {"income": new}, removed=["id"], order=order) == 30
@@ -415,7 +415,7 @@ import sys, time
 from pathlib import Path
 from masktron.addresses import path_of
 from masktron.jobs.convert import run_convert
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.tables.postgresql import transaction
 
 def slow(*arguments):

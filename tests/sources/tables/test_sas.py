@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import masktron
 from cli_runner import write_rules
+from made_columns import new_column
 from masktron.config import ReadOptions
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.column import Coded
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.output_names import refuse_other_names
@@ -57,7 +57,7 @@ def test_a_release_keeps_formats_labels_and_special_missing_values(tmp_path: Pat
         "n": ["1", "2", "3", "4"],
     }
     order = np.array([3, 1, 0, 2])
-    new = {"x": Coded(np.array([".B", "3.25", "._"], dtype=object), np.array([0, 1, 1, 2]))}
+    new = {"x": new_column(np.array([".B", "3.25", "._"], dtype=object), np.array([0, 1, 1, 2]))}
     source = open_source(path)
     source.write(out, new, removed=["s"], order=order)
     assert read_cells(out) == {
@@ -92,10 +92,10 @@ def test_a_text_is_as_long_as_what_is_released(tmp_path: Path, version: int) -> 
         shown = meta.original_variable_types
         return {name: (width, shown[name] or "") for name, width in meta.variable_storage_width.items()}
 
-    source.write(out, {"t": Coded(np.array(["cccc", None], dtype=object), np.array([0, 1]))})
+    source.write(out, {"t": new_column(np.array(["cccc", None], dtype=object), np.array([0, 1]))})
     assert lengths() == {"t": (4, "$4"), "x": (8, ""), "u": (30, "$SEX6")}
     assert read_cells(out) == {"t": ["cccc", None], "x": ["1", "2"], "u": ["a" * 30, "b"]}
-    source.write(out, {"t": Coded(np.array(["d" * 25], dtype=object), np.array([0, 0]))})
+    source.write(out, {"t": new_column(np.array(["d" * 25], dtype=object), np.array([0, 0]))})
     assert lengths()["t"] == (25, "$25")
     assert read_cells(out)["t"] == ["d" * 25] * 2
     # a record that is left out may have had the longest text
@@ -103,7 +103,7 @@ def test_a_text_is_as_long_as_what_is_released(tmp_path: Path, version: int) -> 
     assert lengths() == {"t": (1, "$1"), "x": (8, ""), "u": (1, "$SEX6")}
     source.write(out, {}, order=np.array([1, 0]))
     assert lengths() == {"t": (20, "$20"), "x": (8, ""), "u": (30, "$SEX6")}
-    too_long = {"t": Coded(np.array(["d" * 40_000], dtype=object), np.array([0, 0]))}
+    too_long = {"t": new_column(np.array(["d" * 40_000], dtype=object), np.array([0, 0]))}
     with refused(UsageError, "cannot-hold"):
         source.write(out, too_long)
 
@@ -141,7 +141,7 @@ def test_short_numbers_are_read_and_become_longer(tmp_path: Path) -> None:
     )
     assert read_cells(path)["n"] == ["1", "2", "3", "4"]
     source = open_source(path)
-    source.write(out, {"n": Coded(np.array(["65537"], dtype=object), np.zeros(4, dtype=np.intp))})
+    source.write(out, {"n": new_column(np.array(["65537"], dtype=object), np.zeros(4, dtype=np.intp))})
     assert read_cells(out)["n"] == ["65537"] * 4
 
 

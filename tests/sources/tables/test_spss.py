@@ -18,9 +18,9 @@ from pyreadstat._readstat_writer import writer_entry_point
 
 import masktron
 from cli_runner import Runner, write_rules
+from made_columns import new_column
 from masktron.config import Kind, ReadOptions
 from masktron.errors import CannotHoldError, DocumentError, UsageError
-from masktron.sources.column import Coded
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.tables.table_model import TableRelease
@@ -142,7 +142,7 @@ def test_codes_that_only_records_tell_are_no_part_of_what_is_said(
 def test_a_release_keeps_the_dictionary(tmp_path: Path, how: dict[str, bool]) -> None:
     pyspssio = ibm()
     path, out = write(tmp_path / "survey.sav", **how), tmp_path / "out.sav"
-    new = Coded(np.array(["2.75", "9", None], dtype=object), np.array([0, 0, 2, 0]))
+    new = new_column(np.array(["2.75", "9", None], dtype=object), np.array([0, 0, 2, 0]))
     order = np.array([3, 1, 0, 2])
     open_source(path).write(out, {"income": new}, removed=["Id"], order=order)
     assert read_cells(out) == {
@@ -204,7 +204,7 @@ def test_a_text_that_is_released_as_it_was_stays_as_wide(tmp_path: Path) -> None
     pyreadstat.write_sav(pd.DataFrame(WIDE), str(path), variable_display_width={"t": 30})
     before = widths_of(path)
     assert before["t"] == ("A20", 30)
-    open_source(path).write(out, {"x": Coded(np.array(["1"], dtype=object), np.array([0, 0]))})
+    open_source(path).write(out, {"x": new_column(np.array(["1"], dtype=object), np.array([0, 0]))})
     assert widths_of(out) == before
 
 
@@ -214,7 +214,7 @@ def test_a_masked_text_is_as_wide_as_what_is_released_and_the_codes(tmp_path: Pa
     pyreadstat.write_sav(
         pd.DataFrame(WIDE), str(path), variable_display_width={"t": 30}, variable_value_labels=labels
     )
-    new = {name: Coded(np.array(["é"], dtype=object), np.array([0, 0])) for name in "tuc"}
+    new = {name: new_column(np.array(["é"], dtype=object), np.array([0, 0])) for name in "tuc"}
     open_source(path).write(out, new)
     assert widths_of(out) == {"t": ("A2", widths_of(out)["u"][1]), "u": ("A2", widths_of(out)["u"][1]),
                               "c": ("A7", widths_of(out)["c"][1])}  # fmt: skip
@@ -234,7 +234,7 @@ def test_a_masked_text_is_as_wide_as_what_is_released_and_the_codes(tmp_path: Pa
     ],
 )
 def test_a_masked_value_fits_the_format(survey: Path, tmp_path: Path, value: str, why: str) -> None:
-    new = {"income": Coded(np.array([value], dtype=object), np.zeros(4, dtype=np.intp))}
+    new = {"income": new_column(np.array([value], dtype=object), np.zeros(4, dtype=np.intp))}
     with refused(CannotHoldError, "new-value-does-not-fit", field="income", detail=f"it has {why}") as caught:
         open_source(survey).write(tmp_path / "out.sav", new)
     assert value not in str(caught.value)

@@ -13,9 +13,9 @@ import pyreadstat
 import pytest
 
 from cli_runner import Runner, write_rules
+from made_columns import new_column
 from masktron.config import ReadOptions
 from masktron.errors import CannotHoldError, DocumentError, UsageError
-from masktron.sources.column import Coded
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.tables.descriptions import descriptions_lost
@@ -67,9 +67,9 @@ def test_every_release_is_read_and_written(tmp_path: Path, version: int) -> None
     }
     order = np.array([3, 1, 0, 2])
     new = {
-        "amount": Coded(np.array(["2.25", None], dtype=object), np.array([0, 1, 0, 1])),
-        "code": Coded(np.array([".z", "7", None], dtype=object), np.array([0, 1, 2, 0])),
-        "story": Coded(np.array([long, "other"], dtype=object), np.array([0, 1, 1, 0])),
+        "amount": new_column(np.array(["2.25", None], dtype=object), np.array([0, 1, 0, 1])),
+        "code": new_column(np.array([".z", "7", None], dtype=object), np.array([0, 1, 2, 0])),
+        "story": new_column(np.array([long, "other"], dtype=object), np.array([0, 1, 1, 0])),
     }
     open_source(path).write(out, new, removed=["name"], order=order)
     assert read_cells(out) == {
@@ -103,7 +103,7 @@ def test_types_and_labels_stay_whatever_the_order_of_bytes(tmp_path: Path) -> No
     cells = read_cells(path)
     assert cells["f"] == ["0.1", "1.5", None]
     assert cells["d"][1] == "0.3333333333333333"
-    new = {name: Coded(np.array(["7", None], dtype=object), np.array([0, 1, 1])) for name in "bilfd"}
+    new = {name: new_column(np.array(["7", None], dtype=object), np.array([0, 1, 1])) for name in "bilfd"}
     open_source(path).write(out, new)
     assert read_cells(out) == {name: ["7", None, None] for name in "bilfd"}
     with pd.io.stata.StataReader(out, preserve_dtypes=True, convert_missing=True) as reader:
@@ -138,7 +138,7 @@ def test_a_masked_value_fits_the_type(tmp_path: Path, field: str, value: str, wh
     writer = pd.io.stata.StataWriter117(path, values, write_index=False)
     writer.fmtlist[3:5] = ["%td", "%9.2f"]
     writer.write_file()
-    new = {field: Coded(np.array([value], dtype=object), np.zeros(2, dtype=np.intp))}
+    new = {field: new_column(np.array([value], dtype=object), np.zeros(2, dtype=np.intp))}
     with refused(CannotHoldError, "new-value-does-not-fit", field=field, detail=why) as caught:
         open_source(path).write(tmp_path / "out.dta", new)
     assert value not in str(caught.value)
@@ -157,11 +157,11 @@ def test_a_text_is_as_wide_as_what_is_released(tmp_path: Path, version: int) -> 
             return {name: f"{size} {kinds[name]}" for name, size in zip("tu", reader._typlist, strict=False)}
 
     source = open_source(path)
-    source.write(out, {"t": Coded(np.array(["cccc", None], dtype=object), np.array([0, 1]))})
+    source.write(out, {"t": new_column(np.array(["cccc", None], dtype=object), np.array([0, 1]))})
     assert widths() == {"t": "4 %9s", "u": "30 %-30s"}
     assert read_cells(out) == {"t": ["cccc", None], "u": ["a" * 30, "b"], "x": ["1", "2"]}
     # a masked text may be longer than all that there were
-    source.write(out, {"t": Coded(np.array(["d" * 25], dtype=object), np.array([0, 0]))})
+    source.write(out, {"t": new_column(np.array(["d" * 25], dtype=object), np.array([0, 0]))})
     assert widths()["t"] == "25 %25s"
     assert read_cells(out)["t"] == ["d" * 25] * 2
     # a record that is left out may have had the longest text
@@ -176,7 +176,7 @@ def test_a_masked_text_that_is_too_long_for_its_type_gets_another_one(tmp_path: 
     pd.DataFrame({"s": ["abc", "d"]}).to_stata(path, write_index=False)
     # 1,050 letters of two bytes
     new = np.array(["é" * 1050, None], dtype=object)
-    open_source(path).write(out, {"s": Coded(new, np.array([0, 1]))})
+    open_source(path).write(out, {"s": new_column(new, np.array([0, 1]))})
     assert read_cells(out) == {"s": list(new)}
     assert b"<strls>GSO" in out.read_bytes()
 

@@ -11,10 +11,10 @@ import pytest
 
 import masktron
 from examples import parts
+from made_columns import new_column
 from masktron.config import Config
 from masktron.errors import ViolationError
 from masktron.results import MaskResult
-from masktron.sources.column import Coded
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from paths import ROOT
@@ -130,7 +130,7 @@ def test_a_file_that_is_written_otherwise_than_meant_is_refused(
     monkeypatch.setattr(kind, "write", wrong)
     source = open_source(survey(tmp_path / f"a.{FORMATS[name]}"))
     # numbers may be spelled in other ways than files have them
-    new = {"x": Coded(np.array(["0.50", "7.0"], dtype=object), np.array([0, 1, 1]))}
+    new = {"x": new_column(np.array(["0.50", "7.0"], dtype=object), np.array([0, 1, 1]))}
     out = tmp_path / f"b.{FORMATS[name]}"
     if what == "nothing":
         assert source.write(out, new) == 3

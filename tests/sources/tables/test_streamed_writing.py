@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_runner import Runner, write_rules
+from made_columns import new_column
 from masktron import memory_costs
 from masktron.errors import CannotHoldError, DocumentError, UsageError
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
 from masktron.sources.tables import arrow_files, arrow_stream, parquet_stream, spilled, table_source
@@ -91,9 +92,9 @@ def opened(path: Path, *, streamed: bool) -> Source:
     return open_source(path, whole=True, memory=0 if streamed else ALL)
 
 
-def codes(size: int, texts: list[str | None], seed: int) -> Coded:
+def codes(size: int, texts: list[str | None], seed: int) -> Column:
     drawn = np.random.default_rng(seed).integers(0, len(texts), size)
-    return Coded(np.array(texts, dtype=np.object_), drawn.astype(np.intp))
+    return new_column(np.array(texts, dtype=np.object_), drawn.astype(np.intp))
 
 
 def put(path: Path, target: Path, *, streamed: bool, **how: object) -> bytes:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from cli_runner import write_file
 from examples import examples
 from masktron.errors import DocumentError
-from masktron.sources.column import Status
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import Level, Tree
 from masktron.sources.opening import open_source
 from masktron.sources.record_layout import Field

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from examples import examples
+from made_columns import new_column
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.opening import open_source
 from masktron.sources.source import Changes
@@ -47,7 +48,7 @@ CANONICAL = """<?xml version="1.0" encoding="UTF-8"?>
   </Household>
 </Survey>
 """
-type New = dict[LevelPath, dict[str, Coded]]
+type New = dict[LevelPath, dict[str, Column]]
 
 
 @pytest.fixture
@@ -63,8 +64,8 @@ def write(tmp_path):
     return write
 
 
-def coded(*texts: str | None) -> Coded:
-    return Coded(np.array([*texts, None], dtype=object), np.arange(len(texts)))
+def coded(*texts: str | None) -> Column:
+    return new_column(np.array([*texts, None], dtype=object), np.arange(len(texts)))
 
 
 def test_nothing_changed_is_the_same_bytes(write):
@@ -221,7 +222,7 @@ def seen(record: etree._Element, tree: Tree, new: New, counts: Counter[LevelPath
         names[str(one.tag)]: "".join(one.xpath("text()")) for one in record.iterchildren("*") if one.tag not in tags
     }
     for name, texts in new.get(path, {}).items():
-        text = texts.texts[texts.codes[row]]
+        text = texts.lexeme(row)
         cells.pop(name, None)
         if text is not None:
             cells[name] = text

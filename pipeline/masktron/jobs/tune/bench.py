@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
@@ -49,7 +48,6 @@ from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
 from masktron.sources.column import Column
 from masktron.sources.frame_path import FramePath
-from masktron.sources.tables.columns_of_cells import column_of
 from masktron.write.treatments import Postrandomised, Swapped, Treatment
 
 _REFUSALS = (InfeasibleError, ResourceError, UsageError, ViolationError)
@@ -390,10 +388,7 @@ def unwritten_columns(run: Prepared, made: Masked) -> dict[str, Column]:
     for masked in made.blocks:
         labels = masked.grouping.labels
         for position, name in enumerate(masked.block.variables):
-            own = position in masked.settled.own
-            lexemes = masked.lexemes(position) if own else masked.settled.texts(position)
-            before = run.kept.columns[name]
-            cells = pa.chunked_array([pa.array(lexemes, pa.string())])
-            column = column_of(before.field, cells, codes[name], before.typed)
-            found[name] = column if own else column.taken(labels)
+            own = masked.settled.own.get(position)
+            texts, which = (masked.settled.written[position], labels) if own is None else (own, np.arange(len(own)))
+            found[name] = Column.of_texts(run.kept.columns[name].variable, texts, which, codes[name])
     return {name: found[name] for name in run.kept.columns if name in found}

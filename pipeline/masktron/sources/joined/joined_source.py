@@ -339,7 +339,7 @@ class JoinedSource(TwinSource):
     def _level(self, path: LevelPath, tree: Tree, read: Sequence[Dataset]) -> DataLevel:
         own, level = self.rows[path], tree.level(path)
         records = read[own.columns.table]
-        columns = {f.name: replace(records.columns[f.name].taken(own.rows), field=f) for f in level.fields}
+        columns = {f.name: records.columns[f.name].taken(own.rows) for f in level.fields}
         return DataLevel(level, columns, records.lines[own.rows], own.parent)
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.problems.problem import Field
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.joined.level_columns import LevelColumns
 from masktron.sources.joined.level_rows import LevelRows, units_of
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.source import Source
+from masktron.sources.variables import Variable
 
 type _Numbers = dict[str, NDArray[np.intp]]
 """By column of a key, the number from 0 that each record of a level has in the place of its value."""
@@ -27,7 +28,7 @@ class JoinedRelease:
 
     Attributes
     ----------
-    replacements : mapping of tuple of str to mapping of str to Coded
+    replacements : mapping of tuple of str to mapping of str to Column
     removed : mapping of tuple of str to collection of str
         Fields that are not written. A key that joins rows is written all the same, as numbers that count the records
         in the order in which they are written.
@@ -35,7 +36,7 @@ class JoinedRelease:
     order : ndarray of intp, shape (units,)
     """
 
-    replacements: Mapping[LevelPath, Mapping[str, Coded]]
+    replacements: Mapping[LevelPath, Mapping[str, Column]]
     removed: Mapping[LevelPath, Collection[str]]
     keep: NDArray[np.bool_]
     order: NDArray[np.intp]
@@ -136,14 +137,14 @@ def _new_cells(
     levels: Mapping[LevelPath, LevelRows],
     numbers: Mapping[LevelPath, _Numbers],
     release: JoinedRelease,
-) -> Iterator[tuple[str, Coded]]:
+) -> Iterator[tuple[str, Column]]:
     """Yield new cells of the columns of a table, row by row."""
     for path, own in seated.items():
         for name, coded in release.replacements.get(path, {}).items():
-            yield name, Coded(coded.texts, coded.codes[own.record_of])
+            yield name, coded.taken(own.record_of)
         for name, number in numbers[path].items():
-            texts = np.array([str(at + 1) for at in range(len(number) and int(number.max()) + 1)], dtype=np.object_)
-            yield name, Coded(texts, number[own.record_of])
+            texts = [str(at + 1) for at in range(len(number) and int(number.max()) + 1)]
+            yield name, Column.of_texts(Variable.named(name), texts, number[own.record_of])
 
 
 def _gone(seated: Mapping[LevelPath, LevelRows], release: JoinedRelease) -> Iterator[str]:

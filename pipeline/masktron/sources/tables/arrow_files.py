@@ -471,11 +471,11 @@ def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Seque
         fields[one.name] = _released_field(field, one.stored if one.recoded else field.type, as_it_was)
     kept = [field.name for name, field in fields.items() if name not in release.masked]
     own = SpilledRows(_columns_of(stream, kept, release.folder))
-    masked: dict[str, tuple[SpilledRows, NDArray[np.intp]]] = {}
+    masked: dict[str, tuple[SpilledRows, NDArray[np.int32]]] = {}
     for name in [name for name in fields if name in release.masked]:
         coded, one = release.masked[name], pa.schema([fields[name]])
         # a text is made a value once, however many records have it
-        masked[name] = SpilledRows(spilled(_typed(coded.texts, one), one, release.folder)), coded.codes
+        masked[name] = SpilledRows(spilled(_typed(coded.lexicon.objects(), one), one, release.folder)), coded.codes
     empty = {field.name: pa.chunked_array([], type=field.type) for field in fields.values()}
     schema = pa.schema(fields.values(), released_metadata(stream.schema, empty, len(release.rows)))
 
@@ -488,7 +488,7 @@ def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Seque
                     columns.append(one_array(there[field.name]))
                     continue
                 values, codes = masked[name]
-                columns.append(one_array(values.some(codes[rows])[field.name]))
+                columns.append(one_array(values.some(codes[rows].astype(np.intp))[field.name]))
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
             done += len(rows)
             told(done, len(release.rows))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from masktron.problems.problem import Sentence
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.variables import Variable
 
 _LARGE = 4_000_000
@@ -134,7 +134,7 @@ class StreamedRelease:
         Those that are released, in the order of the original.
     rows : ndarray of intp, shape (n,)
         The position in the original of each record.
-    masked : mapping of str to Coded
+    masked : mapping of str to Column
         New lexemes of the variables that were masked, for each record of the original. Texts are made when they are
         asked for, so that each is asked once.
     folder : Path
@@ -143,7 +143,7 @@ class StreamedRelease:
 
     variables: tuple[Variable, ...]
     rows: NDArray[np.intp]
-    masked: Mapping[str, Coded]
+    masked: Mapping[str, Column]
     folder: Path
 
 

@@ -29,14 +29,13 @@ from masktron.problems.problem import Note, Place, Sentence
 from masktron.progress import Progress, Told
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, require_written, table_format, written_formats
 from masktron.sources.level_tree import TOP
-from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
@@ -58,7 +57,6 @@ from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import compared_with, written_otherwise
 from masktron.sources.variables import Variable
 from masktron.sources.xml import wellformed
-from masktron.sources.xml.microdata import cell_of
 from masktron.sources.xml.names_in_file import names_of
 from masktron.sources.xml.plain_files import compile_first
 from masktron.sources.xml.wellformed import Stamp, worth_columns
@@ -367,8 +365,9 @@ class TableSource(Source):
         for field in self.layout.fields:
             if asked.only is not None and field.name not in asked.only:
                 continue
-            cells, typed = self.table.cells[field.name], variables[field.name].typed
-            columns[field.name] = column_of(field, cells, asked.codes(field.name), typed, compiled=self.table.large)
+            columns[field.name] = column_of(
+                variables[field.name], self.table.cells[field.name], asked.codes(field.name)
+            )
         size = len(self.table)
         asked.told(size, size)
         return Dataset.flat(self.path, self.layout, columns, self.format.lines_of(self.table))
@@ -377,20 +376,15 @@ class TableSource(Source):
         """Read the records block by block, as both readers have them; into files of a folder, where there is one."""
         from masktron.sources.xml.table import columns_of_batches  # noqa: PLC0415 -- loads numba
 
-        typed = {variable.name: variable.typed for variable in self.variables}
-        codes = {
-            field.name: codes_of_field(asked.codes(field.name), text=typed[field.name].text)
-            for field in self.layout.fields
-        }
+        missing = {field.name: asked.codes(field.name) for field in self.layout.fields}
         store = None if asked.storage is None else FolderStore(asked.storage)
         with closing(TableRecords(self.path, self.layout, self.twin, stream).batches()) as batches:
             found = columns_of_batches(
                 self.path,
                 self.layout,
                 batches,
-                codes,
-                cell_of,
-                typed=typed,
+                missing,
+                variables={variable.name: variable for variable in self.variables},
                 told=lambda done: asked.told(done, stream.count),
                 store=store,
             )
@@ -456,7 +450,7 @@ class TableSource(Source):
             if new is None:
                 cells[name] = self.table.cells[name].take(taken)
             else:
-                texts = pa.array(new.texts.tolist(), type=pa.string())
+                texts = pa.array(new.lexicon.objects().tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
         original = replace(self.table, variables=_recoded(self.table.variables, changes.forms))
         release = TableRelease(original, pa.table(cells), rows, frozenset(replacements))
@@ -472,7 +466,7 @@ class TableSource(Source):
         target: Path,
         variables: tuple[Variable, ...],
         rows: NDArray[np.intp],
-        replacements: Mapping[str, Coded],
+        replacements: Mapping[str, Column],
         told: Told,
     ) -> bool:
         """Write what is released without the whole table, where the format can; tell whether it could."""

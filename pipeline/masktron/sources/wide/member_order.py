@@ -18,8 +18,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import LevelPath
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.column import Coded, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import TOP, Level, LevelPath
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord
 
@@ -137,7 +139,7 @@ class MemberRows:
         units = len(self.dataset.top)
         return names, np.stack(columns, axis=1) if columns else np.zeros((units, 0), dtype=np.bool_)
 
-    def folded(self, cells: Mapping[str, Coded]) -> dict[LevelPath, dict[str, Coded]]:
+    def folded(self, cells: Mapping[str, Column]) -> dict[LevelPath, dict[str, Column]]:
         """Return cells of wide fields, in the order of the units, as cells of the fields of the levels.
 
         A field of which the wide record has new cells in some places alone is left as it is in the others only where
@@ -148,17 +150,17 @@ class MemberRows:
         ValueError
             Of a field, some members would have new cells and others not.
         """
-        found: dict[LevelPath, dict[str, Coded]] = {}
+        found: dict[LevelPath, dict[str, Column]] = {}
         for (path, own), leaves in self.wide.by_field().items():
             if any(leaf.name in cells for leaf in leaves):
                 new = [(self.rows[leaf.place.name], cells.get(leaf.name)) for leaf in leaves]
                 found.setdefault(path, {})[own.name] = self._joined(path, own.name, new)
         return found
 
-    def _joined(self, path: LevelPath, name: str, parts: list[tuple[NDArray[np.intp], Coded | None]]) -> Coded:
+    def _joined(self, path: LevelPath, name: str, parts: list[tuple[NDArray[np.intp], Column | None]]) -> Column:
         column = self.dataset.levels[path].columns[name]
         codes = np.full(len(self.dataset.levels[path]), -1, dtype=np.intp)
-        texts: list[NDArray[np.object_]] = []
+        texts: list[Lexicon] = []
         size = 0
         for rows, cells in parts:
             there = rows >= 0
@@ -167,7 +169,7 @@ class MemberRows:
                     raise ValueError(f"some members have new values of {name}, and others not")
                 continue
             codes[rows[there]] = cells.codes[there] + size
-            texts.append(cells.texts)
-            size += len(cells.texts)
-        nothing = np.array([None], dtype=np.object_)
-        return Coded(np.concatenate([*texts, nothing]), np.where(codes < 0, size, codes))
+            texts.append(cells.lexicon)
+            size += len(cells.lexicon)
+        nothing = Lexicon.of([None])
+        return Column.of_texts(column.variable, Lexicon.joined([*texts, nothing]), np.where(codes < 0, size, codes))

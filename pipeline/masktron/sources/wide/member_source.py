@@ -12,8 +12,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.column import Coded, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.source import Changes, Source
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
@@ -191,11 +192,11 @@ class MemberSource(WideSource):
         held = contents(self.dataset, TOP, units, left)
         return units[sorted(range(len(units)), key=held.__getitem__)]
 
-    def _summed(self, one: SumOfMembers, new: Coded | None) -> Coded:
+    def _summed(self, one: SumOfMembers, new: Column | None) -> Column:
         """Return the sums of a field of members, where a record has the field that says so."""
         dataset, path = self.dataset, self.level
         own = dataset.levels[path].columns[one.of]
-        texts = own.lexemes if new is None else new.texts[new.codes]
+        texts = own.lexemes if new is None else new.lexemes
         around = _ancestors(dataset, path, one.level)
         column = dataset.levels[one.level].columns[one.field]
         totals = [Decimal(0)] * len(dataset.levels[one.level])
@@ -204,7 +205,7 @@ class MemberSource(WideSource):
                 totals[row] += _decimal(text)
         there = column.states[column.codes] != Status.ABSENT
         lexemes = [format(total, "f") if is_there else None for total, is_there in zip(totals, there, strict=True)]
-        return Coded(np.array([*lexemes, None], dtype=np.object_)[:-1], np.arange(len(lexemes)))
+        return Column.of_cells(column.variable, lexemes)
 
     def alike(self, path: Path) -> Self:
         """Return another nested file with the same records."""

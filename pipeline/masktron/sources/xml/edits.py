@@ -8,7 +8,7 @@ from typing import Protocol
 
 from lxml import etree
 
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.record_layout import Field, Layout
 from masktron.sources.xml.outline import released
 from masktron.sources.xml.spacing import Spacing
@@ -39,18 +39,16 @@ class Edits:
     Attributes
     ----------
     layout : Layout
-    replacements : mapping of str to Coded
-        Each is asked for once, when the first record is made anew: texts may be made when they are asked for.
+    replacements : mapping of str to Column
     removed : collection of str
     spacing : Spacing
     """
 
     layout: Layout
-    replacements: Mapping[str, Coded]
+    replacements: Mapping[str, Column]
     removed: Collection[str]
     spacing: Spacing
     _ranks: dict[str, int] = field(init=False, default_factory=dict)
-    _coded: dict[str, Coded | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._ranks.update({f.tag: rank for rank, f in enumerate(self.layout.fields) if not f.attribute})
@@ -87,13 +85,10 @@ class Edits:
             record.text, record[-1].tail = self.spacing.inner, self.spacing.closing
 
     def _lexeme(self, f: Field, i: int, given: str | None) -> str | None:
-        if f.name not in self._coded:  # the texts of a field are made each time that they are asked for
-            self._coded[f.name] = self.replacements.get(f.name)
-        coded = self._coded[f.name]
-        if coded is None:
+        new = self.replacements.get(f.name)
+        if new is None:
             return None if f.name in self.removed else given
-        lexeme: str | None = coded.texts[coded.codes[i]]
-        return lexeme
+        return new.lexeme(i)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,11 @@ from masktron.errors import DocumentError
 from masktron.problems.problem import Field as FieldName
 from masktron.problems.problem import Place
 from masktron.progress import Told, untold
-from masktron.sources.column import Column, Status
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
-from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
-from masktron.sources.lexicon import Lexicon
-from masktron.sources.missing_codes import MissingCodes, codes_of_field
-from masktron.sources.record_layout import Field, Layout
+from masktron.sources.lexical import XML_SPACE
+from masktron.sources.record_layout import Layout
+from masktron.sources.variables import Variable
 from masktron.sources.xml.parser import ended, pulled, scan
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def read_records(
         # numba is slow to load, and small files have no batches
         from masktron.sources.xml.table import read_table  # noqa: PLC0415
 
-        found = read_table(path, layout, plain, codes, cell_of, told, store)
+        found = read_table(path, layout, plain, codes, told, store)
         if found is not None:
             return found
     lines = record_lines(path, layout)
@@ -159,7 +158,7 @@ def read_records(
     told(len(lines), len(lines))
     table.close()
     wanted = (f for f in layout.fields if only is None or f.name in only)
-    columns = {f.name: _column(f, table.cells[f.name], codes[f.name]) for f in wanted}
+    columns = {f.name: Column.of_cells(Variable.named(f.name), table.cells[f.name], codes[f.name]) for f in wanted}
     return Dataset.flat(path, layout, columns, lines)
 
 
@@ -446,34 +445,3 @@ def is_remark(node: etree._Element) -> bool:
 
 def _has_words(text: str | None) -> bool:
     return text is not None and bool(text.strip(XML_SPACE))
-
-
-def _column(f: Field, lexemes: NDArray[np.object_], codes: frozenset[str]) -> Column:
-    known: dict[str | None, int] = {}
-    which = np.fromiter((known.setdefault(text, len(known)) for text in lexemes), dtype=np.int32, count=len(lexemes))
-    return coded_column(f, list(known), which, codes)
-
-
-def coded_column(f: Field, texts: Sequence[str | None], which: NDArray[np.int32], codes: frozenset[str]) -> Column:
-    """Return a column of distinct texts, given which of them each cell has, and the missing codes of the field."""
-    known_codes = codes_of_field(codes)
-    cells = [(Status.ABSENT, np.nan, 0) if text is None else cell_of(text, known_codes) for text in texts]
-    return Column(
-        f,
-        which,
-        Lexicon.of(texts, distinct=True),
-        np.array([state for state, *_ in cells], dtype=np.uint8),
-        np.array([number for _, number, _ in cells], dtype=np.float64),
-        max((digits for *_, digits in cells), default=0),
-    )
-
-
-def cell_of(lexeme: str, codes: MissingCodes) -> tuple[Status, float, int]:
-    """Return status, number and fraction digits of a lexeme."""
-    text = lexeme.strip(XML_SPACE)
-    if text in codes:
-        return Status.CODE, np.nan, 0
-    if not text:
-        return Status.EMPTY, np.nan, 0
-    value = parse_number(text)
-    return Status.PRESENT, value, 0 if np.isnan(value) else fraction_digits(text)

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.problems.problem import Place
 from masktron.progress import Told, untold
+from masktron.sources.column import Column
 from masktron.sources.dataset import DataLevel, Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.record_layout import Field
+from masktron.sources.variables import Variable
 from masktron.sources.xml.level_blocks import NestedFile
-from masktron.sources.xml.microdata import EVERY_FIELD, cell_of, coded_column
+from masktron.sources.xml.microdata import EVERY_FIELD
 from masktron.sources.xml.nested_units import iter_units
 from masktron.sources.xml.parser import scan
 from masktron.sources.xml.table import TableFilling
@@ -220,8 +221,11 @@ def _table(
     tree: Tree, at: LevelPath, place: _Place, codes: Mapping[tuple[LevelPath, str], frozenset[str]]
 ) -> DataLevel:
     columns = {
-        one.field.name: coded_column(
-            one.field, list(one.known), np.array(one.codes, dtype=np.int32), codes[at, one.field.name]
+        one.field.name: Column.of_texts(
+            Variable.named(one.field.name),
+            list(one.known),
+            np.array(one.codes, dtype=np.int32),
+            codes[at, one.field.name],
         )
         for one in place.texts
     }
@@ -279,5 +283,4 @@ def fill_levels(
 
 def _filling(tree: Tree, at: LevelPath, codes: Mapping[tuple[LevelPath, str], frozenset[str]]) -> TableFilling:
     layout = tree.layout_of(at)
-    own = {field.name: codes_of_field(codes[at, field.name]) for field in layout.fields}
-    return TableFilling(layout, own, cell_of)
+    return TableFilling(layout, {field.name: codes[at, field.name] for field in layout.fields})

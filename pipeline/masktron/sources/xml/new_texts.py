@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.large_arrays import kept, new_array
 from masktron.problems.problem import Field, Place
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.record_layout import Layout
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -25,7 +25,7 @@ _SEPARATOR = "\0"
 """Stands between texts while they are escaped and encoded all at once: no text holds it, and no codec changes it."""
 
 
-def check_replacements(layout: Layout, replacements: Mapping[str, Coded], n: int) -> None:
+def check_replacements(layout: Layout, replacements: Mapping[str, Column], n: int) -> None:
     """Refuse arrays that are not of n records, and the first text, record by record, that XML cannot hold.
 
     Raises
@@ -50,47 +50,41 @@ def check_replacements(layout: Layout, replacements: Mapping[str, Coded], n: int
         )
 
 
-def _check_codes(name: str, coded: Coded, n: int) -> None:
+def _check_codes(name: str, coded: Column, n: int) -> None:
     if coded.codes.shape != (n,):
         raise UsageError.of(
             "bad-arrays", Place(field=Field(name)), detail=f"{coded.codes.shape} new values for {n:,} records"
         )
-    if n and not 0 <= coded.codes.min() <= coded.codes.max() < len(coded.texts):
+    if n and not 0 <= coded.codes.min() <= coded.codes.max() < len(coded.lexicon):
         raise UsageError.of(
-            "bad-arrays", Place(field=Field(name)), detail=f"there are codes beyond its {len(coded.texts):,} texts"
+            "bad-arrays", Place(field=Field(name)), detail=f"there are codes beyond its {len(coded.lexicon):,} texts"
         )
 
 
-def _first_problem(coded: Coded) -> tuple[int, str] | None:
+def _first_problem(coded: Column) -> tuple[int, str] | None:
     """Return the first record whose text XML cannot hold, and what libxml2 has against it."""
-    if writable(coded.texts):
+    texts = coded.lexicon.objects()
+    if writable(texts):
         return None
-    problems = {code: problem for code, text in enumerate(coded.texts) if (problem := _problem(text))}
+    problems = {code: problem for code, text in enumerate(texts) if (problem := _problem(text))}
     rows = np.flatnonzero(np.isin(coded.codes, list(problems)))
     return (int(rows[0]), problems[int(coded.codes[rows[0]])]) if len(rows) else None
 
 
 def writable(texts: NDArray[np.object_]) -> bool:
     """Tell whether all texts are such that XML can hold them, None apart."""
-    try:
-        return not any(_FORBIDDEN.search("".join(some)) for some in _chunks(_present(texts)))
-    except TypeError:
-        return False
+    return not any(_FORBIDDEN.search("".join(some)) for some in _chunks(texts[_is_there(texts)]))
 
 
-def _problem(text: object) -> str:
+def _problem(text: str | None) -> str:
     """Return what libxml2 has against a text."""
     if text is None:
         return ""
     try:
-        etree.Element("x").text = text  # type: ignore[assignment]
-    except (TypeError, ValueError) as problem:
+        etree.Element("x").text = text
+    except ValueError as problem:
         return str(problem)
-    return "" if isinstance(text, str) else f"it is no text but {type(text).__name__}"
-
-
-def _present(texts: NDArray[np.object_]) -> NDArray[np.object_]:
-    return texts[_is_there(texts)]
+    return ""
 
 
 def _chunks(texts: NDArray[np.object_]) -> Iterator[list[str]]:
@@ -123,12 +117,13 @@ class Octets:
     codes: NDArray[np.int64]
 
 
-def octets_of(coded: Coded, codec: str, *, attribute: bool) -> Octets:
+def octets_of(coded: Column, codec: str, *, attribute: bool) -> Octets:
     """Lay out the texts of a field as libxml2 writes them; what the codec lacks becomes a reference."""
-    there = _is_there(coded.texts)
+    texts = coded.lexicon.objects()
+    there = _is_there(texts)
     together = bytearray()
     ends = [np.zeros(0, dtype=np.int64)]
-    for some in _chunks(coded.texts[there]):
+    for some in _chunks(texts[there]):
         joined = escaped(_SEPARATOR.join(some), attribute=attribute) + _SEPARATOR
         encoded = joined.encode(codec, "xmlcharrefreplace")
         ends.append(len(together) + np.flatnonzero(np.frombuffer(encoded, dtype=np.uint8) == 0))

@@ -15,21 +15,17 @@ from numpy.typing import NDArray
 
 from masktron.progress import Told, untold
 from masktron.sources.array_stores import ArrayStore, MemoryStore
-from masktron.sources.column import Column, Status
-from masktron.sources.columns import Batch, Cell, Cells, Numbers, numbers_of
+from masktron.sources.column import Column
+from masktron.sources.columns import Batch, Cell
 from masktron.sources.dataset import Dataset
 from masktron.sources.key_table import KeyTable
 from masktron.sources.lexicon import Lexicon, narrow_ends
-from masktron.sources.missing_codes import MissingCodes, codes_of_field
-from masktron.sources.record_layout import Field, Layout
-from masktron.sources.variables import UNTYPED, Typed
+from masktron.sources.record_layout import Layout
+from masktron.sources.variables import Variable
 from masktron.sources.xml.plain import iter_batches
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
-
-type Read = Callable[[str, MissingCodes], tuple[Status, float, int]]
-"""Returns status, number and fraction digits of a lexeme, given the missing codes."""
 
 
 def read_table(
@@ -37,7 +33,6 @@ def read_table(
     layout: Layout,
     plain: PlainFile,
     missing: Mapping[str, frozenset[str]],
-    read: Read,
     told: Told = untold,
     store: ArrayStore | None = None,
 ) -> Dataset | None:
@@ -49,8 +44,6 @@ def read_table(
         From `masktron.sources.xml.plain.survey_plain`.
     missing : mapping of str to frozenset of str
         Missing codes of every field.
-    read : callable
-        Has the last word on a lexeme that is not a plain decimal number.
     told : callable, optional
         Told of the records read, and of how many there are.
     store : ArrayStore, optional
@@ -61,20 +54,18 @@ def read_table(
     DocumentError
         The file cannot be read, or changed since it was surveyed; or the store has no room.
     """
-    codes = {name: codes_of_field(own) for name, own in missing.items()}
     counted = functools.partial(_told_of, told, plain.records)
     with closing(iter_batches(path, layout, plain)) as batches:
-        return columns_of_batches(path, layout, batches, codes, read, told=counted, store=store)
+        return columns_of_batches(path, layout, batches, missing, told=counted, store=store)
 
 
 def columns_of_batches(
     path: Path,
     layout: Layout,
     batches: Iterable[Batch],
-    codes: Mapping[str, MissingCodes],
-    read: Read,
+    missing: Mapping[str, frozenset[str]],
     *,
-    typed: Mapping[str, Typed] = MappingProxyType({}),
+    variables: Mapping[str, Variable] = MappingProxyType({}),
     told: Callable[[int], None],
     store: ArrayStore | None = None,
 ) -> Dataset | None:
@@ -85,12 +76,10 @@ def columns_of_batches(
     path, layout
         Of the file.
     batches : iterable of Batch
-    codes : mapping of str to MissingCodes
-        Of every field.
-    read : callable
-        Has the last word on a lexeme that is not a plain decimal number.
-    typed : mapping of str to Typed, optional
-        What the types of columns say.
+    missing : mapping of str to frozenset of str
+        Missing codes of every field.
+    variables : mapping of str to Variable, optional
+        What the file says of its columns.
     told : callable
         Told of the records read.
     store : ArrayStore, optional
@@ -101,7 +90,7 @@ def columns_of_batches(
     DocumentError
         The store has no room.
     """
-    filling = TableFilling(layout, codes, read, typed=typed, store=store)
+    filling = TableFilling(layout, missing, variables=variables, store=store)
     for batch in batches:
         if not filling.add(batch):
             return None
@@ -114,22 +103,23 @@ class TableFilling:
 
     Parameters
     ----------
-    layout, codes, read, typed, store
+    layout, missing, variables, store
         As in `columns_of_batches`.
     """
 
     def __init__(
         self,
         layout: Layout,
-        codes: Mapping[str, MissingCodes],
-        read: Read,
+        missing: Mapping[str, frozenset[str]],
         *,
-        typed: Mapping[str, Typed] = MappingProxyType({}),
+        variables: Mapping[str, Variable] = MappingProxyType({}),
         store: ArrayStore | None = None,
     ) -> None:
         store = MemoryStore() if store is None else store
-        self._layout, self._typed = layout, typed
-        self._fillings = [_Filling(at, codes[field.name], read, store) for at, field in enumerate(layout.fields)]
+        self._fillings = [
+            _Filling(at, variables.get(field.name, Variable.named(field.name)), missing[field.name], store)
+            for at, field in enumerate(layout.fields)
+        ]
         self._lines = store.growing(np.int64)
 
     def add(self, batch: Batch) -> bool:
@@ -141,9 +131,8 @@ class TableFilling:
 
     def columns(self) -> dict[str, Column]:
         """Return what was added; once, as a filling is let go with what it knows as soon as its column is made."""
-        return {
-            f.name: self._fillings.pop(0).column(f, self._typed.get(f.name, UNTYPED)) for f in self._layout.fields
-        }
+        columns = (self._fillings.pop(0).column() for _ in range(len(self._fillings)))
+        return {column.name: column for column in columns}
 
     def lines(self) -> NDArray[np.int64]:
         """Return the lines of the records that were added."""
@@ -155,16 +144,14 @@ def _told_of(told: Told, records: int, done: int) -> None:
 
 
 class _Filling:
-    """A column, filled batch by batch; what is to be known of a text is found out once for the whole file.
+    """The texts of a column, filled batch by batch.
 
     Where the store bounds how many texts are looked up, they are written to it when they are so many, and a table of
     others begins: equal texts of two tables are two texts of the column.
     """
 
-    def __init__(self, at: int, codes: MissingCodes, read: Read, store: ArrayStore) -> None:
-        self._at = at
-        self._codes = codes
-        self._read = read
+    def __init__(self, at: int, variable: Variable, missing: frozenset[str], store: ArrayStore) -> None:
+        self._at, self._variable, self._missing = at, variable, missing
         self._most = store.most_texts
         self._keys = KeyTable()
         self._codec = "utf-8"
@@ -172,18 +159,15 @@ class _Filling:
         self._octets = store.growing(np.uint8)
         self._ends = store.growing(np.int64)
         self._ends.add(np.zeros(1, dtype=np.int64))
-        self._status = store.growing(np.uint8)
-        self._values = store.growing(np.float64)
         self._apart: dict[int, str] = {}
         self._rows = 0
-        self._decimals = 0
         self._before = 0
         """Texts of tables that are written."""
         self._bytes = 0
         """Of these texts."""
         self._distinct = True
 
-    def column(self, field: Field, typed: Typed) -> Column:
+    def column(self) -> Column:
         """Return what was filled in."""
         which = self._numbered.whole()
         known = len(self._keys)
@@ -191,24 +175,13 @@ class _Filling:
         new = [lexeme for lexeme, place in places.items() if place >= known]
         for row, lexeme in self._apart.items():
             which[row] = self._before + places[lexeme]
-        read = [self._read(lexeme, self._codes) for lexeme in new]
         gone = which < 0
         if gone.any():
             which[gone] = self._before + known + len(new)
-            read.append((Status.ABSENT, np.nan, 0))
         self._write([*others, *([None] if gone.any() else [])])
-        self._status.add(np.array([state for state, *_ in read], dtype=np.uint8))
-        self._values.add(np.array([number for _, number, _ in read], dtype=np.float64))
         ends = self._ends.whole()
-        return Column(
-            field,
-            which,
-            Lexicon(self._octets.whole(), narrow_ends(ends) if self._most is None else ends, self._distinct),
-            self._status.whole(),
-            self._values.whole(),
-            max([self._decimals, *(digits for *_, digits in read)]),
-            typed,
-        )
+        lexicon = Lexicon(self._octets.whole(), narrow_ends(ends) if self._most is None else ends, self._distinct)
+        return Column.of_texts(self._variable, lexicon, which, self._missing)
 
     def _write(self, more: Sequence[str | None] = ()) -> None:
         """Put the texts of the table into the store, and some more behind them; begin another table."""
@@ -239,15 +212,9 @@ class _Filling:
         """Add the cells of a batch; tell whether none has markup inside."""
         cells = batch.cells[self._at]
         plain = (cells.status == Cell.TEXT) | (cells.status == Cell.EMPTY)
-        known, self._codec = len(self._keys), batch.codec
+        self._codec = batch.codec
         which = self._keys.number(batch.buffer, cells.start, cells.stop, plain)
         self._numbered.add(np.where(which < 0, which, which + np.int32(self._before)))
-        if len(self._keys) > known:
-            new = np.flatnonzero(which >= known)
-            first = np.empty(len(self._keys) - known, dtype=np.int64)
-            first[which[new[::-1]] - known] = new[::-1]
-            few = Cells(cells.start[first], cells.stop[first], cells.status[first])
-            self._look_at(self._keys.texts(known, batch.codec), numbers_of(batch.buffer, few))
         for row in np.flatnonzero(cells.status == Cell.ODD).tolist():
             lexeme = _parsed(batch, self._at, row)
             if lexeme is None:
@@ -257,19 +224,6 @@ class _Filling:
         if self._most is not None and len(self._keys) > self._most:
             self._write()
         return True
-
-    def _look_at(self, texts: list[str], numbers: Numbers) -> None:
-        """Find status and number of texts that come for the first time."""
-        scale, values = numbers.scale, numbers.double
-        status = np.full(len(texts), Status.PRESENT, dtype=np.uint8)
-        # one that is no plain number is read below
-        coded = (scale >= 0) & np.isin(values, self._codes.doubles)
-        self._decimals = max(self._decimals, int(scale[~coded].max(initial=0)))
-        for at in np.flatnonzero((scale < 0) | coded).tolist():
-            status[at], values[at], digits = self._read(texts[at], self._codes)
-            self._decimals = max(self._decimals, digits)
-        self._status.add(status)
-        self._values.add(values)
 
 
 def _encoded(lexeme: str, codec: str) -> bytes | None:

@@ -19,7 +19,7 @@ from masktron.kernels.assembling import gather
 from masktron.problems.problem import Field, Known, Place
 from masktron.progress import Told, untold
 from masktron.scratch import unnamed_file
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.blocks import PlainFile
 from masktron.sources.xml.edits import Edits, RecordEdits, RecordText, records_of, serialised
@@ -176,7 +176,7 @@ def write_masked(
     source: Path,
     target: Path,
     layout: Layout,
-    replacements: Mapping[str, Coded],
+    replacements: Mapping[str, Column],
     *,
     removed: Collection[str] = (),
     keep: NDArray[np.bool_] | None = None,
@@ -199,7 +199,7 @@ def write_masked(
     target : Path
         Written directly: give it a path from `masktron.write.atomic.atomic_path`.
     layout : Layout
-    replacements : mapping of str to Coded
+    replacements : mapping of str to Column
         Lexemes by field name, in the order of the source; None removes the element or attribute, and a value
         where there was none is inserted, in layout order.
     removed : collection of str
@@ -281,7 +281,7 @@ def _flat_records(source: Path, layout: Layout) -> int:
     return len(record_lines(source, layout))
 
 
-def _check_names(layout: Layout, replacements: Mapping[str, Coded], removed: Collection[str]) -> None:
+def _check_names(layout: Layout, replacements: Mapping[str, Column], removed: Collection[str]) -> None:
     for name in (*replacements, *removed):
         if layout.field(name) is None:
             raise UsageError.of(

@@ -19,7 +19,7 @@ from masktron.problems.problem import Field as FieldName
 from masktron.problems.problem import Known, Place
 from masktron.progress import Progress, Told, untold
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.column import Coded
+from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.names import Vocabulary
@@ -48,7 +48,7 @@ class LevelEdits:
     Attributes
     ----------
     level : Level
-    replacements : mapping of str to Coded
+    replacements : mapping of str to Column
     removed : collection of str
     inner, closing : str
         White space before each child of a record, and behind the last.
@@ -59,7 +59,7 @@ class LevelEdits:
     """
 
     level: Level
-    replacements: Mapping[str, Coded]
+    replacements: Mapping[str, Column]
     removed: Collection[str]
     inner: str
     closing: str
@@ -136,11 +136,10 @@ class LevelEdits:
             record[-1].tail = self.closing
 
     def _lexeme(self, f: Field, row: int, given: str | None) -> str | None:
-        coded = self.replacements.get(f.name)
-        if coded is None:
+        new = self.replacements.get(f.name)
+        if new is None:
             return None if f.name in self.removed else given
-        lexeme: str | None = coded.texts[coded.codes[row]]
-        return lexeme
+        return new.lexeme(row)
 
 
 def _text_of(element: etree._Element | None) -> str | None:
@@ -175,7 +174,7 @@ class NestedEdits:
 def nested_edits(
     source: Path,
     tree: Tree,
-    replacements: Mapping[LevelPath, Mapping[str, Coded]],
+    replacements: Mapping[LevelPath, Mapping[str, Column]],
     removed: Mapping[LevelPath, Collection[str]],
 ) -> NestedEdits:
     """Prepare what is done to the units of a file.
@@ -265,7 +264,7 @@ def write_nested(source: Path, target: Path, tree: Tree, changes: Changes) -> in
 
 def _check_names(
     tree: Tree,
-    replacements: Mapping[LevelPath, Mapping[str, Coded]],
+    replacements: Mapping[LevelPath, Mapping[str, Column]],
     removed: Mapping[LevelPath, Collection[str]],
 ) -> None:
     known = dict(tree.levels())
@@ -286,7 +285,7 @@ def _check_names(
                 )
 
 
-def _check_texts(tree: Tree, replacements: Mapping[LevelPath, Mapping[str, Coded]]) -> None:
+def _check_texts(tree: Tree, replacements: Mapping[LevelPath, Mapping[str, Column]]) -> None:
     for path, level in tree.levels():
         layout = tree.layout_of(path)
         shown = {f.name: "/".join((*path, f.name)) for f in level.fields}

@@ -110,7 +110,7 @@ def write_mapped(target: Path, stream: CsvStream, release: StreamedRelease, told
     outline, store = stream.outline, FolderStore(release.folder)
     slots = np.full(len(stream.variables), -2, dtype=np.int64)
     kept, firsts = KeptTexts(store), []
-    codes: list[NDArray[np.intp]] = []
+    codes: list[NDArray[np.int32]] = []
     released = {variable.name for variable in release.variables}
     for position, variable in enumerate(stream.variables):
         if variable.name not in released:
@@ -122,7 +122,7 @@ def write_mapped(target: Path, stream: CsvStream, release: StreamedRelease, told
         own = partial(
             _file_texts, dialect=outline.dialect, column=variable.column, groups=False, single=len(released) == 1
         )
-        firsts.append(kept.add(coded.texts, own))
+        firsts.append(kept.add(coded.lexicon.objects(), own))
         codes.append(coded.codes)
     texts = kept.whole()
     original = _Original(stream.bytes.mapped(), outline, _starts(stream, store), slots, texts.ends, texts.octets)
@@ -130,7 +130,7 @@ def write_mapped(target: Path, stream: CsvStream, release: StreamedRelease, told
     def some(at: int) -> list[NDArray[np.int64]]:
         told(at, len(release.rows))
         part = release.rows[at : at + _ROWS]
-        return [own[part] + first for own, first in zip(codes, firsts, strict=True)]
+        return [own[part].astype(np.int64) + first for own, first in zip(codes, firsts, strict=True)]
 
     _written(target, original, release.rows, some)
     told(len(release.rows), len(release.rows))

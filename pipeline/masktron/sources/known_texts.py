@@ -1,0 +1,128 @@
+"""The texts of a column, each distinct one once, and what is known of them: whether they are numbers, or missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.large_arrays import new_array
+from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
+from masktron.sources.lexicon import Lexicon
+from masktron.sources.missing_codes import MissingCodes, codes_of_field
+
+_MANY = 1 << 14
+"""Texts from which on a kernel reads those that are plain numbers, for which whoever has fewer need not wait."""
+_AT_ONCE = 1 << 16
+"""Texts that are read together."""
+
+
+class Status(IntEnum):
+    """What stands in a cell."""
+
+    PRESENT = 0
+    ABSENT = 1
+    """No element or attribute."""
+    EMPTY = 2
+    """There, without content other than white space."""
+    CODE = 3
+    """A lexeme that was declared to mean 'missing'."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadTexts:
+    """What texts are.
+
+    Attributes
+    ----------
+    states : ndarray of uint8, shape (m,)
+        `Status` of each text.
+    numbers : ndarray of float64, shape (m,)
+        Correctly rounded; NaN where the status is not PRESENT or the text is not a number.
+    decimals : int
+        Largest number of fraction digits among the numbers; 0 when all are integers.
+    """
+
+    states: NDArray[np.uint8]
+    numbers: NDArray[np.float64]
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownTexts:
+    """Texts of a column; they are read when it is first asked what they are.
+
+    Attributes
+    ----------
+    lexicon : Lexicon
+        The m texts exactly as the parser gives them; None where absent. Not all of them need be distinct, or used.
+    missing : frozenset of str
+        Lexemes that mean 'missing'.
+    text : bool
+        The type of the column is text: codes are compared as texts, see `MissingCodes`.
+    """
+
+    lexicon: Lexicon
+    missing: frozenset[str] = frozenset()
+    text: bool = False
+    _read: list[ReadTexts] = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    def already(cls, lexicon: Lexicon, read: ReadTexts, missing: frozenset[str], *, text: bool = False) -> KnownTexts:
+        """Return texts that have been read."""
+        found = cls(lexicon, missing, text)
+        found._read.append(read)
+        return found
+
+    @property
+    def read(self) -> ReadTexts:
+        """What the texts are."""
+        if not self._read:
+            self._read.append(read_texts(self.lexicon, codes_of_field(self.missing, text=self.text)))
+        return self._read[0]
+
+    def only(self, which: NDArray[np.integer]) -> KnownTexts:
+        """Return the texts at some positions; as many decimals count as before."""
+        own, lexicon = self.read, self.lexicon.only(which)
+        read = ReadTexts(own.states[which], own.numbers[which], own.decimals)
+        return self.already(lexicon, read, self.missing, text=self.text)
+
+
+def read_texts(lexicon: Lexicon, codes: MissingCodes) -> ReadTexts:
+    """Find out what texts are, given the codes that mean 'missing'."""
+    states, numbers = new_array(len(lexicon), np.uint8), new_array(len(lexicon), np.float64)
+    decimals = 0
+    for at in range(0, len(lexicon), _AT_ONCE):
+        own = slice(at, min(at + _AT_ONCE, len(lexicon)))
+        found = _read_some(lexicon.part(own), codes, compiled=len(lexicon) >= _MANY)
+        states[own], numbers[own], decimals = found.states, found.numbers, max(decimals, found.decimals)
+    return ReadTexts(states, numbers, decimals)
+
+
+def _read_some(lexicon: Lexicon, codes: MissingCodes, *, compiled: bool) -> ReadTexts:
+    states, numbers = np.full(len(lexicon), Status.PRESENT, dtype=np.uint8), np.full(len(lexicon), np.nan)
+    left, decimals = np.arange(len(lexicon)), 0
+    if compiled:
+        from masktron.sources.columns import plain_numbers  # noqa: PLC0415 -- loads numba
+
+        plain = plain_numbers(lexicon)
+        known = (plain.scale >= 0) & ~np.isin(plain.double, codes.doubles)
+        numbers[known] = plain.double[known]
+        decimals, left = int(plain.scale[known].max(initial=0)), np.flatnonzero(~known)
+    for at, text in zip(left.tolist(), lexicon.some(left).tolist(), strict=True):
+        states[at], numbers[at], digits = (Status.ABSENT, np.nan, 0) if text is None else read_text(text, codes)
+        decimals = max(decimals, digits)
+    return ReadTexts(states, numbers, decimals)
+
+
+def read_text(lexeme: str, codes: MissingCodes) -> tuple[Status, float, int]:
+    """Return status, number and fraction digits of a lexeme."""
+    text = lexeme.strip(XML_SPACE)
+    if text in codes:
+        return Status.CODE, np.nan, 0
+    if not text:
+        return Status.EMPTY, np.nan, 0
+    value = parse_number(text)
+    return Status.PRESENT, value, 0 if np.isnan(value) else fraction_digits(text)
