@@ -211,8 +211,7 @@ class ArrowFormat(_ArrowTyped):
                 raise DocumentError.of("file-not-supported", path, detail="Feather version 1", instead=instead)
 
     def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
-        with path.open("rb") as stream:
-            codec = compression_of(stream)
+        codec = compression_of(path)
         with opened_arrow(path) as reader:
             batches = list(batches_of(reader))
             settings = {"stream": isinstance(reader, pa.ipc.RecordBatchStreamReader), "compression": codec}
