@@ -208,6 +208,37 @@ def test_readers_and_batches_come_back_as_tables(rules: Path) -> None:
     assert masked.equals(masktron.mask(records, rules, k=4, roles=ROLES, order="keep", seed=3).data)
 
 
+def test_metadata_of_frames_are_kept_with_fields_as_they_were_and_a_note_says_so(rules: Path, tmp_path: Path) -> None:
+    columns = {name: [row[name] for row in numbers()] for name in "ABT"} | {"kind": ["x", "y"] * 20}
+    plain = pa.table(columns)
+    fields = [field.with_metadata({"unit": "euro"}) for field in plain.schema]
+    table = plain.cast(pa.schema(fields, {"survey": "2026"}))
+    frame = pd.DataFrame(columns)
+    frame.attrs["survey"] = "2026"
+    settings: Any = {"k": 4, "roles": {"kind": "untouched"}, "order": "keep"}
+    masked = masktron.mask(table, rules, **settings)
+    assert [field.metadata for field in masked.data.schema] == [None, None, None, {b"unit": b"euro"}]
+    assert masked.data.schema.metadata == {b"survey": b"2026"}
+    assert {
+        "what the data frame says of itself under survey is copied as it is",
+        "what the data frame says of its fields under unit is copied as it is for each field that is released "
+        "unchanged and with all records, and left out for the others",
+    } <= set(masked.notes)
+    assert (
+        "the attributes of the data frame are copied as they are: survey"
+        in masktron.mask(frame, rules, **settings).notes
+    )
+    written = masktron.mask(table, rules, tmp_path / "m.parquet", **settings)
+    assert not any("copied" in note for note in written.notes)
+    assert {
+        f"the file does not hold what the data frame says of {said}"
+        for said in ("itself under survey", "its fields under unit")
+    } <= set(written.notes)
+    of_pandas = masktron.mask(frame.set_index(frame.index + 1), rules, tmp_path / "n.csv", **settings).notes
+    assert "the file does not hold the index of the data frame" in of_pandas
+    assert "the file does not hold the attributes of the data frame: survey" in of_pandas
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("made", parts([lambda records: records.to_pandas(), FRAMES[0]], 1), ids=["pandas", "arrow"])
 def test_a_frame_is_written_in_any_format_and_is_what_the_file_holds(made: Any, rules: Path, tmp_path: Path) -> None:

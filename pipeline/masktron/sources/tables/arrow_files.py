@@ -101,10 +101,8 @@ class _ArrowTyped(TableFormat):
 
     def form(self, table: Table) -> Iterator[str]:
         """Say what the file says of itself, which no new file takes over."""
-        if others := _own_metadata(table.carried.values.schema):
-            yield f"what the file says of itself under {', '.join(others)}"
-        if others := _field_metadata(table.carried.values.schema):
-            yield f"what the file says of its fields under {', '.join(others)}"
+        schema = table.carried.values.schema
+        yield from filter(None, (own_metadata(schema, "the file"), field_metadata(schema, "the file")))
 
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
@@ -352,6 +350,12 @@ def category_notes(columns: list[str]) -> Iterator[str]:
 
 def _metadata_notes(schema: pa.Schema) -> Iterator[Sentence]:
     """Say what of the metadata of a file tells more than its columns do."""
+    yield from index_notes(schema)
+    yield from metadata_copied(schema, "the file")
+
+
+def index_notes(schema: pa.Schema) -> Iterator[Sentence]:
+    """Say which columns were the index of a data frame of pandas."""
     if indexes := [name for name in schema.names if name in _pandas_indexes(schema)]:
         yield Note(
             "{indexes} is the index of a data frame, stored as a column: untouched it leads every record back to its "
@@ -359,25 +363,31 @@ def _metadata_notes(schema: pa.Schema) -> Iterator[Sentence]:
             indexes=fields(indexes),
             first=Field(indexes[0]),
         )
-    if others := _own_metadata(schema):
-        yield f"what the file says of itself under {', '.join(others)} is copied as it is"
-    if others := _field_metadata(schema):
+
+
+def metadata_copied(schema: pa.Schema, what: str) -> Iterator[str]:
+    """Say what metadata of a file, or of a data frame, a release like it has."""
+    if said := own_metadata(schema, what):
+        yield f"{said} is copied as it is"
+    if said := field_metadata(schema, what):
         yield (
-            f"what the file says of its fields under {', '.join(others)} is copied as it is for each field that is "
-            "released unchanged and with all records, and left out for the others"
+            f"{said} is copied as it is for each field that is released unchanged and with all records, and left out "
+            "for the others"
         )
 
 
-def _own_metadata(schema: pa.Schema) -> list[str]:
-    """Return the keys under which a file says something of itself, but for what pandas says of its columns."""
+def own_metadata(schema: pa.Schema, what: str) -> str:
+    """Name the keys under which a file says something of itself, but for what pandas says of its columns."""
     described = pandas_metadata(schema.metadata)
     others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != PANDAS or not described)
-    return [*others, "pandas (attributes)"] if described.get("attributes") else others
+    others += ["pandas (attributes)"] if described.get("attributes") else []
+    return f"what {what} says of itself under {', '.join(others)}" if others else ""
 
 
-def _field_metadata(schema: pa.Schema) -> list[str]:
-    """Return the keys under which a file says something of its fields."""
-    return sorted({key.decode(errors="replace") for field in schema for key in field.metadata or {}})
+def field_metadata(schema: pa.Schema, what: str) -> str:
+    """Name the keys under which a file says something of its fields."""
+    others = sorted({key.decode(errors="replace") for field in schema for key in field.metadata or {}})
+    return f"what {what} says of its fields under {', '.join(others)}" if others else ""
 
 
 def _pandas_indexes(schema: pa.Schema) -> set[str]:

@@ -16,7 +16,7 @@ from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
 from masktron.sources.tables.conversion import with_types
 from masktron.sources.tables.descriptions import descriptions_lost
-from masktron.sources.tables.frames import categories_kept, frame_format
+from masktron.sources.tables.frames import categories_kept, frame_format, metadata_kept
 from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.tables.table_source import TableRequest, TableSource, opened_place
 from masktron.sources.xml.xml_source import XmlSource
@@ -36,6 +36,7 @@ class FrameSource(TableSource):
         # copies share what is written
         self._made = FramePath.of(path.frame)
         self._lost: list[str] = []
+        self._beside: list[str] = []
         self._file_format: str | None = None
 
     def written_as(self, out: Path) -> Self:
@@ -48,8 +49,11 @@ class FrameSource(TableSource):
         """Make a frame of the same kind, with the same types and labels, and write what it holds to the file."""
         self._made.frame = self.path.frame  # type: ignore[attr-defined]
         super()._save(self._made, release)
-        if self._file_format is not None:
+        if self._file_format is None:
+            self._beside[:] = metadata_kept(self.table)
+        else:
             self._write_file(target, self._again())
+            self._beside[:] = [f"the file does not hold {one}" for one in self.format.form(self.table)]
 
     def _again(self) -> FrameSource:
         return FrameSource(self._made, self._asked)
@@ -87,6 +91,6 @@ class FrameSource(TableSource):
         return self._made.frame
 
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
-        """Say what of the frame is not in the file."""
+        """Say what of the frame is not in the file, or what metadata a masked frame has."""
         lost = (f"the file does not hold what the data frame says: {', '.join(self._lost)}",) if self._lost else ()
-        return (*super().outline_notes(counts), *categories_kept(self.table), *lost)
+        return (*super().outline_notes(counts), *categories_kept(self.table), *lost, *self._beside)

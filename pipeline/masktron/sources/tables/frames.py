@@ -6,6 +6,7 @@ A frame is read by its library's way into Arrow; `FramePath` stands for it where
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -22,6 +23,10 @@ from masktron.sources.tables.arrow_files import (
     ArrowCarried,
     ColumnWriting,
     category_notes,
+    field_metadata,
+    index_notes,
+    metadata_copied,
+    own_metadata,
     released_values,
     table_of,
     typed_column,
@@ -35,6 +40,9 @@ from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Typed, Variable
 
 _NULLABLE = {pa.string(): pd.StringDtype(), pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype()}
+
+
+_THE_FRAME = "the data frame"
 
 
 @runtime_checkable
@@ -127,7 +135,8 @@ class ArrowFrameFormat(FrameFormat):
         """Read the stream of the library."""
         del options
         values = _values_in(_frame(path))
-        return table_of(values, str(path), ArrowCarried(values, ColumnWriting()))
+        found = table_of(values, str(path), ArrowCarried(values, ColumnWriting()))
+        return replace(found, of_release=(*found.of_release, *index_notes(values.schema)))
 
     def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
         """Put a frame of the same library in its place; a new one is a `pyarrow.Table`.
@@ -143,6 +152,27 @@ class ArrowFrameFormat(FrameFormat):
             raise UsageError.of("no-column-left")
         place, values = _place(target), released_values(release, None if like is None else like.values)
         place.frame = values if like is None else _of_library(values, place.frame)
+
+    def form(self, table: Table) -> Iterator[str]:
+        """Say what the frame says of itself and of its fields."""
+        schema = _own_schema(table)
+        yield from filter(None, (own_metadata(schema, _THE_FRAME), field_metadata(schema, _THE_FRAME)))
+
+
+def metadata_kept(table: Table) -> Iterator[str]:
+    """Say what metadata of a data frame a masked one has."""
+    if isinstance(table.carried, ArrowCarried):
+        yield from metadata_copied(_own_schema(table), _THE_FRAME)
+    elif table.carried.attrs:
+        yield f"the attributes of the data frame are copied as they are: {', '.join(map(str, table.carried.attrs))}"
+
+
+def _own_schema(table: Table) -> pa.Schema:
+    """Return the schema of a frame without what polars says there of its own types."""
+    schema = table.carried.values.schema
+    polars = [any(key.startswith(b"_PL_") for key in field.metadata or ()) for field in schema]
+    own = [field.remove_metadata() if its else field for field, its in zip(schema, polars, strict=True)]
+    return pa.schema(own, schema.metadata)
 
 
 def renamed(table: Table) -> Iterator[str]:
