@@ -78,7 +78,9 @@ def test_texts_are_numbered_as_cells_are(texts: list[str | None], repeated: bool
     cells = np.array(texts, dtype=object)
     assert own.numbered().tolist() == codes_of(cells).tolist()
     assert own.numbered(held=True).tolist() == codes_of(own.held).tolist()
-    distinct, codes = own.ranked()
+    found, codes = own.ranked()
+    distinct = found.objects().tolist()
+    assert found.distinct
     assert [distinct[code] for code in codes] == texts
     assert distinct == sorted(set(texts), key=lambda text: (text is not None, text or ""))
     assert own.tells_apart == (len(set(texts)) == len(texts))

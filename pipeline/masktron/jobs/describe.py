@@ -437,7 +437,8 @@ def _whole(source: Source, summaries: dict[str, FieldSummary], wanted: RowRange,
 
 def _summarise(summary: FieldSummary, column: Column) -> None:
     """Count the values of a whole column, in the order of the file."""
-    texts, codes = column.ranked()
+    distinct, codes = column.ranked()
+    texts = distinct.objects().tolist()
     _, first, counts = np.unique(codes, return_index=True, return_counts=True)
     order = np.argsort(first)
     places = zip(order.tolist(), counts[order].tolist(), first[order].tolist(), strict=True)

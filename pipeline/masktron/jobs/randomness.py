@@ -22,6 +22,7 @@ from masktron.release_secret import is_secret, new_secret, secret_of_seed
 from masktron.roles import FieldFacts
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.sources.lexicon import Lexicon
 from masktron.streams import Streams
 
 
@@ -155,13 +156,29 @@ def digest_of_columns(columns: Mapping[str, Column]) -> str:
     """
     found = sha256(b"%d:" % len(columns))
     for name in sorted(columns):
-        texts, places = columns[name].ranked()
-        found.update(b"%d:%d:" % (len(texts), len(places)))
-        for text in (name, *texts):
-            content = None if text is None else text.encode("utf-8", "surrogatepass")
-            found.update(b"-" if content is None else b"=%d:%s" % (len(content), content))
+        distinct, places = columns[name].ranked()
+        found.update(b"%d:%d:" % (len(distinct), len(places)))
+        found.update(_in_frames(Lexicon.of([name])))
+        found.update(_in_frames(distinct))
         found.update(places.astype("<i8").tobytes())
     return found.hexdigest()
+
+
+def _in_frames(texts: Lexicon) -> bytes:
+    """Return each text as ``=SIZE:BYTES``, one behind the other; an absent one, which is the first, as ``-``."""
+    import pyarrow as pa  # noqa: PLC0415 -- takes a while
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    absent = int(np.count_nonzero(texts.absent()))
+    octets = texts.octets().slice(absent)
+    if not len(octets):
+        return b"-" * absent
+    sizes = pc.binary_length(octets).cast(pa.string()).cast(octets.type)
+    before, between, nothing = (pa.scalar(sign, octets.type) for sign in (b"=", b":", b""))
+    _, ends, data = pc.binary_join_element_wise(before, sizes, between, octets, nothing).buffers()
+    size = int(np.frombuffer(ends, dtype=np.int64)[len(octets)])
+    framed: bytes = data.slice(0, size).to_pybytes()
+    return b"-" * absent + framed
 
 
 def secret_for_treatments(config: Config) -> bytes:

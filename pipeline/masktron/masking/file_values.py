@@ -245,7 +245,7 @@ class FileValues:
 
     def _texts_or_empty(self, name: str) -> NDArray[np.object_]:
         distinct, codes = self.columns[name].ranked()
-        return np.array([text or "" for text in distinct], dtype=np.object_)[codes]
+        return np.array([text or "" for text in distinct.objects()], dtype=np.object_)[codes]
 
     def patterns(self, variables: Sequence[str]) -> NDArray[np.intp]:
         """Number the patterns of missing values, shape (n,): the rows of `missing`, one column at a time."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from masktron.recodings import denote_alike
 from masktron.sources.known_texts import KnownTexts, Status
 from masktron.sources.lexical import parse_number
-from masktron.sources.lexicon import Lexicon, same_texts
+from masktron.sources.lexicon import Lexicon, ranked, same_texts
 from masktron.sources.variables import Typed, Variable
 
 MANY_RECORDS = 10_000
@@ -283,15 +283,9 @@ class Column:
         found: NDArray[np.int32] = np.where(known, rank[same], np.int32(-1))[self.codes]
         return found
 
-    def ranked(self) -> tuple[list[str | None], NDArray[np.intp]]:
+    def ranked(self) -> tuple[Lexicon, NDArray[np.intp]]:
         """Return the distinct texts of the cells in sorted order, absent first, and which one each cell has."""
-        used = np.flatnonzero(self.used)
-        texts = self.lexicon.some(used).tolist()
-        distinct = sorted(set(texts), key=lambda text: ("", "") if text is None else ("=", text))
-        places = {text: place for place, text in enumerate(distinct)}
-        rank = np.zeros(len(self.lexicon), dtype=np.intp)
-        rank[used] = np.fromiter((places[text] for text in texts), dtype=np.intp, count=len(texts))
-        return distinct, rank[self.codes]
+        return ranked(self.lexicon, self.codes)
 
     def same_texts(self, other: Column) -> NDArray[np.bool_]:
         """Return in which rows two columns of n cells each have the same text, or are both absent."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.distinct import factorized
 from masktron.large_arrays import new_array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _NOTHING = 0xFF
 """The byte that stands for an absent text: none of UTF-8 has it."""
@@ -146,12 +150,50 @@ class Lexicon:
         padded = np.concatenate([self.data, np.zeros(_WORD, dtype=np.uint8)])
         return np.lib.stride_tricks.sliding_window_view(padded, _WORD)
 
+    def octets(self) -> pa.LargeBinaryArray:
+        """Return the bytes of all texts, those of an absent one too, without a copy of them."""
+        import pyarrow as pa  # noqa: PLC0415 -- takes a while
+
+        ends = pa.py_buffer(self.ends.astype(np.int64, copy=False))
+        return pa.Array.from_buffers(pa.large_binary(), len(self), [None, ends, pa.py_buffer(self.data)])
+
     def absent(self) -> NDArray[np.bool_]:
         """Return which texts are None, shape (m,)."""
         starts = self.ends[:-1]
         found: NDArray[np.bool_] = (self.ends[1:] - starts) == 1
         found[found] = self.data[starts[found]] == _NOTHING
         return found
+
+
+def ranked(texts: Lexicon, codes: NDArray[np.integer]) -> tuple[Lexicon, NDArray[np.intp]]:
+    """Return the distinct texts of some cells in sorted order, absent first, and which of these each cell has.
+
+    Parameters
+    ----------
+    texts : Lexicon
+    codes : ndarray of int, shape (n,)
+        The text of each cell.
+
+    Notes
+    -----
+    Texts are sorted by their bytes: those of UTF-8 are in the order of the characters.
+    """
+    import pyarrow.compute as pc  # noqa: PLC0415 -- takes a while
+
+    asked = np.zeros(len(texts), dtype=np.bool_)
+    asked[codes] = True
+    used = np.flatnonzero(asked)
+    own = texts if len(used) == len(texts) else texts.only(used)
+    # the byte of absent texts is above all others
+    order = np.roll(pc.sort_indices(own.octets()).to_numpy().astype(np.intp), int(np.count_nonzero(own.absent())))
+    found, first = own.only(order), np.ones(len(order), dtype=np.bool_)
+    if not own.distinct:
+        rows = np.arange(1, len(order))
+        first[1:] = ~same_texts(found, rows - 1, found, rows)
+        found = replace(found.only(np.flatnonzero(first)), distinct=True)
+    places = np.zeros(len(texts), dtype=np.intp)
+    places[used[order]] = np.cumsum(first) - 1
+    return found, places[codes]
 
 
 def same_texts(
