@@ -44,6 +44,8 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
+from masktron.sources.column import Column, OnDemand
+from masktron.sources.variables import Variable
 
 NAMES = ("A", "B")
 CELLS = (None, "", "x", "y", "0", "1", "2", "1.5", "-1")
@@ -119,9 +121,11 @@ def test_the_order_of_alternatives_does_not_matter(conjunctions: list[tuple[Atom
 def test_columns_agree_with_records(form: Form) -> None:
     texts = {n: np.array([record[n] for record in RECORDS], dtype=object) for n in NAMES}
     columns = {n: np.array([_number(record[n]) for record in RECORDS]) for n in NAMES}
+    coded = OnDemand.lexemes({n: Column.of_cells(Variable.named(n), texts[n]) for n in NAMES})
     for conjunction in form:
         for atom in conjunction:
-            assert satisfied(atom, columns, texts).tolist() == [holds(atom, record) for record in RECORDS]
+            held = [holds(atom, record) for record in RECORDS]
+            assert satisfied(atom, columns, texts).tolist() == satisfied(atom, columns, coded).tolist() == held
 
 
 def _number(cell: str | None) -> float:

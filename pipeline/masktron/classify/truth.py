@@ -27,6 +27,7 @@ from masktron.constraints import (
     Untranslated,
     Whole,
 )
+from masktron.sources.column import OnDemand
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 
 type CellValue = Fraction | str | None
@@ -205,7 +206,7 @@ def satisfied(  # noqa: PLR0911 -- one branch per kind of atom
         case Whole(variable=name, lexical=lexical):
             whole = np.asarray(np.isfinite(columns[name]) & (columns[name] == np.floor(columns[name])))
             return (
-                whole & _each(texts[name], lambda text: text is not None and is_integer(text)) if lexical else whole
+                whole & _each(texts, name, lambda text: text is not None and is_integer(text)) if lexical else whole
             )
         case Missing(variable=name):
             return np.isnan(columns[name])
@@ -213,12 +214,12 @@ def satisfied(  # noqa: PLR0911 -- one branch per kind of atom
             known = np.isin(columns[name], [float(member) for member in members if isinstance(member, Fraction)])
             return np.asarray((known ^ negated) & ~np.isnan(columns[name]))
         case Member(variable=name, values=members, negated=negated):
-            return _each(texts[name], lambda text: (text in members) is not negated)
+            return _each(texts, name, lambda text: (text in members) is not negated)
         case Present(variable=name, negated=negated):
-            return _each(texts[name], lambda text: (text is None) is negated)
+            return _each(texts, name, lambda text: (text is None) is negated)
         case InDomain(variable=name):
             domain = (domains or {}).get(atom, frozenset())
-            return _each(texts[name], lambda text: text in domain)
+            return _each(texts, name, lambda text: text in domain)
         case Lexical() | Untranslated():
             return _tested(atom, texts)
         case _:
@@ -255,8 +256,13 @@ def _in_range(atom: Range, column: NDArray[np.float64]) -> NDArray[np.bool_]:
     return inside
 
 
-def _each(column: NDArray[np.object_], test: Callable[[str | None], bool]) -> NDArray[np.bool_]:
-    """Apply a test once per distinct text."""
+def _each(
+    texts: Mapping[str, NDArray[np.object_]], name: str, test: Callable[[str | None], bool]
+) -> NDArray[np.bool_]:
+    """Apply a test once per distinct text of a field."""
+    if isinstance(texts, OnDemand):
+        return texts.columns[name].passing(test)
+    column = texts[name]
     known = {text: test(text) for text in set(column)}
     return np.fromiter((known[text] for text in column), dtype=np.bool_, count=len(column))
 

@@ -152,6 +152,10 @@ class Column:
             return np.full(len(self), chosen > 0)
         return texts[self.codes]
 
+    def passing(self, test: Callable[[str | None], bool]) -> NDArray[np.bool_]:
+        """Return which cells have a text that passes a test, shape (n,); asked of each text of the lexicon."""
+        return self.where(np.fromiter(map(test, self.lexicon.objects()), dtype=np.bool_, count=len(self.lexicon)))
+
     @property
     def tells_apart(self) -> bool:
         """Whether no two cells have the same text, or are both absent."""
