@@ -266,6 +266,15 @@ def test_a_file_that_cannot_hold_a_frame_does_not_appear(rules: Path, tmp_path: 
     assert "the file does not hold what the data frame says: kinds of variables: kind" in " ".join(kept.notes)
 
 
+def test_integers_that_no_double_holds_are_texts_in_a_file_of_doubles(rules: Path, tmp_path: Path) -> None:
+    serial = [2**53 + 1 + number for number in range(40)]
+    frame = pd.DataFrame(numbers()).assign(serial=serial)
+    done = masktron.mask(frame, rules, tmp_path / "m.sav", k=4, roles={"serial": "untouched"}, order="keep")
+    assert open_source(tmp_path / "m.sav").records().columns["serial"].lexemes.tolist() == list(map(str, serial))
+    said = "the file does not hold what the data frame says: types of columns, which become text: serial"
+    assert any(note.startswith(said) for note in done.notes)
+
+
 def test_frames_stand_for_themselves_alone(tmp_path: Path) -> None:
     records = _records()
     one, same, other = (standing_for(frame) for frame in (records, records.slice(0), records.slice(1)))
@@ -276,7 +285,7 @@ def test_frames_stand_for_themselves_alone(tmp_path: Path) -> None:
 def test_a_file_that_holds_something_else_than_the_frame_does_not_appear(
     rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def another(table: Table) -> Table:
+    def another(table: Table, _: int | None) -> Table:
         cells = table.cells.set_column(3, "kind", pa.array(["y"] * len(table)))
         return replace(table, cells=cells)
 

@@ -73,7 +73,7 @@ class FrameSource(TableSource):
                 format=name,
                 detail="an empty text beside a missing value",
             )
-        made.write(opened_place(target), TableRelease.new(with_types(table)))
+        made.write(opened_place(target), TableRelease.new(with_types(table, made.exact_digits)))
         self._lost[:] = made.losses(table)
 
     def alike(self, path: Path) -> Any:
