@@ -194,7 +194,8 @@ class _DuckdbWriting(FileWriting):
         return duckdb_connection(self.path)
 
     def _forget_dropped(self, connection: Any) -> None:
-        # DuckDB leaves the rows of a dropped table in free blocks, also where it is copied and dropped there
+        # DuckDB leaves the rows of a dropped, replaced or truncated table in free blocks, also where it is copied and
+        # dropped there; a checkpoint changes nothing
         if not (self.replaces and self._exists(connection)):
             return
         connection.execute("CHECKPOINT")  # so that nothing stands beside the file that takes its place
