@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,13 @@ import pytest
 import masktron
 from cli_runner import numbers, write_rules
 from examples import parts
+from made_columns import cells_of, column_of_cells, release_of
 from masktron.errors import UsageError, ViolationError
 from masktron.jobs.originals import InvalidOriginalError
+from masktron.sources.dataset import Dataset
 from masktron.sources.frame_path import FramePath
 from masktron.sources.opening import open_source
 from masktron.sources.tables.frames import ArrowFrameFormat, standing_for
-from masktron.sources.tables.table_model import Table, TableRelease
 from refusals import refused
 
 ROLES = {"day": "untouched", "kind": "untouched", "annual_x0020_income": "confidential", "name": "identifier"}
@@ -190,7 +190,7 @@ def test_a_library_that_holds_something_else_is_found_out() -> None:
     def released(frame: Any) -> Any:
         path = standing_for(frame)
         table = ArrowFrameFormat().read(path, {})
-        ArrowFrameFormat().write(path, TableRelease(table, table.cells, np.arange(2), frozenset("A")))
+        ArrowFrameFormat().write(path, release_of(table, cells_of(table), np.arange(2), frozenset("A")))
         return path.frame
 
     held = Rounding({"A": [1.25, 2.0]})
@@ -285,9 +285,8 @@ def test_frames_stand_for_themselves_alone(tmp_path: Path) -> None:
 def test_a_file_that_holds_something_else_than_the_frame_does_not_appear(
     rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def another(table: Table, _: int | None) -> Table:
-        cells = table.cells.set_column(3, "kind", pa.array(["y"] * len(table)))
-        return replace(table, cells=cells)
+    def another(table: Dataset, _: int | None) -> Dataset:
+        return table.with_columns({"kind": column_of_cells(["y"] * len(table), name="kind")})
 
     monkeypatch.setattr("masktron.sources.tables.frame_source.with_types", another)
     frame = pd.DataFrame(numbers()).assign(kind=["x", "y"] * 20)

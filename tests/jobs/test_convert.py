@@ -22,9 +22,9 @@ from masktron.jobs.convert import run_convert
 from masktron.problems.wording import sentence
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import ParquetFormat
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.separated.csv_format import CsvFormat
 from masktron.sources.tables.table_format import SecondReading
-from masktron.sources.tables.table_model import TableRelease
 from masktron.sources.tables.table_source import TableSource
 from paths import ROOT
 from refusals import refused
@@ -360,7 +360,7 @@ def test_a_table_without_records_is_read_back_too(
     assert shown.endswith("; read back, the names of the variables the same")
     assert "read back" not in run("convert", data, "--out", tmp_path / "e.xml").out
 
-    def other_names(self: ParquetFormat, target: Path, release: TableRelease, options: object) -> None:
+    def other_names(self: ParquetFormat, target: Path, release: Release, options: object) -> None:
         del self, release, options
         pq.write_table(pa.table({"A": pa.array([], pa.string())}), target)
 

@@ -12,9 +12,10 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
+from made_columns import dataset_of
 from masktron.config import Config, Kind, Role
 from masktron.sources.known_formats import table_format
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Typed, Variable
 from paths import SCHEMAS
@@ -51,7 +52,7 @@ def rules(tmp_path: Path) -> Path:
 def survey(tmp_path: Path) -> Path:
     found = {name: pa.array(texts, pa.string()) for name, texts in cells().items()}
     path = tmp_path / "survey.sav"
-    table_format("spss").write(path, TableRelease.new(Table(tuple(SAID.values()), pa.table(found))))
+    table_format("spss").write(path, Release.new(dataset_of(tuple(SAID.values()), pa.table(found))))
     return path
 
 

@@ -19,7 +19,7 @@ from masktron.sources import known_texts
 from masktron.sources.known_texts import Status
 from masktron.sources.missing_codes import MissingCodes
 from masktron.sources.opening import open_source
-from masktron.sources.tables.columns_of_cells import column_of
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.variables import Typed, Variable
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain

@@ -18,7 +18,7 @@ import pyreadstat
 
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
-from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.release import Release
 from ods_files import write_ods
 from statistical_files import write_sas7bdat
 
@@ -45,7 +45,7 @@ def honest_files(folder: Path) -> dict[str, bytes]:
         ("duckdb", "duckdb"),
         ("xpt", "xpt"),
     ):
-        table_format(name).write(folder / f"made.{suffix}", TableRelease.new(table))
+        table_format(name).write(folder / f"made.{suffix}", Release.new(table))
     write_ods(folder / "made.ods", [["A", "B", "NAME"], *(list(row.values()) for row in rows)])
     _write_statistical(folder, rows)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}

@@ -12,14 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-import pyarrow as pa
+import numpy as np
 
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Place
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 from masktron.sources.known_formats import Format, registered
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Variable
 
 
@@ -28,7 +30,7 @@ class BlockFormat(TableFormat):
 
     name: ClassVar[str] = "blocks"
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
@@ -51,26 +53,24 @@ class BlockFormat(TableFormat):
                 records[-1][name] = value
             last = line
         columns = list(dict.fromkeys(name for record in records for name in record))
-        names = xml_names(columns, str(path))
-        cells = {name: pa.array([record.get(name) for record in records], pa.string()) for name in names}
-        variables = tuple(Variable(name, column) for name, column in zip(names, columns, strict=True))
-        return Table(variables, pa.table(cells), carried=starts)
+        cells = [
+            Column.of_cells(Variable(name, column), [record.get(column) for record in records])
+            for name, column in zip(xml_names(columns, str(path)), columns, strict=True)
+        ]
+        return Dataset.of_columns(path, cells, np.array(starts, dtype=np.int64))
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
+    def read_again(self, path: Path, table: Dataset) -> SecondReading:
         text = "\n".join(line for line in path.read_text(encoding="utf-8").split("\n") if line[:1] != "#")
         blocks = [block.strip("\n").split("\n") for block in text.strip("\n").split("\n\n") if block.strip("\n")]
         rows = [dict(line.split("=", 1) for line in block) for block in blocks]
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return SecondReading(columns, ([row.get(name) for name in columns] for row in rows))
 
-    def line_of(self, table: Table, record: int) -> int:
-        starts: list[int] = table.carried
-        return starts[record]
-
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
+        columns = {name: column.lexemes for name, column in release.dataset.columns.items()}
         blocks = (
-            "".join(f"{name}={value}\n" for name, value in row.items() if value is not None)
-            for row in release.cells.to_pylist()
+            "".join(f"{name}={texts[at]}\n" for name, texts in columns.items() if texts[at] is not None)
+            for at in range(len(release.rows))
         )
         target.write_text("\n".join(blocks), encoding="utf-8")
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from made_columns import cells_of, dataset_of
 from masktron.config import Kind
 from masktron.errors import UsageError
 from masktron.jobs.convert import run_convert
 from masktron.problems.wording import sentence
+from masktron.sources.dataset import Dataset
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.opening import open_source
@@ -22,7 +24,7 @@ from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.conversion import create_xml, table_of_source, with_types
 from masktron.sources.tables.frames import ArrowFrameFormat, FrameFormat, PandasFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.variables import Variable
 
 SUFFIXES = ("xml", "csv", "tsv", "parquet", "arrow", "sav", "dta", "xpt", "xlsx", "sqlite", "duckdb")
@@ -72,7 +74,7 @@ _UNTYPED: tuple[tuple[str, ...], ...] = (
 )
 
 
-def random_table(draw: random.Random) -> Table:
+def random_table(draw: random.Random) -> Dataset:
     """Return a table of some columns, with names, types, gaps and descriptions as files of offices have them."""
     pool = _PLAIN if draw.random() < 0.6 else _PLAIN + _ODD
     columns = draw.sample(pool, draw.randint(1, 5))
@@ -96,7 +98,7 @@ def random_table(draw: random.Random) -> Table:
         cells[name] = pa.array(drawn, pa.string())
         variables.append(said)
     title = draw.choice(["", "", "Survey of 2024"])
-    return Table(tuple(variables), pa.table(cells), title=title)
+    return dataset_of(tuple(variables), pa.table(cells), title=title)
 
 
 def _coded(draw: random.Random, variable: Variable, size: int) -> tuple[Variable, list[str | None]]:
@@ -110,7 +112,7 @@ def _coded(draw: random.Random, variable: Variable, size: int) -> tuple[Variable
     return replace(variable, labels=labels, missing=absent, kind=kind, order=order), values
 
 
-def write_table(table: Table, kind: str, folder: Path) -> Path:
+def write_table(table: Dataset, kind: str, folder: Path) -> Path:
     """Write a table in a format, or hold it as a frame.
 
     Raises
@@ -125,11 +127,11 @@ def write_table(table: Table, kind: str, folder: Path) -> Path:
     if kind in FRAMES:
         place = FramePath.of(None)
         maker: FrameFormat = PandasFormat() if kind == "pandas" else ArrowFrameFormat()
-        maker.write(place, TableRelease.new(with_types(table)))
+        maker.write(place, Release.new(with_types(table)))
         return place
     name = format_of_name(path)
     assert name is not None
-    table_format(name).write(path, TableRelease.new(with_types(table)))
+    table_format(name).write(path, Release.new(with_types(table)))
     return path
 
 
@@ -155,7 +157,7 @@ def trouble(source: Path, target: str, folder: Path, seen: Counter[str]) -> Iter
         return
     fields = found.records().columns
     for variable in before.variables:
-        own = before.cells[variable.name].to_pylist()
+        own = cells_of(before)[variable.name].to_pylist()
         column = fields.get(variable.name)
         other = [None] * len(own) if column is None else column.lexemes.tolist()
         told = losses is not None and variable.column in losses
@@ -180,7 +182,7 @@ def _equal_numbers(own: list[str | None], other: list[str | None]) -> bool:
         return False
 
 
-def _descriptions(variable: Variable, after: Table, losses: str) -> Iterator[str]:
+def _descriptions(variable: Variable, after: Dataset, losses: str) -> Iterator[str]:
     found = next((one for one in after.variables if one.name == variable.name), None)
     if found is None:
         if variable.column not in losses:
@@ -199,6 +201,6 @@ def _descriptions(variable: Variable, after: Table, losses: str) -> Iterator[str
             yield f"{what} of {variable.column!r}: {own!r} became {other!r}; said: {losses}"
     kind = variable.stored
     if kind is not None and found.stored is not None and is_text(found.stored) and not is_text(kind):
-        there = [text for text in after.cells[variable.name].to_pylist() if text is not None]
+        there = [text for text in cells_of(after)[variable.name].to_pylist() if text is not None]
         if there and not pa.types.is_dictionary(kind) and variable.column not in losses:
             yield f"{variable.column!r} of type {kind} became text, and nothing says so; said: {losses}"

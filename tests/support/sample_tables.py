@@ -10,17 +10,19 @@ from pathlib import Path
 import pyarrow as pa
 
 import masktron
+from made_columns import dataset_of
+from masktron.sources.dataset import Dataset
 from masktron.sources.names import column_name
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_lexemes import plain
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 from paths import RULES, SAMPLES
 from sample_settings import untreated
 
 
-def household(xml: Path = SAMPLES / "household.xml", limit: int = 120) -> Table:
+def household(xml: Path = SAMPLES / "household.xml", limit: int = 120) -> Dataset:
     """Read the first records of the sample from XML, with the types that its values have."""
     records = open_source(xml).records()
     cells, variables = {}, []
@@ -34,13 +36,13 @@ def household(xml: Path = SAMPLES / "household.xml", limit: int = 120) -> Table:
             texts = [plain(Decimal(text)) if text else None for text in texts]
         cells[name] = pa.array([text or None for text in texts], type=pa.string())
         variables.append(Variable(name, column_name(name), stored=stored))
-    return Table(tuple(variables), pa.table(cells))
+    return dataset_of(tuple(variables), pa.table(cells))
 
 
 def require_masked_as_xml(folder: Path, made: TableFormat) -> None:
     """Require that rules count alike in a format and in XML, that both are masked alike, and that `check` passes."""
     data, twin = folder / f"household.{made.name}", folder / "household.xml"
-    made.write(data, TableRelease.new(household()))
+    made.write(data, Release.new(household()))
     source = open_source(data)
     text = source.document_path.read_text().replace("Record>", "Household>").replace("Data>", "HouseholdSurvey>")
     twin.write_text(text)

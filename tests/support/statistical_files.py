@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyreadstat
 
+from made_columns import cells_of, dataset_of
+from masktron.sources.dataset import Dataset
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.variables import Variable
 
 
@@ -23,23 +25,23 @@ def first_records(xml: Path, count: int, out: Path) -> Path:
     return out
 
 
-def table_of_xml(xml: Path) -> Table:
+def table_of_xml(xml: Path) -> Dataset:
     """Return a flat XML file as a table that says nothing of its columns."""
     columns = open_source(xml).records().columns
     cells = {name: pa.array(column.lexemes.tolist(), pa.string()) for name, column in columns.items()}
-    return Table(tuple(Variable(name, name) for name in cells), pa.table(cells))
+    return dataset_of(tuple(Variable(name, name) for name in cells), pa.table(cells))
 
 
-def table_of_texts(columns: dict[str, list[str | None]], **variables: Variable) -> Table:
+def table_of_texts(columns: dict[str, list[str | None]], **variables: Variable) -> Dataset:
     """Return a table with these lexemes."""
     said = tuple(variables.get(name, Variable(name, name)) for name in columns)
     cells = pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()})
-    return Table(said, cells)
+    return dataset_of(said, cells)
 
 
 def written(xml: Path, name: str, out: Path) -> Path:
     """Write an XML file in a format of tables."""
-    table_format(name).write(out, TableRelease.new(table_of_xml(xml)))
+    table_format(name).write(out, Release.new(table_of_xml(xml)))
     return out
 
 
@@ -47,7 +49,7 @@ def read_cells(path: Path) -> dict[str, list[str | None]]:
     """Return the lexemes that both readers of a file agree on."""
     source = open_source(path)
     source.records()
-    cells = getattr(source, "table").cells  # noqa: B009 -- of a table source
+    cells = cells_of(getattr(source, "table"))  # noqa: B009 -- of a table source
     return {name: cells[name].to_pylist() for name in cells.column_names}
 
 

@@ -22,7 +22,7 @@ from masktron.write.atomic import blamed
 from masktron.write.publication import publication, require_new
 
 if TYPE_CHECKING:
-    from masktron.sources.tables.table_model import Table
+    from masktron.sources.dataset import Dataset
 
 _ALL = sys.maxsize
 """Memory for a table, which is always read as a whole here: a new file is made of it."""
@@ -75,7 +75,7 @@ def run_convert(
         without_empty_texts,
     )
     from masktron.sources.tables.descriptions import descriptions_lost  # noqa: PLC0415 -- loads pyarrow
-    from masktron.sources.tables.table_model import TableRelease  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.release import Release  # noqa: PLC0415 -- loads pyarrow
 
     if writing.format is None and format_of_name(out) is None and out.suffix.lower() != ".xml":
         formats = Setting("--to", ("csv",)), "a name that ends in .csv"
@@ -105,7 +105,7 @@ def run_convert(
                 losses = []
             else:
                 made = table_format(target)
-                dropped = empty_among_numbers(table) if made.tells_empty else table.cells.column_names
+                dropped = empty_among_numbers(table) if made.tells_empty else table.columns
                 table, empty = without_empty_texts(table, dropped)
                 losses += [
                     f"that {counted(count, 'value')} of {name} "
@@ -116,7 +116,7 @@ def run_convert(
                 losses += told
                 typed = with_types(table, made.exact_digits)
                 losses += [*made.losses(table), *numbers_as_texts(typed, made.exact_digits)]
-                made.write(opened, TableRelease.new(typed), writing.options)
+                made.write(opened, Release.new(typed), writing.options)
         progress("comparing both files", 0)
         again = None
         if len(table) or target != XML:  # without records, a document has no fields
@@ -137,7 +137,7 @@ def run_convert(
     )
 
 
-def _require_same(table: Table, again: Table, target: str, out: Path) -> None:
+def _require_same(table: Dataset, again: Dataset, target: str, out: Path) -> None:
     """Refuse a file that does not read back as what was written.
 
     Raises

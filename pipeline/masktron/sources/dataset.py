@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.problems.problem import Sentence
 from masktron.sources.column import Column
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
-from masktron.sources.record_layout import Layout
+from masktron.sources.record_layout import TABLE_PATH, Field, Layout
+from masktron.sources.variables import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +53,23 @@ class Dataset:
     tree : Tree
     levels : mapping of tuple of str to DataLevel
         By path, in the order of ``tree.levels()``.
+    title : str
+        The description of the file.
+    format_state : object
+        What its format needs to write a file like this one, for its own eyes.
+    notes : tuple of str
+        What a user should know of how the file reads, and what of it is not written again; in sentences.
+    of_release : tuple of str
+        What `mask` carries over into a release, or makes of the file there, that is to be looked at; in sentences.
     """
 
     path: Path
     tree: Tree
     levels: Mapping[LevelPath, DataLevel]
+    title: str = ""
+    format_state: Any = None
+    notes: tuple[Sentence, ...] = ()
+    of_release: tuple[Sentence, ...] = ()
 
     @classmethod
     def flat(cls, path: Path, layout: Layout, columns: Mapping[str, Column], lines: NDArray[np.int64]) -> Self:
@@ -64,8 +78,30 @@ class Dataset:
         top = DataLevel(tree.top, MappingProxyType(dict(columns)), lines, np.arange(len(lines), dtype=np.intp))
         return cls(path, tree, MappingProxyType({TOP: top}))
 
+    @classmethod
+    def of_columns(cls, path: Path, columns: Iterable[Column], lines: NDArray[np.int64] | int) -> Self:
+        """Return the records of a table, which says neither what its records are called nor what is around them.
+
+        Parameters
+        ----------
+        path : Path
+        columns : iterable of Column
+            Whose variables have other names each.
+        lines : ndarray of int64, or int
+            The lines or rows of all records; their number where they are counted from 1.
+        """
+        named = {column.name: column for column in columns}
+        fields = tuple(Field(name, name.removeprefix("@"), name.startswith("@")) for name in named)
+        own = np.arange(1, lines + 1, dtype=np.int64) if isinstance(lines, int) else lines
+        return cls.flat(path, Layout(TABLE_PATH, fields), named, own)
+
     def __len__(self) -> int:
         return len(self.top)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """What the file says of the columns of the top level, in their order."""
+        return tuple(column.variable for column in self.columns.values())
 
     @property
     def top(self) -> DataLevel:
@@ -91,6 +127,12 @@ class Dataset:
         """Return the same records with other columns in the top level; all else is shared."""
         top = replace(self.top, columns=MappingProxyType({**self.columns, **columns}))
         return replace(self, levels=MappingProxyType({**self.levels, TOP: top}))
+
+    def with_variables(self, variables: Iterable[Variable]) -> Self:
+        """Return the same cells, given what is said of each column now; names may be others."""
+        pairs = zip(self.columns.values(), variables, strict=True)
+        columns = [replace(column, variable=variable) for column, variable in pairs]
+        return replace(self, levels=self.of_columns(self.path, columns, self.lines).levels)
 
     def taken(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
         """Return some records of a flat file, in the order of their positions."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 
+TABLE_PATH = ("Data", "Record")
+"""What stands around the fields of a table where nobody says it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Field:

@@ -21,14 +21,16 @@ from hypothesis import strategies as st
 import masktron
 from arrow_files_made import household, write_typed, write_xml
 from examples import examples
+from made_columns import cells_of, dataset_of, release_of
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.problems.problem import Field
+from masktron.sources.dataset import Dataset
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.source import Source
 from masktron.sources.tables.descriptions import descriptions_lost
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 from paths import RULES
@@ -45,14 +47,14 @@ def _format(path: Path) -> TableFormat:
     return table_format(name)
 
 
-def _read(path: Path) -> Table:
+def _read(path: Path) -> Dataset:
     """A file, whose lexemes are those that values of Python have."""
     source: Source = TableSource(path, _format(path))
     assert isinstance(source, TableSource)
     stored = _stored(path)
     assert stored.column_names == [variable.column for variable in source.variables]
     texts = [[text for chunk in column.chunks for text in column_texts(chunk)] for column in stored.columns]
-    assert texts == [column.to_pylist() for column in source.table.cells.columns]
+    assert texts == [column.to_pylist() for column in cells_of(source.table).columns]
     return source.table
 
 
@@ -61,9 +63,9 @@ def _written(path: Path, cells: pa.Table | None = None, rows: list[int] | None =
     form, table = _format(path), _read(path)
     taken = np.arange(len(table)) if rows is None else np.array(rows, dtype=np.intp)
     if cells is None:
-        cells = pa.table({name: table.cells[name].take(pa.array(taken)) for name in table.cells.column_names})
+        cells = pa.table({name: cells_of(table)[name].take(pa.array(taken)) for name in cells_of(table).column_names})
     out = path.with_name(f"out{path.suffix}")
-    form.write(out, TableRelease(table, cells, taken))
+    form.write(out, release_of(table, cells, taken))
     return out
 
 
@@ -110,8 +112,8 @@ def test_a_file_without_changed_cells_comes_back_equal(end: str, tmp_path: Path)
     assert some.schema.metadata == _stored(path).schema.metadata
     found = _read(path)
     assert [variable.name for variable in found.variables][-1] == "annual_x0020_income"
-    assert found.variable("c").kind is found.variable("b").kind is Kind.NOMINAL
-    assert found.variable("t").kind is None
+    assert found.columns["c"].variable.kind is found.columns["b"].variable.kind is Kind.NOMINAL
+    assert found.columns["t"].variable.kind is None
 
 
 def test_a_parquet_file_is_written_as_it_was(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_an_arrow_file_is_written_as_it_was(codec: str | None, stream: bool, tmp
     out = _written(path)
     assert out.read_bytes()[:6] == path.read_bytes()[:6]
     assert abs(out.stat().st_size - path.stat().st_size) < 2000
-    way = _read(out).carried.way
+    way = _read(out).format_state.way
     assert (way.blocks, way.settings) == (tuple(sizes), {"stream": stream, "compression": codec})
     assert _stored(out).equals(table)
 
@@ -166,7 +168,7 @@ def test_categories_of_a_stream_may_change_from_block_to_block(tmp_path: Path) -
     with pa.ipc.new_stream(str(path), blocks[0].schema) as writer:
         for block in blocks:
             writer.write_batch(block)
-    assert _read(path).cells["c"].to_pylist() == ["a", "b", "c", "a"]
+    assert cells_of(_read(path))["c"].to_pylist() == ["a", "b", "c", "a"]
     assert _stored(_written(path, rows=[3, 2, 1]))["c"].to_pylist() == ["a", "c", "b"]
     feather = tmp_path / "in.feather"
     pa.feather.write_feather(
@@ -180,7 +182,7 @@ def test_ordered_categories_are_ordinal_in_their_order(end: str, tmp_path: Path)
     codes = pa.array([1, 0, None, 3], pa.int8())
     column = pa.DictionaryArray.from_arrays(codes, pa.array(["low", "mid", "never", "high"]), ordered=True)
     path = write_typed(tmp_path / f"in{end}", pa.table({"Region": column}))
-    variable = _read(path).variable("Region")
+    variable = _read(path).columns["Region"].variable
     assert (variable.kind, variable.order) == (Kind.ORDINAL, ("low", "mid", "never", "high"))
     cells = pa.table({"Region": ["high", "low", "low", None]})
     out = _stored(_written(path, cells))["Region"]
@@ -188,13 +190,13 @@ def test_ordered_categories_are_ordinal_in_their_order(end: str, tmp_path: Path)
     assert out.type == column.type
     # what no released record has is no category, whether the original had it or not
     assert out.chunk(0).dictionary.to_pylist() == ["low", "high"]
-    assert not list(_read(path).variable("Region").declared_order)
+    assert not list(_read(path).columns["Region"].variable.declared_order)
     new = tmp_path / f"new{end}"
-    _format(new).write(new, TableRelease.new(_read(path)))
-    assert _read(new).variable("Region").order == ("low", "mid", "never", "high")
+    _format(new).write(new, Release.new(_read(path)))
+    assert _read(new).columns["Region"].variable.order == ("low", "mid", "never", "high")
     assert not list(descriptions_lost(_read(path), _read(new)))
-    texts = Table((Variable("Region", "Region", kind=Kind.NOMINAL, label="where"),), cells)
-    _format(new).write(new, TableRelease.new(texts))
+    texts = dataset_of((Variable("Region", "Region", kind=Kind.NOMINAL, label="where"),), cells)
+    _format(new).write(new, Release.new(texts))
     assert list(descriptions_lost(texts, _read(new))) == ["labels of variables: Region", "kinds of variables: Region"]
 
 
@@ -208,7 +210,7 @@ def test_the_metadata_of_pandas_follow_what_is_released(tmp_path: Path) -> None:
     table = _read(path)
     assert any("__index_level_0__" in repr(note) for note in table.of_release)
     pd.testing.assert_frame_equal(pd.read_parquet(_written(path)), frame)
-    cells = table.cells.drop_columns(["n", "__index_level_0__"])
+    cells = cells_of(table).drop_columns(["n", "__index_level_0__"])
     out = _written(path, cells)
     pd.testing.assert_frame_equal(pd.read_parquet(out), frame.drop(columns="n").reset_index(drop=True))
     described = json.loads(pq.read_schema(out).metadata[b"pandas"])
@@ -338,11 +340,11 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     scaled = pa.table({"a": pa.array([Decimal("1E+3")], pa.decimal128(5, -3))})
     path = write_typed(tmp_path / "in.feather", scaled)
     table = _read(path)
-    assert table.cells["a"].to_pylist() == ["1000"]
+    assert cells_of(table)["a"].to_pylist() == ["1000"]
     with refused(UsageError, "cannot-hold", format="Parquet"):
-        _format(Path("x.parquet")).write(tmp_path / "out.parquet", TableRelease.new(table))
+        _format(Path("x.parquet")).write(tmp_path / "out.parquet", Release.new(table))
     with refused(UsageError, "no-column-left"):
-        _format(path).write(tmp_path / "out.feather", TableRelease(table, pa.table({}), np.arange(1)))
+        _format(path).write(tmp_path / "out.feather", release_of(table, pa.table({}), np.arange(1)))
 
 
 def test_categories_of_any_kind_of_text_are_written_to_parquet(tmp_path: Path) -> None:
@@ -352,7 +354,7 @@ def test_categories_of_any_kind_of_text_are_written_to_parquet(tmp_path: Path) -
     )
     path = write_typed(tmp_path / "in.arrow", pa.table({"a": pa.chunked_array([categories], kind)}))
     new = tmp_path / "new.parquet"
-    _format(new).write(new, TableRelease.new(_read(path)))
+    _format(new).write(new, Release.new(_read(path)))
     assert _stored(new)["a"].to_pylist() == ["y", "x", None]
 
 
@@ -375,7 +377,7 @@ def test_the_sample_is_judged_and_masked_as_its_twin(end: str, tmp_path: Path) -
     rules, config = RULES / "household.sch", untreated("household")
     sample = household() if end == ".parquet" else household().slice(0, 150)
     path = write_typed(tmp_path / f"in{end}", sample)
-    twin = write_xml(tmp_path / "twin.xml", _read(path).cells)
+    twin = write_xml(tmp_path / "twin.xml", cells_of(_read(path)))
     counts = [
         [
             (rule.id, rule.fired, rule.failed)
@@ -388,7 +390,7 @@ def test_the_sample_is_judged_and_masked_as_its_twin(end: str, tmp_path: Path) -
     assert counts[0] == counts[1]
     assert len(counts[0]) > 10
     write_typed(path, household().slice(0, 150))
-    write_xml(twin, _read(path).cells)
+    write_xml(twin, cells_of(_read(path)))
     typed, plain = tmp_path / f"out{end}", tmp_path / "plain.xml"
     results = [
         masktron.mask(one, rules, to, config=config, seed=7, allow_unfired=["*"], documents={"household.xml": one})
@@ -466,6 +468,6 @@ def test_random_tables(
     assert out.schema.equals(stored.schema, check_metadata=True)
     assert str(out.to_pydict()) == str(stored.take(pa.array(rows, pa.int64())).to_pydict())
     new = folder / f"new{end}"
-    _format(new).write(new, TableRelease.new(before))
-    assert _read(new).cells.to_pydict() == before.cells.to_pydict()
+    _format(new).write(new, Release.new(before))
+    assert cells_of(_read(new)).to_pydict() == cells_of(before).to_pydict()
     assert [field.type for field in _stored(new).schema] == [field.type for field in stored.schema]

@@ -20,12 +20,14 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, numbers, write_file, write_rules
 from examples import spread
+from made_columns import cells_of, dataset_of, release_of
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
 from masktron.problems.wording import sentence
+from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.separated.csv_format import CsvFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 from paths import RULES, SAMPLES
 from refusals import code_of, refused
@@ -37,41 +39,41 @@ CSV = CsvFormat()
 type Cells = list[list[str | None]]
 
 
-def both(path: Path, options: Mapping[str, str] | None = None) -> tuple[Table, Cells]:
+def both(path: Path, options: Mapping[str, str] | None = None) -> tuple[Dataset, Cells]:
     """Read a file twice, and see that both readings say the same."""
     table = CSV.read(path, options or {})
     again = CSV.read_again(path, table)
     second = [list(row) for row in again.rows]
-    first: Cells = [list(row) for row in zip(*(column.to_pylist() for column in table.cells.columns), strict=True)]
+    first: Cells = [
+        list(row) for row in zip(*(column.to_pylist() for column in cells_of(table).columns), strict=True)
+    ]
     assert first == second
     assert again.columns == tuple(variable.column for variable in table.variables)
     return table, first
 
 
-def release(
-    table: Table, changes: Mapping[str, Mapping[int, str | None]] | None = None, **said: object
-) -> TableRelease:
+def release(table: Dataset, changes: Mapping[str, Mapping[int, str | None]] | None = None, **said: object) -> Release:
     """What is written when some cells, by column and original row, get other lexemes."""
     rows = np.array(said.get("rows", range(len(table))), dtype=np.intp)
-    names = [name for name in table.cells.column_names if name not in said.get("removed", ())]  # type: ignore[operator]
+    names = [name for name in cells_of(table).column_names if name not in said.get("removed", ())]  # type: ignore[operator]
     cells = {}
     for name in names:
-        new = table.cells[name].to_pylist()
+        new = cells_of(table)[name].to_pylist()
         for row, lexeme in (changes or {}).get(name, {}).items():
             new[row] = lexeme
         cells[name] = pa.chunked_array([pa.array([new[row] for row in rows], type=pa.string())])
-    return TableRelease(table, pa.table(cells), rows)
+    return release_of(table, pa.table(cells), rows)
 
 
-def written(path: Path, table: Table, *values: object, **said: object) -> bytes:
+def written(path: Path, table: Dataset, *values: object, **said: object) -> bytes:
     target = path.with_name(f".masktron-{path.name}.{'0' * 16}.part")
     CSV.write(target, release(table, *values, **said))  # type: ignore[arg-type]
     return target.read_bytes()
 
 
-def table_of(columns: Mapping[str, list[str | None]]) -> Table:
+def table_of(columns: Mapping[str, list[str | None]]) -> Dataset:
     cells = pa.table({f"c{at}": pa.array(values, pa.string()) for at, values in enumerate(columns.values())})
-    return Table(tuple(Variable(f"c{at}", column) for at, column in enumerate(columns)), cells)
+    return dataset_of(tuple(Variable(f"c{at}", column) for at, column in enumerate(columns)), cells)
 
 
 # what a file means, and that it comes back
@@ -229,7 +231,7 @@ def test_findings_and_errors_name_the_line(tmp_path: Path, run: Runner) -> None:
     path, rules = tmp_path / "t.csv", write_rules(tmp_path / "r.sch", "A < 5")
     path.write_bytes(b'A,B\r\n1,"x\r\n\r\ny"\r\n7,z\r\n')
     table, _ = both(path)
-    assert [CSV.line_of(table, at) for at in range(2)] == [2, 5]
+    assert table.lines.tolist() == [2, 5]
     done = masktron.validate(path, rules)
     assert [(finding.record, finding.line) for finding in done.findings] == [(2, 5)]
     assert run("validate", path, "-r", rules, "--csv", tmp_path / "f.csv").code == 1
@@ -237,7 +239,7 @@ def test_findings_and_errors_name_the_line(tmp_path: Path, run: Runner) -> None:
     assert "5" in finding.values()
     path.write_bytes(b"3\n1\n")
     table, _ = both(path, {"header": "no"})
-    assert [CSV.line_of(table, at) for at in range(2)] == [1, 2]
+    assert table.lines.tolist() == [1, 2]
 
 
 # what is refused
@@ -437,7 +439,7 @@ def test_long_cells_and_many_columns(tmp_path: Path) -> None:
 )
 def test_a_new_file(name: str, options: dict[str, str], expected: str, tmp_path: Path) -> None:
     table = table_of({"A;B": ["1", None], 'a "b"\n': ["x,y", "é"], "C D": [None, "z\n"]})
-    CSV.write(tmp_path / name, TableRelease.new(table), options)
+    CSV.write(tmp_path / name, Release.new(table), options)
     assert (tmp_path / name).read_text(encoding="utf-8") == expected
     assert both(tmp_path / name, options)[1] == [["1", "x,y", None], [None, "é", "z\n"]]
 
@@ -445,7 +447,7 @@ def test_a_new_file(name: str, options: dict[str, str], expected: str, tmp_path:
 def test_a_new_file_may_be_packed_and_in_another_encoding_with_another_point(tmp_path: Path) -> None:
     table = table_of({"A": ["1234.5", None], "B": ["é", "x"]})
     said = {"encoding": "utf-16", "decimal": ",", "grouping": ".", "delimiter": ";"}
-    CSV.write(tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part", TableRelease.new(table), said)
+    CSV.write(tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part", Release.new(table), said)
     packed = (tmp_path / f".masktron-n.csv.gz.{'0' * 16}.part").read_bytes()
     assert gzip.decompress(packed).decode("utf-16") == "A;B\n1.234,5;é\n;x\n"
 
@@ -465,7 +467,7 @@ def test_what_a_new_file_cannot_hold_is_refused(
     columns: dict[str, list[str | None]], options: dict[str, str], code: str, tmp_path: Path
 ) -> None:
     with refused(UsageError, code):
-        CSV.write(tmp_path / "n.csv", TableRelease.new(table_of(columns)), options)
+        CSV.write(tmp_path / "n.csv", Release.new(table_of(columns)), options)
 
 
 @pytest.mark.parametrize(("name", "between"), [("n.csv", ""), ("n.tsv.gz", "tab"), ("n.psv.zst", "bar")])
@@ -524,7 +526,7 @@ def test_any_table_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: Ce
     width = len(rows[0]) if rows else 1
     table = table_of({f"N{at}": [row[at] for row in rows] for at in range(width)})
     try:
-        CSV.write(path, TableRelease.new(table), options)
+        CSV.write(path, Release.new(table), options)
     except UsageError as error:
         assert "reads otherwise" in str(error)
         return

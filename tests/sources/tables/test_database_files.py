@@ -14,15 +14,16 @@ import pyarrow as pa
 import pytest
 
 from arrow_files_made import MANY_TYPES
-from made_columns import new_column
+from made_columns import cells_of, dataset_of, new_column, release_of
 from masktron.addresses import AddressPath, parse_address
 from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
+from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.duckdb_files import DuckdbFormat
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.sqlite_files import SqliteFormat
 from masktron.sources.tables.table_format import TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableRequest, TableSource
 from masktron.sources.variables import UNTYPED, Typed, Variable
 from refusals import code_of, refused
@@ -47,7 +48,7 @@ def duck(path: Path, *statements: str) -> Path:
     return path
 
 
-def read(path: Path, **options: str) -> Table:
+def read(path: Path, **options: str) -> Dataset:
     """Read a file as a source does."""
     made = next(one for one in FORMATS if path.suffix == f".{one.name}")
     source = TableSource(path, made, TableRequest(options))
@@ -64,7 +65,7 @@ def test_each_cell_of_sqlite_has_its_type(tmp_path: Path) -> None:
         "INSERT INTO t VALUES (NULL, 'abc', '', 2.5, 2, '')",
     )
     table = read(path)
-    assert table.cells.to_pydict() == {
+    assert cells_of(table).to_pydict() == {
         "i": ["9007199254740993", "-9223372036854775808", None],
         "n": ["1.5", "2", "abc"],
         "x": ["007", "a b", ""],
@@ -74,7 +75,7 @@ def test_each_cell_of_sqlite_has_its_type(tmp_path: Path) -> None:
     }
     assert [variable.typed.text for variable in table.variables] == [False, False, True, False, False, True]
     out = tmp_path / "b.sqlite"
-    SqliteFormat().write(out, TableRelease(table, table.cells.take([2, 0, 1]), np.array([2, 0, 1])))
+    SqliteFormat().write(out, release_of(table, cells_of(table).take([2, 0, 1]), np.array([2, 0, 1])))
     question = "SELECT typeof(i), typeof(n), typeof(x), typeof(a), typeof(r), typeof(d), i, n, x, a, r, d FROM t"
     with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(out)) as other:
         before, after = one.execute(question).fetchall(), other.execute(question).fetchall()
@@ -107,7 +108,7 @@ def test_a_declared_type_changes_no_cell(tmp_path: Path, table: str, kept: str) 
     if table.startswith("TABLE"):
         sqlite(path, "INSERT INTO t VALUES ('007')")
     original, out = read(path, table="t"), tmp_path / "b.sqlite"
-    SqliteFormat().write(out, TableRelease(original, original.cells, np.arange(len(original))))
+    SqliteFormat().write(out, release_of(original, cells_of(original), np.arange(len(original))))
     with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(out)) as other:
         before, after = (each.execute("SELECT a, typeof(a) FROM t").fetchall() for each in (one, other))
         assert before == after
@@ -127,7 +128,7 @@ def test_a_declared_type_is_a_plain_name(tmp_path: Path, declared: str, kept: st
         tmp_path / "a.sqlite", f'CREATE TABLE t(a "{declared}")', "INSERT INTO t VALUES (NULL), ('x'), ('x')"
     )
     original = read(path)
-    SqliteFormat().write(tmp_path / "b.sqlite", TableRelease(original, original.cells, np.arange(3)))
+    SqliteFormat().write(tmp_path / "b.sqlite", release_of(original, cells_of(original), np.arange(3)))
     with closing(sqlite3.connect(tmp_path / "b.sqlite")) as connection:
         found = connection.execute("SELECT name, type, pk, [notnull] FROM pragma_table_info('t')").fetchall()
     assert found == [("a", kept, 0, 0)]
@@ -143,21 +144,21 @@ def test_columns_of_duckdb_have_types(tmp_path: Path) -> None:
         "INSERT INTO t VALUES (NULL, NULL, 'NaN', NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
     )
     table = read(path)
-    first = [column[0] for column in table.cells.to_pydict().values()]
+    first = [column[0] for column in cells_of(table).to_pydict().values()]
     assert first == [
         "9007199254740993", "12345678901234567890.125", "0.1", "2020-02-29", "2020-01-01T04:05:06.78", "true", "007",
         "low", "18446744073709551615", "04:05:06",
     ]  # fmt: skip
-    assert [column[1] for column in table.cells.to_pydict().values()] == [None] * 10
+    assert [column[1] for column in cells_of(table).to_pydict().values()] == [None] * 10
     out = tmp_path / "b.duckdb"
-    DuckdbFormat().write(out, TableRelease(table, table.cells.take([1, 0]), np.array([1, 0])))
+    DuckdbFormat().write(out, release_of(table, cells_of(table).take([1, 0]), np.array([1, 0])))
     with closing(duckdb.connect(str(out))) as connection:
         types = connection.execute("DESCRIBE t").fetchall()
     assert [one[1] for one in types] == [
         "BIGINT", "DECIMAL(30,4)", "FLOAT", "DATE", "TIMESTAMP", "BOOLEAN", "VARCHAR", "ENUM('low', 'high')",
         "UBIGINT", "TIME",
     ]  # fmt: skip
-    assert read(out).cells.equals(table.cells.take([1, 0]))
+    assert cells_of(read(out)).equals(cells_of(table).take([1, 0]))
 
 
 def test_another_library_reads_sqlite_alike(tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_another_library_reads_sqlite_alike(tmp_path: Path) -> None:
     with closing(adbc.connect(f"file:{path}")) as other, closing(other.cursor()) as cursor:
         cursor.execute("SELECT * FROM t")
         values = cursor.fetch_arrow_table()
-    assert read(path).cells.equals(table_of(values, "").cells)
+    assert cells_of(read(path)).equals(cells_of(table_of(values, "")))
 
 
 def test_rows_of_duckdb_are_what_its_columns_are(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_rows_of_duckdb_are_what_its_columns_are(tmp_path: Path) -> None:
     )
     with closing(duckdb.connect(str(path), read_only=True)) as connection:
         rows = connection.execute("SELECT * FROM t").fetchall()
-    cells = read(path).cells
+    cells = cells_of(read(path))
     assert [Decimal(text) for text in cells["n"].to_pylist()] == [row[3] for row in rows]
     assert [np.float32(text) for text in cells["f"].to_pylist()] == [np.float32(row[2]) for row in rows]
     assert [float(text) for text in cells["r"].to_pylist()] == [row[1] for row in rows]
@@ -198,7 +199,7 @@ def test_a_file_that_was_not_written_as_meant_is_refused(
     path = write(tmp_path / f"a.{made.name}", "CREATE TABLE t(a INTEGER, b INTEGER)", "INSERT INTO t VALUES (1, 2)")
     proper = type(made).write
 
-    def spoiling(self: TableFormat, target: Path, release: TableRelease) -> None:
+    def spoiling(self: TableFormat, target: Path, release: Release) -> None:
         proper(self, target, release)
         write(target, "UPDATE t SET b = 3")
 
@@ -214,7 +215,7 @@ def test_an_enumeration_without_a_value_is_released(tmp_path: Path) -> None:
     assert source.layout.fields
     nothing = new_column(np.array([None], dtype=np.object_), np.zeros(1, dtype=np.intp))
     source.write(tmp_path / "b.duckdb", {"x": nothing, "z": nothing})
-    assert read(tmp_path / "b.duckdb").cells.to_pydict() == {"x": [None], "z": [None], "y": ["1"]}
+    assert cells_of(read(tmp_path / "b.duckdb")).to_pydict() == {"x": [None], "z": [None], "y": ["1"]}
 
 
 @BOTH
@@ -227,7 +228,7 @@ def test_a_release_has_the_same_bytes_each_time(tmp_path: Path, made: TableForma
     table = read(path)
     outs = [tmp_path / f"{at}.{made.name}" for at in range(2)]
     for out in outs:
-        made.write(out, TableRelease.new(table))
+        made.write(out, Release.new(table))
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
@@ -245,18 +246,20 @@ def test_what_is_created_comes_back(tmp_path: Path, made: TableFormat) -> None:
         Variable(name, name, typed=Typed(text=True) if kind == pa.string() else UNTYPED, stored=kind)
         for name, (_, kind) in columns.items()
     )
-    table = Table(variables, pa.table({name: pa.array(texts, pa.string()) for name, (texts, _) in columns.items()}))
+    table = dataset_of(
+        variables, pa.table({name: pa.array(texts, pa.string()) for name, (texts, _) in columns.items()})
+    )
     path = tmp_path / f"a.{made.name}"
-    made.write(path, TableRelease.new(table), {"table": "survey 'x\""})
+    made.write(path, Release.new(table), {"table": "survey 'x\""})
     back = read(path, table="survey 'x\"")
-    assert back.cells.equals(table.cells)
+    assert cells_of(back).equals(cells_of(table))
 
 
 @BOTH
 def test_columns_of_any_type_come_back_as_lexemes(tmp_path: Path, made: TableFormat) -> None:
     table = table_of(pa.table(MANY_TYPES), "")
-    made.write(tmp_path / f"a.{made.name}", TableRelease.new(table))
-    assert read(tmp_path / f"a.{made.name}").cells.equals(table.cells)
+    made.write(tmp_path / f"a.{made.name}", Release.new(table))
+    assert cells_of(read(tmp_path / f"a.{made.name}")).equals(cells_of(table))
 
 
 @BOTH
@@ -267,11 +270,11 @@ def test_a_table_is_chosen(tmp_path: Path, made: TableFormat) -> None:
     for code, options in (("table-not-chosen", {}), ("unknown-name", {"table": "three"})):
         with refused(UsageError, code):
             read(path, **options)
-    assert read(path, table="two").cells.to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}
+    assert cells_of(read(path, table="two")).to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}
     asked = read(path, query="SELECT a + b AS c FROM two ORDER BY a DESC;")
-    assert asked.cells.to_pydict() == {"c": ["7", "3"]}
+    assert cells_of(asked).to_pydict() == {"c": ["7", "3"]}
     with refused(UsageError, "query-not-written"):
-        made.write(tmp_path / "b", TableRelease(asked, asked.cells, np.arange(2)))
+        made.write(tmp_path / "b", release_of(asked, cells_of(asked), np.arange(2)))
     with refused(UsageError, "bad-value", name="the query", given="DROP"):
         read(path, query="DROP TABLE two")
     # with two statements nothing of the second is carried out
@@ -310,9 +313,9 @@ def test_masked_values_fit_their_column(tmp_path: Path) -> None:
         tmp_path / "a.sqlite", "CREATE TABLE t(a INTEGER, b REAL)", "INSERT INTO t VALUES (1, 2.5), (3, 4.5)"
     )
     table = read(path)
-    wrong = table.cells.set_column(0, "a", pa.chunked_array([["1.5", "3"]], pa.string()))
+    wrong = cells_of(table).set_column(0, "a", pa.chunked_array([["1.5", "3"]], pa.string()))
     with refused(CannotHoldError, "new-value-does-not-fit", field="a", detail="it has integer values only"):
-        SqliteFormat().write(tmp_path / "b.sqlite", TableRelease(table, wrong, np.arange(2)))
+        SqliteFormat().write(tmp_path / "b.sqlite", release_of(table, wrong, np.arange(2)))
 
 
 def test_no_extension_is_fetched(tmp_path: Path) -> None:
@@ -331,10 +334,10 @@ def test_records_that_stand_in_a_journal_are_refused(tmp_path: Path) -> None:
         with refused(DocumentError, "database-file-in-use", address="sqlite:a.sqlite?table=NAME"):
             read(path)
         address = AddressPath(parse_address(f"sqlite:{path}?table=t"))
-        assert TableSource(address, SqliteFormat(), TableRequest({"table": "t"})).table.cells["a"].to_pylist() == [
-            "2"
-        ]
-    assert read(path).cells["a"].to_pylist() == ["2"]
+        assert cells_of(TableSource(address, SqliteFormat(), TableRequest({"table": "t"})).table)[
+            "a"
+        ].to_pylist() == ["2"]
+    assert cells_of(read(path))["a"].to_pylist() == ["2"]
     path = duck(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT 1 AS a")
     (tmp_path / "a.duckdb.wal").write_bytes(b"changes")
     with refused(DocumentError, "database-file-in-use", address="duckdb:a.duckdb?table=NAME"):

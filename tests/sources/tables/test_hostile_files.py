@@ -23,6 +23,7 @@ import pytest
 import masktron
 from cli_runner import write_file
 from fuzzed_files import damaged, honest_files
+from made_columns import cells_of
 from masktron import memory
 from masktron.addresses import path_of
 from masktron.errors import DocumentError, ResourceError, UsageError
@@ -360,7 +361,7 @@ def test_no_connection_to_sqlite_trusts_the_schema(tmp_path: Path) -> None:
 
     path = database(tmp_path / "a.sqlite", "CREATE TABLE data AS SELECT 1 AS n")
     options = {"query": "SELECT trusted_schema AS n FROM pragma_trusted_schema"}
-    assert sqlite_files.SqliteFormat().read(path, options).cells.column(0).to_pylist() == ["0"]
+    assert cells_of(sqlite_files.SqliteFormat().read(path, options)).column(0).to_pylist() == ["0"]
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ import pytest
 
 import masktron
 from cli_runner import Runner, numbers, write_file, write_rules
+from made_columns import cells_of, dataset_of
 from masktron.addresses import AddressPath, path_of
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
 from masktron.sources.tables import new_tables
 from masktron.sources.tables.new_tables import require_new_table
-from masktron.sources.tables.table_model import Table
 from masktron.sources.tables.table_records import record_digest
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
@@ -54,7 +54,7 @@ def cells(file: Path, table: str) -> dict[str, list[str | None]]:
     source = open_source(at(file, table))
     assert isinstance(source, TableSource)
     assert source.layout.fields
-    found: dict[str, list[str | None]] = source.table.cells.to_pydict()
+    found: dict[str, list[str | None]] = cells_of(source.table).to_pydict()
     return found
 
 
@@ -292,7 +292,7 @@ def test_what_is_no_database_and_what_cannot_be_written_is_said(tmp_path: Path, 
 
 
 def test_the_digest_of_records_is_that_of_the_documented_text() -> None:
-    table = Table(
+    table = dataset_of(
         (Variable("a_x0020_b", "a b"), Variable("c", "c")), pa.table({"a_x0020_b": ["1", None], "c": ["ä", '"']})
     )
     text = '["a b","c"]\n["1","\\u00e4"]\n[null,"\\""]\n'

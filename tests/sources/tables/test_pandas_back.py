@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_columns import cells_of, release_of
 from masktron.errors import CannotHoldError, UsageError
+from masktron.sources.dataset import Dataset
 from masktron.sources.frame_path import FramePath
 from masktron.sources.tables.frame_source import FrameSource
 from masktron.sources.tables.frames import PandasFormat, standing_for
 from masktron.sources.tables.pandas_back import released_frame, require_one_type
 from masktron.sources.tables.pandas_lexemes import lexemes_of_series
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Typed
 from refusals import problem_of, refused
 
@@ -65,16 +66,16 @@ COLUMNS: dict[str, pd.Series[Any]] = {
 EVERYTHING = pd.DataFrame(COLUMNS)
 
 
-def _read(frame: pd.DataFrame) -> Table:
+def _read(frame: pd.DataFrame) -> Dataset:
     return PandasFormat().read(standing_for(frame), {})
 
 
 def _released(frame: pd.DataFrame, rows: list[int], masked: bool = True) -> pd.DataFrame:
     """Write the records of some rows, as if every column had been masked."""
     table = _read(frame)
-    cells = table.cells.take(pa.array(rows))
+    cells = cells_of(table).take(pa.array(rows))
     names = frozenset(cells.column_names) if masked else frozenset()
-    return released_frame(frame, TableRelease(table, cells, np.array(rows, dtype=np.intp), names))
+    return released_frame(frame, release_of(table, cells, np.array(rows, dtype=np.intp), names))
 
 
 def _masked(frame: pd.DataFrame, lexemes: list[str | None]) -> pd.DataFrame:
@@ -82,7 +83,7 @@ def _masked(frame: pd.DataFrame, lexemes: list[str | None]) -> pd.DataFrame:
     table = _read(frame)
     cells = pa.table({table.variables[0].name: pa.array(lexemes, pa.string())})
     rows = np.arange(len(lexemes), dtype=np.intp)
-    return released_frame(frame, TableRelease(table, cells, rows, frozenset(cells.column_names)))
+    return released_frame(frame, release_of(table, cells, rows, frozenset(cells.column_names)))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_every_type_label_and_index_comes_back(index: Any) -> None:
         assert [type(value) for value in found[name]] == [type(value) for value in frame[name]]
     source = FrameSource(standing_for(frame))
     place = FramePath("made", frame=frame)
-    PandasFormat().write(place, TableRelease(source.table, source.table.cells, np.arange(3)))
+    PandasFormat().write(place, release_of(source.table, cells_of(source.table), np.arange(3)))
     pd.testing.assert_frame_equal(place.frame, frame, check_freq=True)
 
 
@@ -104,7 +105,7 @@ def test_every_type_label_and_index_comes_back(index: Any) -> None:
 def test_both_readings_of_a_column_agree(name: str) -> None:
     found = FrameSource(standing_for(pd.DataFrame({name: COLUMNS[name], "z": [1, 2, 3]})))
     assert len(found.records()) == 3
-    assert found.table.cells.column(0).to_pylist() == lexemes_of_series(COLUMNS[name]).tolist()
+    assert cells_of(found.table).column(0).to_pylist() == lexemes_of_series(COLUMNS[name]).tolist()
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -242,7 +243,7 @@ def test_removed_and_empty_columns_and_labels_that_are_no_names() -> None:
     names = ["_x0037_", "a_x0020_b"]
     assert [one.name for one in table.variables] == [names[0], "N", names[1]]
     cells = pa.table({names[0]: ["5"], names[1]: pa.array([None], pa.string())})
-    found = released_frame(frame, TableRelease(table, cells, np.array([1]), frozenset(names)))
+    found = released_frame(frame, release_of(table, cells, np.array([1]), frozenset(names)))
     assert found.columns.tolist() == [7, "a b"]
     assert (found.columns.name, found.attrs, found.index.tolist()) == ("fields", {"source": "survey"}, [1])
     assert found[7].tolist() == [5]

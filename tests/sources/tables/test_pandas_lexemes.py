@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_columns import cells_of
 from masktron.errors import UsageError
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.frame_source import FrameSource
@@ -82,7 +83,7 @@ def test_a_frame_is_the_document_that_it_means():
 def test_frames_without_values(frame):
     source = FrameSource(standing_for(frame))
     assert source.estimate() == len(frame)
-    assert all(column.null_count == len(frame) for column in source.table.cells.columns)
+    assert all(column.null_count == len(frame) for column in cells_of(source.table).columns)
 
 
 @pytest.mark.parametrize("kind", ["Int64", "boolean", "category", "string", "float32"])

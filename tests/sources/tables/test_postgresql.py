@@ -21,11 +21,12 @@ import pytest
 import masktron
 from arrow_files_made import MANY_TYPES
 from cli_runner import Runner, write_file, write_rules
-from made_columns import new_column
+from made_columns import cells_of, dataset_of, new_column
 from masktron.addresses import AddressPath, parse_address
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.jobs.convert import run_convert
+from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.descriptions import descriptions_lost
@@ -39,7 +40,7 @@ from masktron.sources.tables.postgresql.snapshot import (
     enumerations,
     fetch,
 )
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 from masktron.write.publication import publication
@@ -58,7 +59,7 @@ def at(place: str, table: str) -> AddressPath:
 
 
 def asked(place: str, query: str) -> pa.Table:
-    return fetch(parse_address(place.format(what=f"query={query}"))).carried.values
+    return fetch(parse_address(place.format(what=f"query={query}"))).format_state.values
 
 
 def execute(place: str, *statements: str) -> None:
@@ -84,7 +85,7 @@ def write(place: str, table: str, values: pa.Table, *, replaces: bool = False) -
         target.writing.fill(values, PostgresTable(columns=columns))
 
 
-def read(place: str, table: str) -> Table:
+def read(place: str, table: str) -> Dataset:
     source = open_source(at(place, table))
     assert isinstance(source, TableSource)
     assert source.layout.fields
@@ -114,10 +115,10 @@ def values() -> pa.Table:
 def test_a_table_is_written_and_read_exactly(place: str) -> None:
     write(place, "public.a release", values())
     found = read(place, "public.a release")
-    assert found.carried.values.schema.remove_metadata() == values().schema
-    assert found.carried.values.to_pylist() == values().to_pylist()
-    assert found.cells["n"].to_pylist() == ["12345678901234567890.123", None]
-    assert found.cells["z"].to_pylist() == ["2020-01-02T03:04:05.0006Z", None]
+    assert found.format_state.values.schema.remove_metadata() == values().schema
+    assert found.format_state.values.to_pylist() == values().to_pylist()
+    assert cells_of(found)["n"].to_pylist() == ["12345678901234567890.123", None]
+    assert cells_of(found)["z"].to_pylist() == ["2020-01-02T03:04:05.0006Z", None]
     with refused(UsageError, "table-exists", table="a release") as caught:
         write(place, "a release", values().slice(0, 1))
     assert "opensesame" not in str(caught.value)
@@ -154,10 +155,10 @@ def test_numbers_rounded_to_hundreds_stay_so(place: str) -> None:
     statements = ("DROP TABLE IF EXISTS hundreds", "CREATE TABLE hundreds (a numeric(6,-2))")
     execute(place, *statements, "INSERT INTO hundreds VALUES (5137), (-99999900), (0)")
     found = read(place, "hundreds")
-    assert found.cells["a"].to_pylist() == ["5100", "-99999900", "0"]
-    assert found.variable("a").typed.places == -2
-    write(place, "hundreds again", found.carried.values, replaces=True)
-    assert read(place, "hundreds again").cells.equals(found.cells)
+    assert cells_of(found)["a"].to_pylist() == ["5100", "-99999900", "0"]
+    assert found.columns["a"].variable.typed.places == -2
+    write(place, "hundreds again", found.format_state.values, replaces=True)
+    assert cells_of(read(place, "hundreds again")).equals(cells_of(found))
 
 
 def test_types_without_a_text_form_are_refused(place: str) -> None:
@@ -171,7 +172,7 @@ def test_types_without_a_text_form_are_refused(place: str) -> None:
 @pytest.mark.parametrize("value", ["1e60", "-100", "10.0e44", "1.5e-50", "0.05", "123456789e40"])
 def test_numbers_that_nobody_gave_a_precision_are_exact(place: str, value: str) -> None:
     query = f"query=SELECT {value}::numeric AS a"
-    (lexeme,) = fetch(parse_address(place.format(what=query))).cells["a"].to_pylist()
+    (lexeme,) = cells_of(fetch(parse_address(place.format(what=query))))["a"].to_pylist()
     assert Decimal(lexeme) == Decimal(value)
 
 
@@ -188,7 +189,7 @@ def test_a_table_comes_in_the_order_of_its_key_and_of_one_moment(place: str, mon
         "INSERT INTO keyed VALUES (2, 'x', 1), (1, 'x', 2), (1, 'w', 3)",
         "UPDATE keyed SET v = 4 WHERE v = 3",
     )
-    assert read(place, "keyed").cells["v"].to_pylist() == ["4", "2", "1"]
+    assert cells_of(read(place, "keyed"))["v"].to_pylist() == ["4", "2", "1"]
     source = open_source(at(place, "keyed"))
     digest = source.digest
     execute(place, "UPDATE keyed SET v = 9 WHERE v = 1")
@@ -202,7 +203,7 @@ def test_a_table_comes_in_the_order_of_its_key_and_of_one_moment(place: str, mon
         return enumerations(cursor)
 
     monkeypatch.setattr(snapshot, "enumerations", meddled)
-    assert read(place, "keyed").cells["v"].to_pylist() == ["4", "2", "9"]
+    assert cells_of(read(place, "keyed"))["v"].to_pylist() == ["4", "2", "9"]
 
 
 def test_queries_change_nothing(place: str) -> None:
@@ -365,7 +366,7 @@ def test_any_format_becomes_a_table_and_comes_back(place: str, tmp_path: Path, r
     data.write_text("id,x,d,t\n1,0.5,2020-01-01,007\n2,,2020-01-02,\n")
     out = place.format(what="table=from csv")
     assert run("convert", data, "--out", out).code == 0
-    assert str(read(place, "from csv").carried.values.schema.field("d").type) == "date32[day]"
+    assert str(read(place, "from csv").format_state.values.schema.field("d").type) == "date32[day]"
     assert run("convert", out, "--out", back).code == 0
     assert back.read_text() == data.read_text()
     assert run("convert", data, "--out", out).code == 2
@@ -379,14 +380,14 @@ def test_any_format_becomes_a_table_and_comes_back(place: str, tmp_path: Path, r
 def test_columns_of_any_type_come_back_as_lexemes(place: str) -> None:
     table = table_of(pa.table(MANY_TYPES), "")
     with publication(at(place, "any type")) as target:
-        PostgresFormat().write(target, TableRelease.new(table))
-    assert read(place, "any type").cells.equals(table.cells)
+        PostgresFormat().write(target, Release.new(table))
+    assert cells_of(read(place, "any type")).equals(cells_of(table))
 
 
 def test_labels_become_comments(place: str) -> None:
-    table = Table((Variable("a", "a", label="It's a", stored=pa.int64()),), pa.table({"a": ["1"]}), title="All")
+    table = dataset_of((Variable("a", "a", label="It's a", stored=pa.int64()),), pa.table({"a": ["1"]}), title="All")
     with publication(at(place, "labelled")) as target:
-        PostgresFormat().write(target, TableRelease.new(table))
+        PostgresFormat().write(target, Release.new(table))
     found = read(place, "labelled")
     assert (found.variables[0].label, found.title) == ("It's a", "All")
     assert list(descriptions_lost(table, found)) == []
@@ -496,14 +497,14 @@ def test_who_was_faster_keeps_his_table(place: str, tmp_path: Path, monkeypatch:
     data = write_file(tmp_path / "a.csv", "a,b\n1,2\n")
     proper = transaction.read_rows
 
-    def meanwhile(*arguments: Any) -> Table:
+    def meanwhile(*arguments: Any) -> Dataset:
         execute(place, "CREATE TABLE raced(mine int)")
         return proper(*arguments)
 
     monkeypatch.setattr(transaction, "read_rows", meanwhile)
     with refused(UsageError, "table-exists", table="raced"):
         run_convert(data, at(place, "raced"))
-    assert fetch(parse_address(place.format(what="table=raced"))).cells.column_names == ["mine"]
+    assert cells_of(fetch(parse_address(place.format(what="table=raced")))).column_names == ["mine"]
 
 
 def test_what_the_server_makes_of_values_is_compared_before_they_are_there(place: str, tmp_path: Path) -> None:
@@ -566,7 +567,7 @@ def test_a_password_comes_from_the_address_or_the_environment(place: str, monkey
         monkeypatch.setenv("PGPASSWORD", environment)
         address = parse_address(place.replace("masktron:opensesame", account).format(what=query))
         if not said:
-            assert fetch(address).cells["a"].to_pylist() == ["1"]
+            assert cells_of(fetch(address))["a"].to_pylist() == ["1"]
             continue
         with refused(DocumentError, "server-error") as caught:
             fetch(address)

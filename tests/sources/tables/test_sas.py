@@ -24,7 +24,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.output_names import refuse_other_names
-from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.variables import Variable
 from refusals import refused
 from statistical_files import read_cells, table_of_texts, write_sas7bdat
@@ -115,7 +115,7 @@ def test_every_double_in_range_comes_back(tmp_path_factory: pytest.TempPathFacto
     out = tmp_path_factory.mktemp("doubles") / "a.xpt"
     cells = [f"{Decimal(repr(value)):f}" for value in values]
     table = table_of_texts({"x": cells}, x=Variable("x", "x", stored=pa.float64()))
-    table_format("xpt").write(out, TableRelease.new(table))
+    table_format("xpt").write(out, Release.new(table))
     assert [float(text) for text in read_cells(out)["x"]] == values
 
 
@@ -123,7 +123,7 @@ def test_every_double_in_range_comes_back(tmp_path_factory: pytest.TempPathFacto
 def test_a_number_out_of_range_is_refused(tmp_path: Path, value: str) -> None:
     table = table_of_texts({"x": [f"{Decimal(value):f}"]}, x=Variable("x", "x", stored=pa.float64()))
     with refused(UsageError, "cannot-hold"):
-        table_format("xpt").write(tmp_path / "a.xpt", TableRelease.new(table))
+        table_format("xpt").write(tmp_path / "a.xpt", Release.new(table))
 
 
 def test_short_numbers_are_read_and_become_longer(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_a_release_does_not_tell_when_it_was_written(tmp_path: Path, version: in
 def test_long_names_need_version_8(tmp_path: Path) -> None:
     table = table_of_texts({"long_name_of_a_variable": ["1", "2"]})
     with refused(UsageError, "column-names-not-allowed", renames="--rename long_name_of_a_variable=long_nam"):
-        table_format("xpt").write(tmp_path / "new.xpt", TableRelease.new(table), {"version": "5"})
-    table_format("xpt").write(tmp_path / "new.xpt", TableRelease.new(table))
+        table_format("xpt").write(tmp_path / "new.xpt", Release.new(table), {"version": "5"})
+    table_format("xpt").write(tmp_path / "new.xpt", Release.new(table))
     assert read_cells(tmp_path / "new.xpt") == {"long_name_of_a_variable": ["1", "2"]}
 
 
@@ -201,7 +201,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path, version: str) 
         d=Variable("d", "d", "l" * (100 if version == "8" else 40), stored=pa.date32()),
     )
     out = tmp_path / "new.xpt"
-    table_format("xpt").write(out, TableRelease.new(table), {"version": version})
+    table_format("xpt").write(out, Release.new(table), {"version": version})
     assert read_cells(out) == {
         "n": ["1", "2", ".C"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", None]
     }  # fmt: skip
@@ -289,7 +289,7 @@ def test_a_data_set_that_is_converted_keeps_its_formats(data_set: Path, tmp_path
     shown = pyreadstat.read_xport(str(out))[1].original_variable_types
     assert (shown["D"], shown["x"]) == ("DATE9", "8.2")
     assert read_cells(out) == read_cells(data_set)
-    assert open_source(out).table.carried.version == int(version)
+    assert open_source(out).table.format_state.version == int(version)
 
 
 def test_a_data_set_is_not_written(data_set: Path, tmp_path: Path) -> None:

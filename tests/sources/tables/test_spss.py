@@ -18,12 +18,12 @@ from pyreadstat._readstat_writer import writer_entry_point
 
 import masktron
 from cli_runner import Runner, write_rules
-from made_columns import new_column
+from made_columns import cells_of, new_column
 from masktron.config import Kind, ReadOptions
 from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
-from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.variables import Variable
 from refusals import refused
 from statistical_files import read_cells, table_of_texts
@@ -180,7 +180,7 @@ def test_an_encoding_has_its_names_of_python_and_of_iconv(tmp_path: Path, encodi
         open_source(path).require_readable()
     reading = ReadOptions(options={"encoding": encoding})
     source = open_source(path, reading=reading)
-    assert getattr(source, "table").cells["t"].to_pylist() == ["äb", "c"]  # noqa: B009 -- of a table source
+    assert cells_of(getattr(source, "table"))["t"].to_pylist() == ["äb", "c"]  # noqa: B009 -- of a table source
     source.write(out, {})
     for again in (open_source(out), open_source(out, reading=reading)):
         assert again.variables[0].label == "öy"
@@ -264,7 +264,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
         d=Variable("d", "d", stored=pa.date32()),
     )
     out = tmp_path / "new.zsav"
-    table_format("spss").write(out, TableRelease.new(table))
+    table_format("spss").write(out, Release.new(table))
     assert out.read_bytes()[:4] == b"$FL3"
     assert read_cells(out) == {
         "n": ["1", "2", "9"], "d": ["2020-02-29", None, "1600-01-01"], "t": ["007", "1e3", None],
@@ -279,9 +279,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("names", [("A", "a"), ("annual income",), ("x" * 65,), ("with",)])
 def test_names_that_spss_does_not_have_are_refused(tmp_path: Path, names: tuple[str, ...]) -> None:
     with refused(UsageError, "column-names-not-allowed", format="SPSS", names=names):
-        table_format("spss").write(
-            tmp_path / "new.sav", TableRelease.new(table_of_texts({name: ["1"] for name in names}))
-        )
+        table_format("spss").write(tmp_path / "new.sav", Release.new(table_of_texts({name: ["1"] for name in names})))
     assert not (tmp_path / "new.sav").exists()
 
 
@@ -299,25 +297,25 @@ def test_a_long_text_that_means_missing_stays_a_text(tmp_path: Path, code: str, 
     done = masktron.convert(data, out, metadata=told)
     assert ("which codes mean 'missing': c" in done.losses) is lost
     found = table_format("spss").read(out, {})
-    assert found.cells["c"].to_pylist() == ["x", code]
-    assert found.variable("c").missing == ({} if lost else {code: "why"})
-    assert found.variable("c").labels == ({code: "why"} if lost else {})
-    assert list(found.variable("n").missing) == ["100000000000"]
+    assert cells_of(found)["c"].to_pylist() == ["x", code]
+    assert found.columns["c"].variable.missing == ({} if lost else {code: "why"})
+    assert found.columns["c"].variable.labels == ({code: "why"} if lost else {})
+    assert list(found.columns["n"].variable.missing) == ["100000000000"]
 
 
 def test_an_integer_that_no_double_holds_is_refused(tmp_path: Path) -> None:
     for said in (pa.int64(), pa.decimal128(20, 0)):
         table = table_of_texts({"n": [str(2**53 + 1)]}, n=Variable("n", "n", stored=said))
         with refused(UsageError, "cannot-hold", format="a number of double precision"):
-            table_format("spss").write(tmp_path / "new.sav", TableRelease.new(table))
+            table_format("spss").write(tmp_path / "new.sav", Release.new(table))
     # where nobody says that it is a number, it is a text
-    table_format("spss").write(tmp_path / "text.sav", TableRelease.new(table_of_texts({"n": [str(2**53 + 1)]})))
+    table_format("spss").write(tmp_path / "text.sav", Release.new(table_of_texts({"n": [str(2**53 + 1)]})))
     assert read_cells(tmp_path / "text.sav") == {"n": [str(2**53 + 1)]}
 
 
 def test_decimals_are_numbers(tmp_path: Path) -> None:
     table = table_of_texts({"n": ["1.50", "2.25"]}, n=Variable("n", "n", stored=pa.decimal128(9, 2)))
-    table_format("spss").write(tmp_path / "new.sav", TableRelease.new(table))
+    table_format("spss").write(tmp_path / "new.sav", Release.new(table))
     found, meta = pyreadstat.read_sav(str(tmp_path / "new.sav"))
     assert found["n"].tolist() == [float(Decimal("1.50")), 2.25]
     assert meta.original_variable_types["n"] == "F8.2"

@@ -19,7 +19,7 @@ from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.tables.descriptions import descriptions_lost
-from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.variables import Variable
 from refusals import refused
 from statistical_files import read_cells, table_of_texts
@@ -184,7 +184,7 @@ def test_a_masked_text_that_is_too_long_for_its_type_gets_another_one(tmp_path: 
 def test_the_same_bytes_are_written_at_any_time(tmp_path: Path) -> None:
     path, out, new = write(tmp_path / "a.dta"), tmp_path / "b.dta", tmp_path / "new.dta"
     open_source(path).write(out, {})
-    table_format("stata").write(new, TableRelease.new(table_of_texts({"n": ["1"]})))
+    table_format("stata").write(new, Release.new(table_of_texts({"n": ["1"]})))
     for written in (out, new):
         content = written.read_bytes()
         assert b"<timestamp>\x1101 Jan 1960 00:00</timestamp>" in content
@@ -301,7 +301,7 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
         d=Variable("d", "d", stored=pa.date32()),
     )
     out = tmp_path / "new.dta"
-    table_format("stata").write(out, TableRelease.new(table))
+    table_format("stata").write(out, Release.new(table))
     assert read_cells(out) == {
         "n": ["1", "2", ".c"],
         "d": ["2020-02-29", None, "1600-01-01"],
@@ -322,7 +322,7 @@ def test_names_that_pandas_would_change_stay(tmp_path: Path) -> None:
         "größe": ["1", "2"],
     }
     labelled = Variable("class", "class", "A class", {"1": "one"})
-    table_format("stata").write(path, TableRelease.new(table_of_texts(texts, **{"class": labelled})))
+    table_format("stata").write(path, Release.new(table_of_texts(texts, **{"class": labelled})))
     open_source(path).write(out, {})
     for written in (path, out):
         assert list(read_cells(written).values()) == list(texts.values())
@@ -341,7 +341,7 @@ def test_labels_that_stata_does_not_have_are_told(tmp_path: Path) -> None:
         m=Variable("m", "m", labels={"2020-01-01T00:00:00": "new year"}, stored=pa.timestamp("us")),
     )
     made = table_format("stata")
-    made.write(out, TableRelease.new(table))
+    made.write(out, Release.new(table))
     assert [variable.labels for variable in open_source(out).variables] == [{"1": "one"}, {"1": "one"}, {}, {}]
     assert list(descriptions_lost(table, open_source(out).table)) == ["labels of values: f, b, m"]
 
@@ -349,7 +349,7 @@ def test_labels_that_stata_does_not_have_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["annual income", "x" * 33, "_all", "1st"])
 def test_names_that_stata_does_not_have_are_refused(tmp_path: Path, name: str) -> None:
     with refused(UsageError, "column-names-not-allowed", format="Stata", names=(name,)):
-        table_format("stata").write(tmp_path / "new.dta", TableRelease.new(table_of_texts({name: ["1"]})))
+        table_format("stata").write(tmp_path / "new.dta", Release.new(table_of_texts({name: ["1"]})))
 
 
 def test_the_largest_integers_of_a_type_stand_for_missing_values(tmp_path: Path) -> None:

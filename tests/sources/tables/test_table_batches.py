@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_columns import cells_of
 from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
@@ -116,7 +117,7 @@ def test_cells_are_those_of_the_table(table: pa.Table) -> None:
         flat = source.document.flat
         if flat is None:
             return
-        names = dict(zip(source.table.cells.column_names, table.column_names, strict=True))
+        names = dict(zip(cells_of(source.table).column_names, table.column_names, strict=True))
         for at, field in enumerate(source.layout.fields):
             expected = table[names[field.name]].to_pylist()
             found: list[str | None] = []

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import masktron
 from cli_runner import Runner, numbers, write_file, write_rules
+from made_columns import cells_of
 from masktron.errors import DocumentError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
@@ -55,13 +56,13 @@ def require_same(form: TableFormat, path: Path, **options: str) -> TableStream:
     """See that a stream says what the whole file says, and return it."""
     table, stream = form.read(path, options), streamed(form, path, **options)
     blocks = list(stream.blocks())
-    names = tuple(table.cells.column_names)
+    names = tuple(cells_of(table).column_names)
     assert (stream.names, stream.count) == (names, len(table))
     for at, name in enumerate(names):
-        cells = table.cells[name].to_pylist()
+        cells = cells_of(table)[name].to_pylist()
         assert [text for block in blocks for text in block[at].to_pylist()] == cells
         assert stream.first[at] == next((row for row, text in enumerate(cells) if text is not None), -1)
-    assert stream.lines(0, len(table)).tolist() == [form.line_of(table, row) for row in range(len(table))]
+    assert stream.lines(0, len(table)).tolist() == table.lines.tolist()
     return stream
 
 
@@ -152,7 +153,7 @@ def test_the_kernel_sees_every_other_cell(made: tuple[bytes, dict[str, str]], da
                 table = table.set_column(column, str(column), pa.array([texts], pa.list_(pa.string())).flatten())
             return table
 
-        expected = CsvFormat().read(path, {**made[1], "header": "yes"}).cells.column(column)[record].as_py()
+        expected = cells_of(CsvFormat().read(path, {**made[1], "header": "yes"})).column(column)[record].as_py()
         patched.setattr(csv_outline, "cells_of", spoilt)
         if other == expected:
             list(stream.blocks())
@@ -203,7 +204,7 @@ def require_alike(path: Path, options: dict[str, str]) -> object:
 
     def whole() -> object:
         table = CsvFormat().read(path, options)
-        return table.cells.to_pydict(), CsvFormat().lines_of(table).tolist()
+        return cells_of(table).to_pydict(), table.lines.tolist()
 
     def blocks() -> object:
         stream = CsvFormat().stream(path, options)

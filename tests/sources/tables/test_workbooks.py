@@ -21,13 +21,15 @@ import xlsxwriter
 
 import masktron
 from cli_runner import write_rules
+from made_columns import cells_of, dataset_of, release_of
 from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
+from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
 from masktron.sources.tables import office_files
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.descriptions import descriptions_lost
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableRequest, TableSource
 from masktron.sources.tables.workbooks import OdsFormat, XlsxFormat
 from masktron.sources.variables import UNTYPED, Typed, Variable
@@ -65,7 +67,7 @@ def fill(book: Any, sheet: Any, rows: Cells, top: int = 0, left: int = 0) -> Non
                 sheet.write_string(at, beside, str(value))
 
 
-def read(path: Path, **options: str) -> Table:
+def read(path: Path, **options: str) -> Dataset:
     """Read a file."""
     made = next(one for one in FORMATS if path.suffix == f".{one.name}")
     source = TableSource(path, made, TableRequest(options))
@@ -73,12 +75,12 @@ def read(path: Path, **options: str) -> Table:
     return source.table
 
 
-def column(table: Table, name: str) -> list[str | None]:
-    found: list[str | None] = table.cells[name].to_pylist()
+def column(table: Dataset, name: str) -> list[str | None]:
+    found: list[str | None] = cells_of(table)[name].to_pylist()
     return found
 
 
-def table_of(**columns: tuple[list[str | None], pa.DataType | None]) -> Table:
+def table_of(**columns: tuple[list[str | None], pa.DataType | None]) -> Dataset:
     names = xml_names(columns, "a test")
     variables = tuple(
         Variable(name, name, typed=Typed(text=True) if kind == pa.string() else UNTYPED, stored=kind)
@@ -87,7 +89,7 @@ def table_of(**columns: tuple[list[str | None], pa.DataType | None]) -> Table:
     cells = {
         name: pa.array(texts, type=pa.string()) for name, (texts, _) in zip(names, columns.values(), strict=True)
     }
-    return Table(variables, pa.table(cells))
+    return dataset_of(variables, pa.table(cells))
 
 
 def test_cells_are_read_as_what_they_are(tmp_path: Path) -> None:
@@ -107,9 +109,9 @@ def test_cells_are_read_as_what_they_are(tmp_path: Path) -> None:
     assert column(table, "d") == ["2020-02-29", "2020-02-29", None, "2020-02-29", "2020-02-29"]
     assert column(table, "m")[0] == "2020-02-03T04:05:06"
     assert column(table, "w") == ["7", "007", "true", "true", "1"]
-    assert table.carried.kinds["w"].tolist() == ["n", "t", "b", "t", "t"]
+    assert table.format_state.kinds["w"].tolist() == ["n", "t", "b", "t", "t"]
     assert [variable.typed.text for variable in table.variables] == [False, True, False, False, False, False]
-    assert table.variable("n").typed.bits == 53
+    assert table.columns["n"].variable.typed.bits == 53
 
 
 def moment_of_serial(serial: float, *, since_1904: bool) -> str:
@@ -136,9 +138,9 @@ def test_any_moment_is_read(tmp_path: Path, *, since_1904: bool) -> None:
     table = read(workbook(tmp_path / "a.xlsx", rows, date_1904=since_1904))
     assert column(table, "x") == [moment_of_serial(one, since_1904=since_1904) for one in serials]
     kept = np.flatnonzero(np.array(serials) != 59.5)  # XlsxWriter takes noon of this day for the day that never was
-    cells = table.cells.take(pa.array(kept))
-    XlsxFormat().write(tmp_path / "b.xlsx", TableRelease(table, cells, kept))
-    assert read(tmp_path / "b.xlsx").cells.equals(cells)
+    cells = cells_of(table).take(pa.array(kept))
+    XlsxFormat().write(tmp_path / "b.xlsx", release_of(table, cells, kept))
+    assert cells_of(read(tmp_path / "b.xlsx")).equals(cells)
 
 
 def test_dates_count_from_1904_also_in_files_of_excel_for_mac(tmp_path: Path) -> None:
@@ -166,10 +168,10 @@ def test_what_is_created_comes_back(tmp_path: Path) -> None:
         old=(["1815-06-18", None, "2020-01-01"], pa.date32()),
     )
     path = tmp_path / "a.xlsx"
-    XlsxFormat().write(path, TableRelease.new(table))
+    XlsxFormat().write(path, Release.new(table))
     back = read(path)
-    assert back.cells.equals(table.cells)
-    kinds = {name: "".join(sorted(set(found.tolist()) - {""})) for name, found in back.carried.kinds.items()}
+    assert cells_of(back).equals(cells_of(table))
+    kinds = {name: "".join(sorted(set(found.tolist()) - {""})) for name, found in back.format_state.kinds.items()}
     assert kinds == dict(zip(["n", "i", "too_long", "t", "codes", "b", "d", "m", "old"], "nntttbddt", strict=True))
     assert list(descriptions_lost(table, back)) == ["types of columns, which become text: too_long, old"]
 
@@ -177,17 +179,17 @@ def test_what_is_created_comes_back(tmp_path: Path) -> None:
 def test_cells_that_are_not_changed_keep_their_type(tmp_path: Path) -> None:
     table = table_of(a=(["1", "2", "3"], pa.int64()), b=(["2020-01-01", None, "2021-01-01"], pa.date32()))
     path, out = tmp_path / "a.xlsx", tmp_path / "b.xlsx"
-    XlsxFormat().write(path, TableRelease.new(table))
+    XlsxFormat().write(path, Release.new(table))
     original = read(path)
-    cells = original.cells.take([2, 0]).set_column(0, "a", pa.chunked_array([["3", "1.5"]], pa.string()))
-    XlsxFormat().write(out, TableRelease(original, cells, np.array([2, 0])))
+    cells = cells_of(original).take([2, 0]).set_column(0, "a", pa.chunked_array([["3", "1.5"]], pa.string()))
+    XlsxFormat().write(out, release_of(original, cells, np.array([2, 0])))
     back = read(out)
-    assert back.cells.equals(cells)
-    assert back.carried.kinds["a"].tolist() == ["n", "n"]
-    assert back.carried.kinds["b"].tolist() == ["d", "d"]
-    wrong = original.cells.set_column(0, "a", pa.chunked_array([["1", "2", "x"]], pa.string()))
+    assert cells_of(back).equals(cells)
+    assert back.format_state.kinds["a"].tolist() == ["n", "n"]
+    assert back.format_state.kinds["b"].tolist() == ["d", "d"]
+    wrong = cells_of(original).set_column(0, "a", pa.chunked_array([["1", "2", "x"]], pa.string()))
     with refused(CannotHoldError, "new-value-does-not-fit", field="a"):
-        XlsxFormat().write(out, TableRelease(original, wrong, np.arange(3)))
+        XlsxFormat().write(out, release_of(original, wrong, np.arange(3)))
 
 
 def test_types_of_mixed_cells_are_kept_and_number_formats_are_not(tmp_path: Path) -> None:
@@ -196,9 +198,9 @@ def test_types_of_mixed_cells_are_kept_and_number_formats_are_not(tmp_path: Path
     original = read(workbook(tmp_path / "a.xlsx", rows, date_1904=True))
     assert any("number formats" in note for note in original.notes)
     out = tmp_path / "b.xlsx"
-    XlsxFormat().write(out, TableRelease(original, original.cells.take([1, 0, 2]), np.array([1, 0, 2])))
+    XlsxFormat().write(out, release_of(original, cells_of(original).take([1, 0, 2]), np.array([1, 0, 2])))
     back = read(out)
-    assert back.carried.kinds["a"].tolist() == ["t", "n", "b"]
+    assert back.format_state.kinds["a"].tolist() == ["t", "n", "b"]
     assert column(back, "b") == ["2.25", "1.5", "3"]
     assert column(back, "d") == ["2020-02-29", "2020-02-29", None]
     with zipfile.ZipFile(out) as archive:
@@ -214,7 +216,7 @@ def test_an_opendocument_spreadsheet_is_read(tmp_path: Path) -> None:
     ]
     write_ods(tmp_path / "a.ods", rows)
     table = read(tmp_path / "a.ods")
-    assert table.cells.to_pydict() == {
+    assert cells_of(table).to_pydict() == {
         "n": ["0.1", "-5"],
         "t": [" a  b ", "1"],
         "b": ["true", "false"],
@@ -222,7 +224,7 @@ def test_an_opendocument_spreadsheet_is_read(tmp_path: Path) -> None:
         "m": ["2020-02-03T04:05:06"] * 2,
         "w": ["7", "7"],
     }
-    kinds = {name: "".join(found.tolist()) for name, found in table.carried.kinds.items()}
+    kinds = {name: "".join(found.tolist()) for name, found in table.format_state.kinds.items()}
     assert kinds == {"n": "nn", "t": "tt", "b": "bb", "d": "d", "m": "dd", "w": "nt"}
 
 
@@ -294,7 +296,7 @@ def test_a_range_may_begin_where_nothing_stands(
     tmp_path: Path, cells: str, header: str, expected: dict[str, list[str | None]]
 ) -> None:
     path = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, 2], [3, 4]], top=2, left=2)
-    assert read(path, range=cells, header=header).cells.to_pydict() == expected
+    assert cells_of(read(path, range=cells, header=header)).to_pydict() == expected
     with refused(DocumentError, "sheet-unclear", detail="cell B3 is empty, and should name its column"):
         read(path, range="B3:D5")
 
@@ -318,9 +320,9 @@ def test_a_sheet_and_a_range_are_chosen(tmp_path: Path) -> None:
         table = read(path, **options)
         assert column(table, "b") == ["2", "4"]
         assert "other sheets are not written: Notes" in table.notes
-        assert XlsxFormat().line_of(table, 0) == 5
+        assert table.lines[0] == 5
         out = tmp_path / "b.xlsx"
-        XlsxFormat().write(out, TableRelease(table, table.cells.slice(0, 1), np.array([0])))
+        XlsxFormat().write(out, release_of(table, cells_of(table).slice(0, 1), np.array([0])))
         again = read(out, **options)
         assert column(again, "b") == ["2"]
     with refused(UsageError, "unknown-name", kind="sheet", name="Survey"):
@@ -335,9 +337,9 @@ def test_columns_without_names_are_called_by_their_letters(tmp_path: Path) -> No
     with refused(DocumentError, "sheet-unclear", detail="cell A1 holds no text, and should name its column"):
         read(path)
     table = read(path, header="none")
-    assert table.cells.to_pydict() == {"A": ["1", "3"], "B": ["2", "4"]}
-    XlsxFormat().write(tmp_path / "b.xlsx", TableRelease(table, table.cells, np.arange(2)))
-    assert read(tmp_path / "b.xlsx", header="none").cells.equals(table.cells)
+    assert cells_of(table).to_pydict() == {"A": ["1", "3"], "B": ["2", "4"]}
+    XlsxFormat().write(tmp_path / "b.xlsx", release_of(table, cells_of(table), np.arange(2)))
+    assert cells_of(read(tmp_path / "b.xlsx", header="none")).equals(cells_of(table))
 
 
 def test_what_is_beside_the_table_is_named(tmp_path: Path) -> None:
@@ -395,7 +397,7 @@ def test_a_formula_that_was_never_computed_is_refused(tmp_path: Path, value: str
     detail = "a formula whose value was never computed"
     with refused(DocumentError, "cell-not-readable", where=f"{path}, sheet 'Survey'", cell="B3", detail=detail):
         read(path)
-    assert read(path, range="A1:A3").cells.to_pydict() == {"a": ["1", "3"]}
+    assert cells_of(read(path, range="A1:A3")).to_pydict() == {"a": ["1", "3"]}
 
 
 @pytest.mark.parametrize(
@@ -477,7 +479,7 @@ def test_the_same_release_has_the_same_bytes(tmp_path: Path, monkeypatch: pytest
     for at, moment in enumerate((1.0e9, 2.0e9)):
         monkeypatch.setattr("time.time", lambda now=moment: now)
         monkeypatch.setattr("time.localtime", lambda *_, now=moment: time.gmtime(now))
-        XlsxFormat().write(tmp_path / f"{at}.xlsx", TableRelease.new(table))
+        XlsxFormat().write(tmp_path / f"{at}.xlsx", Release.new(table))
         written.append((tmp_path / f"{at}.xlsx").read_bytes())
     assert written[0] == written[1]
 
@@ -500,11 +502,11 @@ def test_what_no_sheet_can_hold_is_refused_before_anything_is_written(tmp_path: 
     path = tmp_path / "a.xlsx"
     for table, detail in (
         (
-            Table((Variable("a", "a"),), pa.table({"a": pa.array(["1"] * office_files.MOST_ROWS)})),
+            dataset_of((Variable("a", "a"),), pa.table({"a": pa.array(["1"] * office_files.MOST_ROWS)})),
             "1,048,577 rows: it ends at row 1,048,576",
         ),
         (
-            Table(
+            dataset_of(
                 tuple(Variable(f"v{at}", f"v{at}") for at in range(office_files.MOST_COLUMNS + 1)),
                 pa.table({f"v{at}": pa.array(["1"]) for at in range(office_files.MOST_COLUMNS + 1)}),
             ),
@@ -517,7 +519,7 @@ def test_what_no_sheet_can_hold_is_refused_before_anything_is_written(tmp_path: 
         ),
     ):
         with refused(UsageError, "cannot-hold", format="a sheet", detail=detail):
-            XlsxFormat().write(path, TableRelease.new(table))
+            XlsxFormat().write(path, Release.new(table))
         assert not path.exists()
 
 
@@ -560,8 +562,8 @@ def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, made: 
 
 def test_a_text_of_no_characters_is_no_value(tmp_path: Path) -> None:
     table = table_of(a=(["1", ""], None), b=(["", "x"], pa.string()), c=(["1", "2"], None))
-    XlsxFormat().write(tmp_path / "a.xlsx", TableRelease.new(table))
-    assert read(tmp_path / "a.xlsx").cells.to_pydict() == {
+    XlsxFormat().write(tmp_path / "a.xlsx", Release.new(table))
+    assert cells_of(read(tmp_path / "a.xlsx")).to_pydict() == {
         "a": ["1", None],
         "b": [None, "x"],
         "c": ["1", "2"],
@@ -600,7 +602,7 @@ def test_a_named_range_of_opendocument_is_read(tmp_path: Path) -> None:
         b'table:cell-range-address="$Data.$A$3:.$B$4"/></table:named-expressions></office:spreadsheet>'
     )
     path = replaced_part(tmp_path / "a.ods", "content.xml", partial(replaced, b"</office:spreadsheet>", names))
-    assert read(path, range="Cells").cells.to_pydict() == {"a": ["1"], "b": ["2"]}
+    assert cells_of(read(path, range="Cells")).to_pydict() == {"a": ["1"], "b": ["2"]}
 
 
 def test_cells_that_are_repeated_are_no_way_to_fill_the_memory(tmp_path: Path) -> None:

@@ -20,17 +20,19 @@ from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.progress import Told
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, compression_of, opened_arrow
 from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.pandas_metadata import PANDAS, pandas_metadata, released_metadata
 from masktron.sources.tables.parquet_stream import parquet_stream
+from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.spilled import SpilledRows, spilled
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.typed_stream import TypedStream
 from masktron.sources.variables import NONE, Variable
@@ -82,7 +84,7 @@ class _ArrowTyped(TableFormat):
     tells_empty: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 38
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a file."""
         del options
         where = str(path)
@@ -99,17 +101,17 @@ class _ArrowTyped(TableFormat):
         found = table_of(values, where, ArrowCarried(values, way))
         return replace(found, of_release=(*found.of_release, *_metadata_notes(values.schema)))
 
-    def form(self, table: Table) -> Iterator[str]:
+    def form(self, table: Dataset) -> Iterator[str]:
         """Say what the file says of itself, which no new file takes over."""
-        schema = table.carried.values.schema
+        schema = table.format_state.values.schema
         yield from filter(None, (own_metadata(schema, "the file"), field_metadata(schema, "the file")))
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
         del options
         if not release.variables:
             raise UsageError.of("no-column-left")
-        like: ArrowCarried | None = release.original.carried
+        like: ArrowCarried | None = release.original.format_state
         values = released_values(release, None if like is None else like.values, self._held)
         try:
             if like is None:
@@ -303,7 +305,7 @@ def _cuts(rows: int, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
         yield 0, 0
 
 
-def table_of(values: pa.Table, where: str, carried: object = None, *, listing: bool = False) -> Table:
+def table_of(values: pa.Table, where: str, carried: object = None, *, listing: bool = False) -> Dataset:
     """Return typed columns as a table.
 
     Columns of truths and of categories are nominal, those of ordered categories ordinal in that order.
@@ -324,9 +326,9 @@ def table_of(values: pa.Table, where: str, carried: object = None, *, listing: b
         Two columns have one name, or a type has no text form.
     """
     names = xml_names(values.column_names, where)
-    cells, variables, coded = {}, [], []
+    cells, variables, coded = [], [], []
     for name, label, column in zip(names, values.column_names, values.columns, strict=True):
-        cells[name] = lexemes_of(column, label, where)
+        cells.append(lexemes_of(column, label, where))
         variable = variable_of(name, label, column.type)
         if pa.types.is_dictionary(column.type):
             order = categories_of(column) if column.type.ordered else ()
@@ -335,7 +337,8 @@ def table_of(values: pa.Table, where: str, carried: object = None, *, listing: b
             variable = replace(variable, kind=kind, order=order, observed=frozenset(order), listed=listed)
             coded.append(label)
         variables.append(variable)
-    return Table(tuple(variables), pa.table(cells), carried=carried, of_release=tuple(category_notes(coded)))
+    dataset = Dataset.of_columns(Path(where), map(column_of, variables, cells), values.num_rows)
+    return replace(dataset, format_state=carried, of_release=tuple(category_notes(coded)))
 
 
 def category_notes(columns: list[str]) -> Iterator[str]:
@@ -397,13 +400,13 @@ def _pandas_indexes(schema: pa.Schema) -> set[str]:
 
 
 def released_values(
-    release: TableRelease, values: pa.Table | None, held: Callable[[pa.DataType], pa.DataType] = lambda kind: kind
+    release: Release, values: pa.Table | None, held: Callable[[pa.DataType], pa.DataType] = lambda kind: kind
 ) -> pa.Table:
     """Return the typed columns that are released: a cell that has not changed keeps its very value.
 
     Parameters
     ----------
-    release : TableRelease
+    release : Release
     values : pyarrow.Table or None
         Those of the original; columns that have none, or were recoded, have the types of their variables.
     held : callable, optional
@@ -417,7 +420,7 @@ def released_values(
     columns = {}
     for variable in release.variables:
         if values is None or variable.recoded:
-            column = typed_column(variable, release.cells[variable.name], held)
+            column = typed_column(variable, release.cells(variable.name), held)
         else:
             column = _kept(release, variable, values[variable.column])
         if values is not None and pa.types.is_dictionary(column.type):
@@ -444,13 +447,13 @@ def _released_field(field: pa.Field, kind: pa.DataType, as_it_was: bool) -> pa.F
     return field if as_it_was else field.with_type(kind).remove_metadata()
 
 
-def _kept(release: TableRelease, variable: Variable, values: pa.ChunkedArray) -> pa.ChunkedArray:
+def _kept(release: Release, variable: Variable, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the cells of a column in the type that it has, those that have not changed as they are."""
     try:
         own = taken(values, pa.array(release.rows))
     except UnfitError as problem:
         raise unfit_field("Arrow", variable.column, f"{problem}, and its type is {values.type}") from None
-    return replaced(own, release.changed(variable.name), release.cells[variable.name], variable.column)
+    return replaced(own, release.changed(variable.name), release.cells(variable.name), variable.column)
 
 
 def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Sequence[int], told: Told) -> pa.Table:
@@ -531,14 +534,14 @@ def _some_rows(rows: NDArray[np.intp], blocks: Sequence[int]) -> Iterator[NDArra
         first += size
 
 
-def _unused(release: TableRelease, name: str, column: pa.ChunkedArray) -> set[str]:
+def _unused(release: Release, name: str, column: pa.ChunkedArray) -> set[str]:
     """Return the categories that no released record has, unless the column is released as it was.
 
     So what is kept depends on released cells alone, and tells nothing of those that the original had.
     """
     if release.as_it_was(name):
         return set()
-    return set(categories_of(column)).difference(pc.unique(release.cells[name]).to_pylist())
+    return set(categories_of(column)).difference(pc.unique(release.cells(name)).to_pylist())
 
 
 def typed_column(

@@ -15,16 +15,19 @@ import pyarrow.compute as pc
 from masktron.config import Kind
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
 from masktron.sources.known_formats import table_format, written_formats
-from masktron.sources.names import column_name
+from masktron.sources.known_texts import Status
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
 from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.column_strings import blocks_of, column_of, distinct_strings, strings_of
 from masktron.sources.tables.document import TwinNames, write_twin
 from masktron.sources.tables.new_names import NamesAllowed
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 from masktron.sources.xml.left_out import left_out_notes
@@ -45,7 +48,7 @@ _ANY_CASE = {"duckdb": "DuckDB", "sqlite": "SQLite"}
 _ANY_NAME = re.compile(r".+", re.DOTALL)
 
 
-def table_of_source(source: Source) -> Table:
+def table_of_source(source: Source) -> Dataset:
     """Return the records of a file of any format, and what it says of its variables.
 
     Raises
@@ -60,12 +63,10 @@ def table_of_source(source: Source) -> Table:
             "records-not-flat", Place(str(source.path), source.shape.line), reason=source.shape.reason
         )
     records = source.records()
-    cells = {name: pa.array(column.lexemes.tolist(), pa.string()) for name, column in records.columns.items()}
-    variables = tuple(Variable(name, column_name(name)) for name in records.columns)
-    return _described(Table(variables, pa.table(cells)), source)
+    return _described(records, source)
 
 
-def _described(table: Table, source: Source) -> Table:
+def _described(table: Dataset, source: Source) -> Dataset:
     """Return a table with what the metadata beside the file say of its variables."""
     if source.metadata is None:
         return table
@@ -74,15 +75,15 @@ def _described(table: Table, source: Source) -> Table:
         replace(known[variable.name], column=variable.column) if variable.name in known else variable
         for variable in table.variables
     )
-    return replace(table, variables=variables)
+    return table.with_variables(variables)
 
 
-def renamed_columns(table: Table, names: Mapping[str, str], where: str) -> Table:
+def renamed_columns(table: Dataset, names: Mapping[str, str], where: str) -> Dataset:
     """Return a table in which some columns have other names.
 
     Parameters
     ----------
-    table : Table
+    table : Dataset
     names : mapping of str to str
         New names by those that the file, or rules, have for the columns.
     where : str
@@ -114,12 +115,10 @@ def renamed_columns(table: Table, names: Mapping[str, str], where: str) -> Table
     counts = Counter(variable.column for variable in variables)
     if double := [column for column in new.values() if counts[column] > 1]:
         raise UsageError.of("bad-value", where, name=setting, expected=wanted, given=Field(double[0]))
-    return replace(
-        table, variables=variables, cells=table.cells.rename_columns([variable.name for variable in variables])
-    )
+    return table.with_variables(variables)
 
 
-def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
+def with_scales(table: Dataset, digits: int | None) -> tuple[Dataset, list[str]]:
     """Return a table in which amounts are numbers, and what that loses: ``1.50`` is read back as ``1.5``.
 
     Amounts are numbers without leading zeros or exponents that all have as many fraction digits, and do not all come
@@ -130,7 +129,7 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
 
     Parameters
     ----------
-    table : Table
+    table : Dataset
     digits : int or None
         What `TableFormat.exact_digits` says.
     """
@@ -150,35 +149,36 @@ def with_scales(table: Table, digits: int | None) -> tuple[Table, list[str]]:
             and variable.stored is None
             and not variable.typed.text
             and variable.name not in kinds
-            and (kind := kind_of(table.cells[variable.name], digits, variable)) is not None
+            and (kind := kind_of(table.columns[variable.name], digits)) is not None
         }
         if found:
             kinds |= found
             losses.append(f"{what}: {', '.join(one.column for one in table.variables if one.name in found)}")
     if not kinds:
         return table, []
-    variables = tuple(replace(v, stored=kinds.get(v.name, v.stored)) for v in table.variables)
-    cells = {
-        name: lexemes_of(values_of(table.cells[name], kinds[name]), "", "") if name in kinds else table.cells[name]
-        for name in table.cells.column_names
-    }
-    return replace(table, variables=variables, cells=pa.table(cells)), losses
+    new = {}
+    for name, kind in kinds.items():
+        column = table.columns[name]
+        spelled = lexemes_of(values_of(strings_of(column), kind), "", "")
+        new[name] = column_of(replace(column.variable, stored=kind), spelled)
+    return table.with_columns(new), losses
 
 
-def _declared(column: pa.ChunkedArray, digits: int, variable: Variable) -> pa.DataType | None:
+def _declared(column: Column, digits: int) -> pa.DataType | None:
     """Return the type of numbers that metadata declare and a double holds; None where texts are as it spells them."""
-    if variable.kind is not Kind.NUMBER or not column.null_count < len(column) or _type_of(column) != pa.string():
+    distinct = distinct_strings(column)
+    if column.variable.kind is not Kind.NUMBER or not len(distinct) or _type_of(distinct) != pa.string():
         return None
     try:
-        values_of(column, pa.float64())
+        values_of(pa.chunked_array([distinct]), pa.float64())
     except UnfitError:
         return None
     return pa.float64()
 
 
-def _scaled(column: pa.ChunkedArray, digits: int, variable: Variable) -> pa.DataType | None:
+def _scaled(column: Column, digits: int) -> pa.DataType | None:
     """Return the type of the amounts that a column holds; None where it holds anything else but codes."""
-    whole = [code for code in variable.missing if re.fullmatch(_INTEGER, code)]
+    whole = [code for code in column.variable.missing if re.fullmatch(_INTEGER, code)]
     distinct = _without(column, whole)
     if not digits or not len(distinct) or not pc.all(pc.match_substring_regex(distinct, _AMOUNT)).as_py():
         return None
@@ -195,18 +195,18 @@ def _scaled(column: pa.ChunkedArray, digits: int, variable: Variable) -> pa.Data
     return pa.decimal128(_ROOMY if precision <= _ROOMY else 38, scale)
 
 
-def numbers_as_texts(table: Table, digits: int | None) -> list[Sentence]:
+def numbers_as_texts(table: Dataset, digits: int | None) -> list[Sentence]:
     """Say which columns look like numbers with fractions, or like long integers, and are stored as texts.
 
     Parameters
     ----------
-    table : Table
+    table : Dataset
         Of `with_types`.
     digits : int or None
         What `TableFormat.exact_digits` says.
     """
     texts = [
-        (variable.column, _without(table.cells[variable.name], variable.missing))
+        (variable.column, _without(table.columns[variable.name], variable.missing))
         for variable in table.variables
         if not variable.typed.text and variable.stored is not None and is_text(variable.stored)
     ]
@@ -234,9 +234,9 @@ def numbers_as_texts(table: Table, digits: int | None) -> list[Sentence]:
     return said
 
 
-def _without(column: pa.ChunkedArray, codes: Collection[str]) -> pa.Array:
+def _without(column: Column, codes: Collection[str]) -> pa.Array:
     """Return the texts of a column but for some codes, each once."""
-    distinct = pc.unique(column).drop_null()
+    distinct = distinct_strings(column)
     return distinct.filter(pc.invert(pc.is_in(distinct, value_set=pa.array(sorted(codes), pa.string()))))
 
 
@@ -286,7 +286,7 @@ def copied(source: Source, target: str, path: Path, suffix: str, options: Mappin
         return False
     if not only_read and (options or source.path.suffix.lower() != suffix.lower()):
         return False
-    made.write(path, TableRelease(table, table.cells, np.arange(len(table), dtype=np.intp)), options)
+    made.write(path, Release(table, table, np.arange(len(table), dtype=np.intp)), options)
     return True
 
 
@@ -299,7 +299,7 @@ def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def require_names(table: Table, target: str) -> None:
+def require_names(table: Dataset, target: str) -> None:
     """Refuse names of columns that differ in case alone, where a database takes them for one.
 
     Raises
@@ -316,7 +316,7 @@ def _lower(letter: re.Match[str]) -> str:
     return letter[0].lower()
 
 
-def with_types(table: Table, digits: int | None = None) -> Table:
+def with_types(table: Dataset, digits: int | None = None) -> Dataset:
     """Return a table in which texts have a type where every one of them comes back from it as it is written.
 
     Only for variables without a type: integers of at most 18 digits, numbers that a double writes alike, and dates.
@@ -325,27 +325,25 @@ def with_types(table: Table, digits: int | None = None) -> Table:
 
     Parameters
     ----------
-    table : Table
+    table : Dataset
     digits : int or None
         What `TableFormat.exact_digits` says of the format that is written.
     """
 
     def kind_of(variable: Variable) -> pa.DataType:
-        cells = table.cells[variable.name]
+        distinct = distinct_strings(table.columns[variable.name])
         kind = variable.stored
         if kind is None:
-            kind = pa.string() if variable.typed.text else _type_of(cells)
+            kind = pa.string() if variable.typed.text else _type_of(distinct)
         if digits != _OF_DOUBLES or not pa.types.is_integer(kind):
             return kind
-        distinct = pc.unique(cells)
         long = distinct.filter(pc.match_substring_regex(distinct, _LONG))
         return pa.string() if len(long) and not _holds(long, pa.float64()) else kind
 
-    return replace(table, variables=tuple(replace(one, stored=kind_of(one)) for one in table.variables))
+    return table.with_variables(replace(one, stored=kind_of(one)) for one in table.variables)
 
 
-def _type_of(lexemes: pa.ChunkedArray) -> pa.DataType:
-    distinct = pc.unique(lexemes).drop_null()
+def _type_of(distinct: pa.Array) -> pa.DataType:
     if not len(distinct):
         return pa.string()
     if pc.all(pc.match_substring_regex(distinct, _INTEGER)).as_py():
@@ -365,15 +363,14 @@ def _holds(distinct: pa.Array, kind: pa.DataType) -> bool:
     return bool(pc.all(pc.equal(texts, back)).as_py())
 
 
-def create_xml(target: Path, table: Table, record: str | None) -> None:
+def create_xml(target: Path, table: Dataset, record: str | None) -> None:
     """Write a table as XML: ``/Data/Record``, or with another name of the record element."""
-    blocks = (batch.columns for batch in table.cells.to_batches(1 << 14))
     columns = tuple(variable.column for variable in table.variables)
     names = TwinNames(record=record) if record else TwinNames()
-    write_twin(target, columns, blocks, names, str(target))
+    write_twin(target, columns, blocks_of(table), names, str(target))
 
 
-def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:
+def columns_not_in_xml(table: Dataset, where: str) -> Iterator[str]:
     """Say which columns XML has not, as it has an element for each value.
 
     Raises
@@ -381,36 +378,31 @@ def columns_not_in_xml(table: Table, where: str) -> Iterator[str]:
     UsageError
         No record has a value, so that no reader could tell what a record is.
     """
-    empty = [one.column for one in table.variables if table.cells[one.name].null_count == len(table)]
+    empty = [one.variable.column for one in table.columns.values() if not len(distinct_strings(one))]
     if len(table) and len(empty) == len(table.variables):
         raise UsageError.of("cannot-hold", where, format="XML", detail="a table in which no record has a value")
     if empty:
         yield f"columns without a value: {', '.join(empty)}"
 
 
-def empty_among_numbers(table: Table) -> list[str]:
+def empty_among_numbers(table: Dataset) -> list[str]:
     """Return the columns of numbers or dates in which some texts are empty, and would make texts of all others."""
     return [
         variable.name
         for variable in table.variables
         if variable.stored is None
         and not variable.typed.text
-        and len(others := _without(table.cells[variable.name], [""]))
+        and len(others := _without(table.columns[variable.name], [""]))
         and any(pc.all(pc.match_substring_regex(others, pattern)).as_py() for pattern in (_PLAIN_NUMBER, _DATE))
     ]
 
 
-def without_empty_texts(table: Table, names: Collection[str]) -> tuple[Table, dict[str, int]]:
+def without_empty_texts(table: Dataset, names: Collection[str]) -> tuple[Dataset, dict[str, int]]:
     """Return a table in which empty texts of some columns are missing, and how many there were by variable."""
-    cells, found = {}, {}
-    for name in table.cells.column_names:
-        column = table.cells[name]
-        if name not in names:
-            cells[name] = column
-            continue
-        empty = pc.fill_null(pc.equal(column, ""), False)
-        if count := pc.sum(empty).as_py():
-            found[name] = count
-            column = pc.if_else(empty, None, column)
-        cells[name] = column
-    return replace(table, cells=pa.table(cells) if cells else table.cells), found
+    columns, found = {}, {}
+    for name in names:
+        column = table.columns[name]
+        empty = column.where(column.states == Status.EMPTY) & (column.lexemes == "")
+        if count := int(np.count_nonzero(empty)):
+            found[name], columns[name] = count, column.without(np.flatnonzero(empty))
+    return table.with_columns(columns), found

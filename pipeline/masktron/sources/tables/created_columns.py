@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.arrow_values import UnfitError, unfit_field
+from masktron.sources.tables.column_strings import distinct_strings
+from masktron.sources.tables.release import losses_by_column
 from masktron.sources.tables.stored_values import Clock, StoredColumn, all_short_decimals, stored_column
-from masktron.sources.tables.table_model import Table, losses_by_column
 from masktron.sources.variables import Variable
 
 type ClockOf = Callable[[Literal["date", "datetime", "time"]], Clock]
@@ -137,10 +139,14 @@ def _holds_numbers(variable: Variable, texts: pa.Array) -> bool:
     return bool(len(texts)) and all_short_decimals(texts)
 
 
-def texts_lost(table: Table) -> Iterator[str]:
+def texts_lost(dataset: Dataset) -> Iterator[str]:
     """Say what texts lose in packages, which fill them with blanks."""
 
     def has_blanks(one: Variable) -> bool:
-        return bool(pc.any(pc.match_substring_regex(table.cells[one.name], "^[ \\t\\r\\n]*$| $")).as_py())
+        return bool(
+            pc.any(
+                pc.match_substring_regex(distinct_strings(dataset.columns[one.name]), "^[ \\t\\r\\n]*$| $")
+            ).as_py()
+        )
 
-    yield from losses_by_column(table, ("blanks at the end of texts, and texts of nothing else", has_blanks))
+    yield from losses_by_column(dataset, ("blanks at the end of texts, and texts of nothing else", has_blanks))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from masktron.errors import ResourceError, UsageError
 from masktron.problems.problem import Known, Setting
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options
-from masktron.sources.tables.table_model import TableRelease
 
 OPTIONS: Mapping[str, str] = {
     "table": "name of the table; may be left out where there is only one",
@@ -97,7 +97,7 @@ def require_query(query: str, first: Sequence[str], where: str) -> None:
         raise UsageError.of("bad-value", where, name="the query", expected=wanted, given=query.partition(" ")[0])
 
 
-def written_name(release: TableRelease) -> str:
+def written_name(release: Release) -> str:
     """Return the name of the table that is written: that of the original.
 
     Raises
@@ -105,7 +105,7 @@ def written_name(release: TableRelease) -> str:
     UsageError
         The original is what a query returned.
     """
-    table: str = release.original.carried.table
+    table: str = release.original.format_state.table
     if not table:
         raise UsageError.of("query-not-written", table=Setting("--format-option", ("table=NAME",)))
     return table

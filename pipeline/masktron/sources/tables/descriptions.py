@@ -8,19 +8,20 @@ from fractions import Fraction
 import pyarrow as pa
 
 from masktron.recodings import exact_number
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_lexemes import is_text
-from masktron.sources.tables.table_model import Table, losses_by_column
+from masktron.sources.tables.release import losses_by_column
 from masktron.sources.variables import Variable
 
 _CUT = "which are cut as they are too long"
 
 
-def descriptions_lost(before: Table, after: Table | None) -> Iterator[str]:
+def descriptions_lost(before: Dataset, after: Dataset | None) -> Iterator[str]:
     """Name what a file that was read back does not say, or says otherwise, of the variables that were written.
 
     Parameters
     ----------
-    before, after : Table
+    before, after : Dataset
         What was to be written, and what was read back; None for what says nothing of variables.
     """
     title = "" if after is None else after.title

@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 
 from masktron.errors import UsageError
 from masktron.sources.names import ContextNames, NameStep
-from masktron.sources.record_layout import Field, Layout
+from masktron.sources.record_layout import TABLE_PATH, Field, Layout
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.string_cells import octets_of, require_xml
 
-ROOT, RECORD = "Data", "Record"
+ROOT, RECORD = TABLE_PATH
 FIRST_LINE = 2
 """Line of the document in which the first record stands; each has a line of its own."""
 _IN_ELEMENTS = {"\r": "&#13;", "\n": "&#10;"}

@@ -15,13 +15,14 @@ from masktron.extras import library
 from masktron.files import refuse_special
 from masktron.problems.problem import Field
 from masktron.scratch import private_folder
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import categories_of
 from masktron.sources.tables.arrow_files import released_values, table_of
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, value_type
 from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE
 
 _DUCKDB = "a DuckDB database"
@@ -70,7 +71,7 @@ class DuckdbFormat(TableFormat):
     compared: ClassVar[bool] = True
     journals: ClassVar[tuple[str, ...]] = (".wal",)
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a table as columns of Arrow."""
         where = str(path)
         with _duckdb(path, query=bool(options.get("query"))) as connection:
@@ -82,9 +83,9 @@ class DuckdbFormat(TableFormat):
                 values = connection.sql(query).to_arrow_table()
         return table_of(values, where, DuckdbCarried(table, values))
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a database with this table alone, with the types of its columns."""
-        like: DuckdbCarried | None = release.original.carried
+        like: DuckdbCarried | None = release.original.format_state
         if like is None:
             _write(target, options.get("table", "data"), released_values(release, None, _held))
         else:

@@ -8,16 +8,15 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
-import pyarrow.compute as pc
-
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Place
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
+from masktron.sources.known_texts import Status
 from masktron.sources.tables.conversion import with_types
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.frames import categories_kept, frame_format, metadata_kept
-from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_source import TableRequest, TableSource, opened_place
 from masktron.sources.xml.xml_source import XmlSource
 
@@ -45,7 +44,7 @@ class FrameSource(TableSource):
         found._file_format = None if isinstance(out, FramePath) else format_of_name(out) or XML
         return found
 
-    def _save(self, target: Path, release: TableRelease) -> None:
+    def _save(self, target: Path, release: Release) -> None:
         """Make a frame of the same kind, with the same types and labels, and write what it holds to the file."""
         self._made.frame = self.path.frame  # type: ignore[attr-defined]
         super()._save(self._made, release)
@@ -65,7 +64,7 @@ class FrameSource(TableSource):
             self._lost[:] = descriptions_lost(table, None)
             return
         made = table_format(name)
-        empty = [one.column for one in table.variables if pc.any(pc.equal(table.cells[one.name], "")).as_py()]
+        empty = [one.variable.column for one in table.columns.values() if "" in one.texts(Status.EMPTY)]
         if empty and not made.tells_empty:
             raise UsageError.of(
                 "cannot-hold",
@@ -73,7 +72,7 @@ class FrameSource(TableSource):
                 format=name,
                 detail="an empty text beside a missing value",
             )
-        made.write(opened_place(target), TableRelease.new(with_types(table, made.exact_digits)))
+        made.write(opened_place(target), Release.new(with_types(table, made.exact_digits)))
         self._lost[:] = made.losses(table)
 
     def alike(self, path: Path) -> Any:

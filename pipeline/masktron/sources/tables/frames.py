@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from masktron.config import Kind
 from masktron.errors import UsageError, ViolationError
+from masktron.sources.dataset import Dataset
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_columns import categories_of, without_categories
@@ -32,11 +33,12 @@ from masktron.sources.tables.arrow_files import (
     typed_column,
 )
 from masktron.sources.tables.arrow_lexemes import has_text, is_text, lexemes_of, value_type
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.pandas_back import released_frame
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.sql_texts import literal
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Typed, Variable
 
 _NULLABLE = {pa.string(): pd.StringDtype(), pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype()}
@@ -85,30 +87,31 @@ class FrameFormat(TableFormat):
 class PandasFormat(FrameFormat):
     """Data frames of pandas: their index is no column of the table, and is carried with the records."""
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read the columns by way of numpy."""
         del options
         frame, where = _frame(path), str(path)
-        cells, variables = {}, []
+        cells, variables = [], []
         for at, (name, label) in enumerate(columns_of(frame, where).items()):
             column = frame.iloc[:, at]
-            cells[name] = pa.array(lexemes_of_series(column), pa.string())
+            cells.append(pa.array(lexemes_of_series(column), pa.string()))
             variables.append(_variable(name, label, column))
-        return Table(tuple(variables), pa.table(cells) if cells else _no_columns(len(frame)), carried=frame)
+        dataset = Dataset.of_columns(path, map(column_of, variables, cells), len(frame))
+        return replace(dataset, format_state=frame)
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Put a data frame with the same types, labels and index in its place; a new one has types of Arrow."""
         del options
-        if release.original.carried is None:
+        if release.original.format_state is None:
             _place(target).frame = released_values(release, None).to_pandas(
                 types_mapper=lambda kind: None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
             )
         else:
-            _place(target).frame = released_frame(release.original.carried, release, _in_new_types(release))
+            _place(target).frame = released_frame(release.original.format_state, release, _in_new_types(release))
 
-    def form(self, table: Table) -> Iterator[str]:
+    def form(self, table: Dataset) -> Iterator[str]:
         """Say what a data frame has beside its columns: an index, its name, attributes, and unused categories."""
-        frame: pd.DataFrame = table.carried
+        frame: pd.DataFrame = table.format_state
         if not frame.index.equals(pd.RangeIndex(len(frame))):
             yield "the index of the data frame"
         elif frame.index.name is not None:
@@ -131,14 +134,14 @@ class PandasFormat(FrameFormat):
 class ArrowFrameFormat(FrameFormat):
     """Frames of other libraries: those of polars and DuckDB come back as they were, others as a `pyarrow.Table`."""
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read the stream of the library."""
         del options
         values = _values_in(_frame(path))
         found = table_of(values, str(path), ArrowCarried(values, ColumnWriting()))
         return replace(found, of_release=(*found.of_release, *index_notes(values.schema)))
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Put a frame of the same library in its place; a new one is a `pyarrow.Table`.
 
         Raises
@@ -147,44 +150,45 @@ class ArrowFrameFormat(FrameFormat):
             The library does not hold what it was given.
         """
         del options
-        like: ArrowCarried | None = release.original.carried
+        like: ArrowCarried | None = release.original.format_state
         if not release.variables:
             raise UsageError.of("no-column-left")
         place, values = _place(target), released_values(release, None if like is None else like.values)
         place.frame = values if like is None else _of_library(values, place.frame)
 
-    def form(self, table: Table) -> Iterator[str]:
+    def form(self, table: Dataset) -> Iterator[str]:
         """Say what the frame says of itself and of its fields."""
         schema = _own_schema(table)
         yield from filter(None, (own_metadata(schema, _THE_FRAME), field_metadata(schema, _THE_FRAME)))
 
 
-def metadata_kept(table: Table) -> Iterator[str]:
+def metadata_kept(table: Dataset) -> Iterator[str]:
     """Say what metadata of a data frame a masked one has."""
-    if isinstance(table.carried, ArrowCarried):
+    if isinstance(table.format_state, ArrowCarried):
         yield from metadata_copied(_own_schema(table), _THE_FRAME)
-    elif table.carried.attrs:
-        yield f"the attributes of the data frame are copied as they are: {', '.join(map(str, table.carried.attrs))}"
+    elif table.format_state.attrs:
+        names = ", ".join(map(str, table.format_state.attrs))
+        yield f"the attributes of the data frame are copied as they are: {names}"
 
 
-def _own_schema(table: Table) -> pa.Schema:
+def _own_schema(table: Dataset) -> pa.Schema:
     """Return the schema of a frame without what polars says there of its own types."""
-    schema = table.carried.values.schema
+    schema = table.format_state.values.schema
     polars = [any(key.startswith(b"_PL_") for key in field.metadata or ()) for field in schema]
     own = [field.remove_metadata() if its else field for field, its in zip(schema, polars, strict=True)]
     return pa.schema(own, schema.metadata)
 
 
-def renamed(table: Table) -> Iterator[str]:
+def renamed(table: Dataset) -> Iterator[str]:
     """Say which columns have other names in rules and settings."""
     other = [f"{one.column!r} is {one.name}" for one in table.variables if one.column != one.name]
     if other:
         yield f"columns whose names are no XML names have others in rules and settings: {', '.join(other)}"
 
 
-def categories_kept(table: Table) -> Iterator[str]:
+def categories_kept(table: Dataset) -> Iterator[str]:
     """Say of which columns of a pandas data frame the categories are kept that no record has."""
-    if isinstance(table.carried, pd.DataFrame):
+    if isinstance(table.format_state, pd.DataFrame):
         yield from category_notes(
             [v.column for v in table.variables if v.kind is not None and v.stored != pa.bool_()]
         )
@@ -311,15 +315,16 @@ def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:
         raise ViolationError.of("not-as-verified", what=kind)
 
 
-def _in_new_types(release: TableRelease) -> dict[str, pd.Series[Any]]:
+def _in_new_types(release: Release) -> dict[str, pd.Series[Any]]:
     """Return the recoded columns of a data frame that are released in another type, or other categories."""
-    frame, found = release.original.carried, {}
-    for at, variable in enumerate(release.original.variables):
-        if not variable.recoded or variable.name not in release.cells.column_names:
+    frame, found = release.original.format_state, {}
+    for at, name in enumerate(release.original.columns):
+        variable = release.dataset.columns[name].variable if name in release.dataset.columns else None
+        if variable is None or not variable.recoded:
             continue
         stored = _stored(frame.iloc[:, at])
         if stored != variable.stored or stored is None or pa.types.is_dictionary(stored):
-            found[variable.name] = _new(variable, release.cells[variable.name], frame.dtypes.iloc[at])
+            found[variable.name] = _new(variable, release.cells(variable.name), frame.dtypes.iloc[at])
     return found
 
 

@@ -30,6 +30,7 @@ from masktron.sources.tables.duckdb_files import duckdb_connection
 from masktron.sources.tables.postgresql.connection import taken
 from masktron.sources.tables.postgresql.transaction import HeldRows, postgres_writing
 from masktron.sources.tables.sql_texts import literal, quoted
+from masktron.sources.tables.two_readings import differences
 
 _STAGED, _COPIED, _ANEW = "masktron_staged", "masktron_copied", "masktron_anew"
 _PATIENCE = 60.0
@@ -287,7 +288,7 @@ class _DuckdbWriting(FileWriting):
         )
         shown = self.address.shown
         return bool(
-            own.schema.equals(other.schema) and table_of(own, shown).cells.equals(table_of(other, shown).cells)
+            own.schema.equals(other.schema) and not any(differences(table_of(own, shown), table_of(other, shown)))
         )
 
 

@@ -18,11 +18,11 @@ from masktron.problems.problem import Field
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_columns import categories_of, without_categories
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
-from masktron.sources.tables.table_model import TableRelease
+from masktron.sources.tables.release import Release
 
 
 def released_frame(
-    frame: pd.DataFrame, release: TableRelease, new: Mapping[str, pd.Series[Any]] = MappingProxyType({})
+    frame: pd.DataFrame, release: Release, new: Mapping[str, pd.Series[Any]] = MappingProxyType({})
 ) -> pd.DataFrame:
     """Return the released records as a data frame.
 
@@ -35,7 +35,7 @@ def released_frame(
     ----------
     frame : DataFrame
         What was masked.
-    release : TableRelease
+    release : Release
         Of its table.
     new : mapping of str to Series, optional
         Released columns of other types than the frame has, by the name of the field.
@@ -48,11 +48,11 @@ def released_frame(
     rows = release.rows
     same = len(rows) == len(frame) and bool((rows == np.arange(len(frame))).all())
     index = frame.index if same else _shortened(frame.index, rows)
-    released, columns = set(release.cells.column_names), {}
+    released, columns = release.dataset.columns, {}
     for at, name in enumerate(columns_of(frame, "")):
         if name not in released:
             continue
-        lexemes = np.array(release.cells[name].to_pylist(), dtype=object)
+        lexemes = np.array(release.cells(name).to_pylist(), dtype=object)
         columns[at] = new[name] if name in new else _restored(frame.iloc[:, at], lexemes, rows, release.changed(name))
         columns[at].index = index
     found = pd.DataFrame(columns, index=index)

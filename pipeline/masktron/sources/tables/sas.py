@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.created_columns import created_column, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import (
@@ -31,9 +32,9 @@ from masktron.sources.tables.pyreadstat_files import (
     told_when_unfit,
 )
 from masktron.sources.tables.read_statistical import rows_again, sas_clock
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat, UnreadError
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Variable
 
 _ORIGIN = datetime.date(1960, 1, 1)
@@ -102,29 +103,29 @@ class XportFormat(TableFormat):
         "version": "of a new file: 5, whose names have at most 8 characters, or 8",
     }
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a file."""
         _version(options)
         content = path.read_bytes()
         if content.find(_HEADER + b"MEMB", 4 * _RECORD) >= 0:
             raise DocumentError.of("file-damaged", path, format=_TRANSPORT, detail="it holds several data sets")
         table = _read(path, _TRANSPORT, "read_xport", options)
-        if _is_cut(content, len(table), sum(table.carried.widths.values())):
+        if _is_cut(content, len(table), sum(table.format_state.widths.values())):
             raise DocumentError.of("file-damaged", path, format=_TRANSPORT, detail="it is cut short")
         return replace(
             table,
             title=_text(content[_TITLE]),
-            carried=replace(table.carried, version=8 if content[20:25] == b"LIBV8" else 5),
+            format_state=replace(table.format_state, version=8 if content[20:25] == b"LIBV8" else 5),
         )
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a file with what the original says of its columns; a new one of version 8 unless an option says 5."""
-        like: SasCarried = release.original.carried or SasCarried({}, {}, {}, {})
+        like: SasCarried = release.original.format_state or SasCarried({}, {}, {}, {})
         version = _version(options) if "version" in options else like.version
         _names_of(version).require([variable.column for variable in release.variables])
         columns, formats, widths = [], dict(like.formats), {}
         for variable in release.variables:
-            name, cells, own = variable.column, release.cells[variable.name], like.columns.get(variable.name)
+            name, cells, own = variable.column, release.cells(variable.name), like.columns.get(variable.name)
             if own is None or own.text != variable.typed.text or not own.holds(variable.recoded or (), _TAGS):
                 made = created_column(variable, cells, _clock, _TAGS).column
                 columns.append(made)
@@ -137,7 +138,7 @@ class XportFormat(TableFormat):
         carried = replace(like, formats=formats, widths=widths, version=version)
         _save(target, columns, release.variables, carried, release.original.title)
 
-    def losses(self, table: Table) -> Iterator[str]:
+    def losses(self, table: Dataset) -> Iterator[str]:
         """Say what SAS transport files cannot hold."""
         yield from texts_lost(table)
 
@@ -148,17 +149,17 @@ class Sas7bdatFormat(TableFormat):
     name: ClassVar[str] = "sas7bdat"
     options: ClassVar[Mapping[str, str]] = {"encoding": "of its texts, where the file does not say it or is wrong"}
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a file."""
         return _read(path, _DATA_SET, "read_sas7bdat", options)
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
+    def read_again(self, path: Path, table: Dataset) -> SecondReading:
         """Read the file with pandas."""
         from pandas.io.sas.sas7bdat import SAS7BDATReader  # noqa: PLC0415 -- it alone leaves dates as they are
 
         typeless: Any = SAS7BDATReader  # its types leave parameters out
         try:
-            with typeless(path, convert_dates=False, encoding=table.carried.encoding) as reader:
+            with typeless(path, convert_dates=False, encoding=table.format_state.encoding) as reader:
                 frame = reader.read()
                 clocks = [sas_clock(column.format) for column in reader.columns]
         except (ValueError, LookupError, ArithmeticError, AttributeError, TypeError, struct.error) as problem:
@@ -190,7 +191,7 @@ def _clock(what: Any) -> Clock:
     return Clock(what, _ORIGIN, _UNITS["days" if what == "date" else "seconds"])
 
 
-def _read(path: Path, what: str, how: str, options: Options) -> Table:
+def _read(path: Path, what: str, how: str, options: Options) -> Dataset:
     """Read a file of either kind with pyreadstat."""
     asked = options.get("encoding")
     found, meta = read_file(path, what, how, user_missing=True, encoding=asked, output_format="dict")
@@ -216,7 +217,9 @@ def _read(path: Path, what: str, how: str, options: Options) -> Table:
         asked if asked and not is_utf8(meta) else meta.file_encoding or "UTF-8",
         member=meta.table_name,
     )
-    return Table(tuple(variables), pa.table(cells), title=meta.file_label or "", carried=carried)
+    rows = max((len(column.values) for column in columns.values()), default=0)
+    dataset = Dataset.of_columns(path, map(column_of, variables, cells.values()), rows)
+    return replace(dataset, title=meta.file_label or "", format_state=carried)
 
 
 def _text(found: bytes) -> str:

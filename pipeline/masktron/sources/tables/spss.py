@@ -17,8 +17,10 @@ import pyarrow as pa
 
 from masktron.config import Kind
 from masktron.recodings import exact_number
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_values import unfit_field
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.created_columns import Created, created_column, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import (
@@ -31,9 +33,9 @@ from masktron.sources.tables.pyreadstat_files import (
     require_short,
     told_when_unfit,
 )
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Variable
 
 _SPSS = "an SPSS file"
@@ -114,7 +116,7 @@ class SpssFormat(TableFormat):
     compared: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of its texts, where the file does not say it or is wrong"}
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a file."""
         frame, meta = read_file(path, _SPSS, "read_sav", user_missing=True, encoding=options.get("encoding"))
         said: Said = {
@@ -137,19 +139,18 @@ class SpssFormat(TableFormat):
         notes = ["not written again: sets of multiple responses"] if meta.mr_sets else []
         if not is_utf8(meta):
             notes.append("texts will be written in UTF-8, and columns of texts are as wide as that needs")
-        return Table(
-            tuple(variables),
-            pa.table(cells),
+        return replace(
+            Dataset.of_columns(path, map(column_of, variables, cells.values()), len(frame)),
             title=meta.file_label or "",
-            carried=SpssCarried(columns, said, widths, tuple(meta.notes), compression, weight),
+            format_state=SpssCarried(columns, said, widths, tuple(meta.notes), compression, weight),
             notes=tuple(notes),
             of_release=tuple(_documents(list(meta.notes))),
         )
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a file with what the original says of its columns; a new one is compressed if it ends with .zsav."""
         del options
-        like: SpssCarried | None = release.original.carried
+        like: SpssCarried | None = release.original.format_state
         if like is None:
             _NAMES.require([variable.column for variable in release.variables])
             weight = next((variable.column for variable in release.variables if variable.weight), None)
@@ -160,7 +161,7 @@ class SpssFormat(TableFormat):
         columns: list[StoredColumn] = []
         widths = dict(like.widths)
         for variable in release.variables:
-            name, cells, own = variable.column, release.cells[variable.name], like.columns.get(variable.name)
+            name, cells, own = variable.column, release.cells(variable.name), like.columns.get(variable.name)
             if own is not None and variable.recoded is not None:
                 _require_recoded(own, variable, said)
             if own is not None and (own.text or not variable.recoded):
@@ -178,16 +179,16 @@ class SpssFormat(TableFormat):
                 _say(said, name, _labels(variable, made), _said_of(variable, made, said))
         _save(target, columns, replace(like, said=said, widths=widths), release.original.title)
 
-    def form(self, table: Table) -> Iterator[str]:
+    def form(self, table: Dataset) -> Iterator[str]:
         """Say that its documents and formats that no other package has stay behind."""
-        kinds = table.carried.said["variable_format"]
+        kinds = table.format_state.said["variable_format"]
         own = [name for name, shown in kinds.items() if _name_of(shown) not in _ELSEWHERE]
         if own:
             yield f"display formats: {', '.join(f'{name} ({kinds[name]})' for name in own)}"
-        if lines := len(table.carried.notes):
+        if lines := len(table.format_state.notes):
             yield f"the documents of the file: {lines:,} {'line' if lines == 1 else 'lines'}"
 
-    def losses(self, table: Table) -> Iterator[str]:
+    def losses(self, table: Dataset) -> Iterator[str]:
         """Say what SPSS cannot hold."""
         yield from texts_lost(table)
 

@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -25,15 +25,17 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.files import refuse_special
 from masktron.problems.problem import Field, Place
+from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_files import typed_column
 from masktron.sources.tables.arrow_lexemes import lexemes_of
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, UNTYPED, Typed, Variable
 
 _LARGE = 1 << 63
@@ -87,7 +89,7 @@ class SqliteFormat(TableFormat):
     compared: ClassVar[bool] = True
     journals: ClassVar[tuple[str, ...]] = ("-wal", "-journal")
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a table, each cell with its type."""
         where = str(path)
         with _sqlite(path) as connection:
@@ -110,16 +112,18 @@ class SqliteFormat(TableFormat):
             variables.append(Variable(name, column, typed=typed, stored=stored))
             if _keeps(types.get(column, ""), lexemes[name], kinds[name]):
                 declared[column] = types[column]
-        return Table(tuple(variables), pa.table(lexemes), carried=SqliteCarried(table, declared, kinds))
+        size = max(map(len, kinds.values()), default=0)
+        dataset = Dataset.of_columns(path, map(column_of, variables, lexemes.values()), size)
+        return replace(dataset, format_state=SqliteCarried(table, declared, kinds))
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a database with this table alone; cells that have not changed have the type that they had."""
-        like: SqliteCarried | None = release.original.carried
+        like: SqliteCarried | None = release.original.format_state
         columns = []
         for variable in release.variables:
             before = None if like is None else like.kinds[variable.name]
             if like is None or before is None or (variable.recoded and _types(_names(before))[1] != variable.stored):
-                column = typed_column(variable, release.cells[variable.name], _held)
+                column = typed_column(variable, release.cells(variable.name), _held)
                 columns.append((variable.column, _DECLARED[column.type], column.to_pylist()))
             else:
                 declared = like.declared.get(variable.column, "")
@@ -127,10 +131,10 @@ class SqliteFormat(TableFormat):
         _write(target, options.get("table", "data") if like is None else written_name(release), columns)
 
 
-def _kept(release: TableRelease, variable: Variable, before: NDArray[np.int8]) -> list[object]:
+def _kept(release: Release, variable: Variable, before: NDArray[np.int8]) -> list[object]:
     """Return the cells of a column, new ones in types that it has."""
     there, changed = _names(before), release.changed(variable.name)
-    texts = release.cells[variable.name].to_pylist()
+    texts = release.cells(variable.name).to_pylist()
     return [
         None if text is None else _masked(text, there, variable.column) if new else _CELLS[kind](text)
         for text, kind, new in zip(texts, before[release.rows].tolist(), changed.tolist(), strict=True)

@@ -24,15 +24,17 @@ from pandas.io import stata as pandas_stata
 
 from masktron.errors import DocumentError, UsageError
 from masktron.recodings import exact_number
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_values import UnfitError, no_room
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.created_columns import Created, created_column, texts_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, UnreadError
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Typed, Variable
 
 _PANDAS: Any = pandas_stata  # types of pandas leave its names out
@@ -110,7 +112,7 @@ class StataFormat(TableFormat):
     compared: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of the texts of a file older than Stata 14"}
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a file."""
         asked, old = options.get("encoding"), _is_old(path)
         # as lists: in arrays of integers, pyreadstat 1.3 leaves a missing value after a code as chance has it
@@ -126,16 +128,16 @@ class StataFormat(TableFormat):
         if any(column.long for column in columns.values()) and _BINARY.search(path.read_bytes()):
             detail = "it holds binary data, which are no text"
             raise DocumentError.of("file-damaged", path, format=_STATA, detail=detail)
-        return Table(
-            tuple(variables),
-            pa.table(cells),
+        rows = max((len(column.stored.values) for column in columns.values()), default=0)
+        return replace(
+            Dataset.of_columns(path, map(column_of, variables, cells.values()), rows),
             title=meta.file_label or "",
-            carried=StataCarried(columns, (asked or "cp1252") if old else None),
+            format_state=StataCarried(columns, (asked or "cp1252") if old else None),
             notes=(f"not written again: notes of the file: {len(meta.notes):,}",) if meta.notes else (),
             of_release=("Stata files are written for Stata 14 and later",) if old else (),
         )
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
+    def read_again(self, path: Path, table: Dataset) -> SecondReading:
         """Read the file with pandas."""
         as_stored = {"convert_dates": False, "convert_categoricals": False, "convert_missing": True}
         try:
@@ -145,7 +147,7 @@ class StataFormat(TableFormat):
                 formats, types = reader._fmtlist, reader._typlist
         except _CANNOT_READ as problem:  # what it says may quote a value
             raise UnreadError(f"pandas ends with {type(problem).__name__}") from problem
-        clocks, encoding = [stata_clock(shown) for shown in formats], table.carried.encoding
+        clocks, encoding = [stata_clock(shown) for shown in formats], table.format_state.encoding
 
         def rows() -> Iterator[LexemeRow]:
             for start in range(0, len(frame), _ROWS):
@@ -155,18 +157,18 @@ class StataFormat(TableFormat):
 
         return SecondReading(tuple(frame.columns), rows())
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a file with the types, formats and labels of the original."""
         del options
-        like: StataCarried | None = release.original.carried
+        like: StataCarried | None = release.original.format_state
         held = {} if like is None else like.columns
         columns = [
-            _released(held[one.name], one, release) if one.name in held else _new(one, release.cells[one.name])
+            _released(held[one.name], one, release) if one.name in held else _new(one, release.cells(one.name))
             for one in release.variables
         ]
         _save(target, release.original.title, release.variables, columns)
 
-    def losses(self, table: Table) -> Iterator[str]:
+    def losses(self, table: Dataset) -> Iterator[str]:
         """Say what Stata cannot hold."""
         yield from texts_lost(table)
 
@@ -248,12 +250,12 @@ def _objects(values: pd.Series[Any], kind: object, encoding: str | None) -> list
     return [plain(value) for value in values]
 
 
-def _released(own: StataColumn, variable: Variable, release: TableRelease) -> StataColumn:
+def _released(own: StataColumn, variable: Variable, release: Release) -> StataColumn:
     """Return what is released of a column, in a type that holds what was recoded."""
     if variable.recoded and not own.stored.text:
         own = StataColumn(_with_room(own.stored, variable.recoded))
     name, shown = variable.name, own.shown
-    stored = own.stored.released(release.rows, release.changed(name), release.cells[name], _TAGS)
+    stored = own.stored.released(release.rows, release.changed(name), release.cells(name), _TAGS)
     if stored.text and not release.as_it_was(name):
         # a width may be that of the longest text of the original
         shown = _SHOWN_TEXT.sub(rf"%\g<1>{max(_longest(stored), _LEAST_SHOWN)}s", shown)

@@ -9,15 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.problems.problem import Place
 from masktron.progress import Told
+from masktron.sources.dataset import Dataset
+from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.string_cells import no_letter
-from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.variables import NONE
 
@@ -128,12 +127,12 @@ class TableFormat(ABC):
     copies: ClassVar[bool] = False
     compared: ClassVar[bool] = False
 
-    def reading_options(self, held: Table | TableStream) -> Mapping[str, str]:
+    def reading_options(self, held: Dataset | TableStream) -> Mapping[str, str]:
         """Return how a file is written, by the options that say so; nothing where a file itself tells all of it."""
         return {}
 
     @abstractmethod
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a file.
 
         Raises
@@ -157,13 +156,13 @@ class TableFormat(ABC):
         del path, options
         return None
 
-    def read_again(self, path: Path, table: Table) -> SecondReading | None:
+    def read_again(self, path: Path, table: Dataset) -> SecondReading | None:
         """Read a file by another way, for the document that engines judge; None where one library alone reads it.
 
         Parameters
         ----------
         path : Path
-        table : Table
+        table : Dataset
             Of this file. Only what a user might have said of it may be taken from there, such as its dialect.
 
         Raises
@@ -175,7 +174,7 @@ class TableFormat(ABC):
         del path, table
         return None
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a file like the original, if there is one: cells that have not changed are as they were there.
 
         A column keeps the type, the format and the width that it has there, where it holds what is written.
@@ -183,7 +182,7 @@ class TableFormat(ABC):
         Parameters
         ----------
         target : Path
-        release : TableRelease
+        release : Release
         options : mapping of str to str
             What a user says of the file.
 
@@ -218,7 +217,7 @@ class TableFormat(ABC):
         del target, stream, release, told
         return False
 
-    def losses(self, table: Table) -> Iterator[str]:
+    def losses(self, table: Dataset) -> Iterator[str]:
         """Say what a new file does not hold of texts and of the types of columns; a value is never among it.
 
         What else a file says of its variables is compared when it is read back: see `descriptions_lost`.
@@ -226,7 +225,7 @@ class TableFormat(ABC):
         del table
         yield from ()
 
-    def form(self, table: Table) -> Iterator[str]:
+    def form(self, table: Dataset) -> Iterator[str]:
         """Say how a file is written beside its table, in sentences: what no new file takes over."""
         del table
         yield from ()
@@ -235,12 +234,3 @@ class TableFormat(ABC):
         """Say why a file like `data` is not to be named `out`, though that is a name of this format; or nothing."""
         del data, out
         return ""
-
-    def line_of(self, table: Table, record: int) -> int:
-        """Return the line or row, from 1, in which a record stands as a user sees it in the file."""
-        del table
-        return record + 1
-
-    def lines_of(self, table: Table) -> NDArray[np.int64]:
-        """Return the lines or rows of all records; shape (n,)."""
-        return np.fromiter((self.line_of(table, at) for at in range(len(table))), np.int64, len(table))

@@ -14,18 +14,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cell, Cells
+from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.record_layout import Layout
 from masktron.sources.tables.arrow_scalars import positions
+from masktron.sources.tables.column_strings import blocks_of
 from masktron.sources.tables.document import TwinNames, record_lines, twin_frame
 from masktron.sources.tables.string_cells import placed_cells
-from masktron.sources.tables.table_model import Table
-
-_ROWS = 1 << 14
-"""Records that are Python objects at once."""
 
 
-def record_digest(table: Table) -> str:
+def record_digest(table: Dataset) -> str:
     """Return the SHA-256 of the records of a table, which says what its file or its server is no part of.
 
     It is that of UTF-8 text: the names of the columns, and then the lexemes of each record in the order of the table,
@@ -34,7 +32,7 @@ def record_digest(table: Table) -> str:
 
     Parameters
     ----------
-    table : Table
+    table : Dataset
 
     Returns
     -------
@@ -44,8 +42,8 @@ def record_digest(table: Table) -> str:
     found = hashlib.sha256()
     write = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
     found.update(f"{write([variable.column for variable in table.variables])}\n".encode())
-    for batch in table.cells.to_batches(_ROWS):
-        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    for block in blocks_of(table):
+        rows = zip(*(column.to_pylist() for column in block), strict=True)
         found.update("".join(f"{write(row)}\n" for row in rows).encode())
     return found.hexdigest()
 
@@ -174,23 +172,20 @@ class HeldRecords:
 
     Parameters
     ----------
-    table : Table
-    lines : ndarray of int64, shape (n,)
-        Line or row of each in the file.
+    dataset : Dataset
     """
 
-    def __init__(self, table: Table, lines: NDArray[np.int64]) -> None:
-        self._cells, self._lines = table.cells, lines
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return tuple(self._cells.column_names)
+        return tuple(self._dataset.columns)
 
     def blocks(self) -> Generator[Sequence[pa.Array]]:
         """Yield the records as they are in memory."""
-        for block in self._cells.to_batches():
-            yield block.columns
+        yield from blocks_of(self._dataset)
 
     def pieces(self) -> Sequence[RecordSlice]:
         """Return nothing: what is in memory here is nowhere else."""
@@ -208,7 +203,7 @@ class HeldRecords:
 
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines or rows of some records."""
-        return self._lines[first : first + size]
+        return self._dataset.lines[first : first + size]
 
     def require_unchanged(self) -> None:
         """What is in memory does not change."""

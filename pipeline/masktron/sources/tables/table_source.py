@@ -17,7 +17,6 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import masktron.memory_costs as costs
@@ -40,7 +39,7 @@ from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.tables.class_values import class_values, recoded
-from masktron.sources.tables.columns_of_cells import column_of
+from masktron.sources.tables.column_strings import blocks_of
 from masktron.sources.tables.document import (
     FIRST_LINE,
     TwinNames,
@@ -48,10 +47,10 @@ from masktron.sources.tables.document import (
     twin_names,
     write_twin,
 )
+from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
 from masktron.sources.tables.table_format import Options, TableFormat, UnreadError
-from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords, record_digest
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import compared_with, written_otherwise
@@ -131,7 +130,7 @@ class TableSource(Source):
         weakref.finalize(self, self._held.close)
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> Dataset:
         """The records, and what the file says of them."""
         self._stamp  # noqa: B018 -- before anything is read
         with _readable(str(self.path), self.format.name):
@@ -251,7 +250,7 @@ class TableSource(Source):
     @cached_property
     def twin(self) -> TwinNames:
         """What the elements of the XML twin are called."""
-        return self._twin_of(self.table.cells.column_names if self._stream is None else self._stream.names)
+        return self._twin_of(tuple(self.table.columns) if self._stream is None else self._stream.names)
 
     @cached_property
     def _document(self) -> Path:
@@ -259,23 +258,22 @@ class TableSource(Source):
         path, where = self._twin_path, str(self.path)
         if self._stream is not None:
             require_room(path.parent, self._size_of_twin(self._stream), what=f"what engines read of {self.path.name}")
-        if self._stream is not None or self.table.large:
+        if self._stream is not None:
             compile_first(self._asked.progress)
         path.unlink(missing_ok=True)  # of an attempt that was refused
         with kept_in(path.parent):
             os.close(create_private(path))
-        with _readable(where, self.format.name):
-            if self._stream is None:
-                blocks = (batch.columns for batch in self.confirmed.cells.to_batches())
-            else:
-                blocks = self._stream.again()
-            with closing(blocks):
-                write_twin(path, [variable.column for variable in self.own_variables], blocks, self.twin, where)
+        stream = self._stream
+        with (
+            _readable(where, self.format.name),
+            closing(blocks_of(self.confirmed) if stream is None else stream.again()) as blocks,
+        ):
+            write_twin(path, [variable.column for variable in self.own_variables], blocks, self.twin, where)
         self._require_unchanged()
         return path
 
     @cached_property
-    def confirmed(self) -> Table:
+    def confirmed(self) -> Dataset:
         """The records, of which a second library, where one reads the format, says the same.
 
         Raises
@@ -288,7 +286,7 @@ class TableSource(Source):
             try:
                 reading = self.format.read_again(self._file, self.table)
                 if reading is not None:
-                    compared = compared_with(self.table.cells, reading.columns, where)
+                    compared = compared_with(self.table, reading.columns, where)
                     for block in reading.in_columns(where):
                         compared.take(block)
                     compared.end()
@@ -308,9 +306,8 @@ class TableSource(Source):
         if stream is not None and (layout := twin_layout(self.twin, stream.names, stream.first)) is not None:
             compile_first(self._asked.progress)
             return layout, stream.count
-        document, cells = self._document, self.table.cells
-        names = cells.column_names
-        layout = twin_layout(self.twin, names, [_first_value(column) for column in cells.columns])
+        document, columns = self._document, self.table.columns
+        layout = twin_layout(self.twin, tuple(columns), [_first_value(column) for column in columns.values()])
         if layout is None:
             with self.in_own_places():
                 return XmlSource(document, record=self.twin.record, progress=self._asked.progress).layout, None
@@ -365,12 +362,13 @@ class TableSource(Source):
         for field in self.layout.fields:
             if asked.only is not None and field.name not in asked.only:
                 continue
-            columns[field.name] = column_of(
-                variables[field.name], self.table.cells[field.name], asked.codes(field.name)
+            own = self.table.columns[field.name]
+            columns[field.name] = Column.of_texts(
+                variables[field.name], own.lexicon, own.codes, asked.codes(field.name)
             )
         size = len(self.table)
         asked.told(size, size)
-        return Dataset.flat(self.path, self.layout, columns, self.format.lines_of(self.table))
+        return Dataset.flat(self.path, self.layout, columns, self.table.lines)
 
     def _stored(self, stream: TableStream, asked: Reading) -> Dataset:
         """Read the records block by block, as both readers have them; into files of a folder, where there is one."""
@@ -409,7 +407,7 @@ class TableSource(Source):
         if self.count is not None:
             held: RecordBlocks | None = self._stream
             if held is None:
-                held = HeldRecords(self.table, self.format.lines_of(self.table))
+                held = HeldRecords(self.table)
             flat = TableRecords(self.path, self.layout, self.twin, held)
         return EngineDocument(self.path, self.layout, flat, lambda: self.document_path)
 
@@ -420,7 +418,7 @@ class TableSource(Source):
             return 0, 0
         if self._stream is not None:
             return int(self._stream.lines(record, 1)[0]), 0
-        return self.format.line_of(self.table, record), 0
+        return int(self.table.lines[record]), 0
 
     def own_place(self, place: Place) -> Place:
         """Return the file, and the line of the record, for a place in the twin."""
@@ -441,19 +439,14 @@ class TableSource(Source):
             variables = tuple(v for v in _recoded(self._stream.variables, changes.forms) if v.name not in removed)
             if self._written_streamed(self._stream, target, variables, rows, replacements, changes.told):
                 return len(rows)
-        taken = pa.array(rows)
-        cells = {}
-        for name in self.table.cells.column_names:
+        columns = []
+        for name, column in self.table.columns.items():
             if name in removed:
                 continue
-            new = replacements.get(name)
-            if new is None:
-                cells[name] = self.table.cells[name].take(taken)
-            else:
-                texts = pa.array(new.lexicon.objects().tolist(), type=pa.string())
-                cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        original = replace(self.table, variables=_recoded(self.table.variables, changes.forms))
-        release = TableRelease(original, pa.table(cells), rows, frozenset(replacements))
+            variable = recoded(column.variable, changes.forms[name]) if name in changes.forms else column.variable
+            columns.append(replace(replacements.get(name, column).taken(rows), variable=variable))
+        written = replace(Dataset.of_columns(self.path, columns, len(rows)), title=self.table.title)
+        release = Release(self.table, written, rows, frozenset(replacements))
         self._save(target, release)
         if (self._written or self.format).compared:
             self._require_as_meant(target, release)
@@ -475,17 +468,17 @@ class TableSource(Source):
             release = StreamedRelease(variables, rows, replacements, folder)
             return self.format.write_blocks(opened_place(target), stream, release, told)
 
-    def _save(self, target: Path, release: TableRelease) -> None:
+    def _save(self, target: Path, release: Release) -> None:
         """Write what is released."""
         made = self._written or self.format
         require_written(target, made.name)
         made.write(opened_place(target), release)
 
-    def _require_as_meant(self, target: Path, release: TableRelease) -> None:
+    def _require_as_meant(self, target: Path, release: Release) -> None:
         """Refuse a written file that is read back with other cells, types, labels or missing codes."""
         self._read_back = None  # of what was written there before
         found = self._read_back = self.alike(target)
-        for lost in written_otherwise(Table(release.variables, release.cells, release.original.title), found.table):
+        for lost in written_otherwise(release.dataset, found.table):
             detail = Note("the file that was written does not say {lost}", lost=lost)
             raise ViolationError.of("self-check-failed", self.path, detail=detail)
 
@@ -539,9 +532,10 @@ def _recoded(variables: Iterable[Variable], forms: Mapping[str, ColumnForm]) -> 
     return tuple(recoded(one, forms[one.name]) if one.name in forms else one for one in variables)
 
 
-def _first_value(column: pa.ChunkedArray) -> int:
+def _first_value(column: Column) -> int:
     """Return the first record that has a value; -1 where none has."""
-    return int(pc.index(pc.is_valid(column), True).as_py())
+    there = column.where(~column.lexicon.absent())
+    return int(np.argmax(there)) if there.any() else -1
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class TableStream(InSlices, ABC):
         Bytes of all values, roughly.
     variables : tuple of Variable
     notes : tuple of str
-        As those of a `Table`; what only values tell is told of the first block.
+        As those of a `Dataset`; what only values tell is told of the first block.
     """
 
     names: tuple[str, ...]

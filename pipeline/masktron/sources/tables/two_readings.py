@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Note, Place, Sentence
-from masktron.recodings import denote_alike
+from masktron.sources.column import Column, written_alike
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.column_strings import blocks_of
 from masktron.sources.tables.descriptions import descriptions_lost
-from masktron.sources.tables.table_model import Table
 from masktron.sources.variables import UNTYPED, Variable
 
 
@@ -71,12 +73,12 @@ class ComparedBlocks:
             raise unlike_counts(self._where)
 
 
-def compared_with(cells: pa.Table, columns: Sequence[str], where: str) -> ComparedBlocks:
-    """Return what compares a second reading with a table, whose columns are strings.
+def compared_with(dataset: Dataset, columns: Sequence[str], where: str) -> ComparedBlocks:
+    """Return what compares a second reading with a dataset.
 
     Parameters
     ----------
-    cells : pyarrow.Table
+    dataset : Dataset
         The first reading.
     columns : sequence of str
         Names of the second reading, as the file has them.
@@ -89,10 +91,10 @@ def compared_with(cells: pa.Table, columns: Sequence[str], where: str) -> Compar
         The readers do not name the same columns.
     """
     names = [xml_name(column) for column in columns]
-    if sorted(names) != sorted(cells.column_names):
+    if sorted(names) != sorted(dataset.columns):
         raise unlike_names(where)
-    batches = cells.select(names).to_batches()
-    return ComparedBlocks((batch.columns for batch in batches), names, where)
+    own = Dataset.of_columns(dataset.path, map(dataset.columns.__getitem__, names), dataset.lines)
+    return ComparedBlocks(blocks_of(own), names, where)
 
 
 def first_unlike(own: pa.ChunkedArray | pa.Array, other: pa.ChunkedArray | pa.Array) -> int:
@@ -116,7 +118,7 @@ def disagreement(name: str, record: int, where: str) -> DocumentError:
     return DocumentError.of("readings-differ", Place(where, record=record + 1), what=Field(name))
 
 
-def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int]]:
+def differences(before: Dataset, after: Dataset) -> Iterator[tuple[str, int, int]]:
     """Yield the variables that a second file has otherwise.
 
     Yields
@@ -128,48 +130,40 @@ def differences(before: Table, after: Table) -> Iterator[tuple[str, int, int]]:
     int
         Position of the first of them.
     """
-    for variable in before.variables:
-        own = before.cells[variable.name]
-        if variable.name in after.cells.column_names:
-            other = after.cells[variable.name]
-        else:
-            other = pa.chunked_array([pa.nulls(len(own), pa.string())])
-        same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
-        unlike = pc.indices_nonzero(pc.invert(same))
-        if len(unlike):
-            yield variable.name, len(unlike), unlike[0].as_py()
+    for name, own in before.columns.items():
+        other = after.columns.get(name)
+        unlike = ~own.same_texts(Column.absent(own.variable, len(own)) if other is None else other)
+        if unlike.any():
+            yield name, int(np.count_nonzero(unlike)), int(np.argmax(unlike))
 
 
-def written_otherwise(meant: Table, written: Table) -> Iterator[Sentence]:
+def written_otherwise(meant: Dataset, written: Dataset) -> Iterator[Sentence]:
     """Say what a written file does not hold as it was meant: names, cells, and all that is said of them.
 
     Parameters
     ----------
-    meant : Table
+    meant : Dataset
         Lexemes of numbers may be spelled in other ways than they are read back.
-    written : Table
+    written : Dataset
         As it is read back.
     """
     columns = [[one.column for one in table.variables] for table in (meant, written)]
     if len(meant) != len(written) or columns[0] != columns[1]:
         yield "the records and columns that were to be written"
         return
-    for name, *_ in differences(meant, written):
-        own, other = meant.cells[name].to_pylist(), written.cells[name].to_pylist()
-        text = written.variable(name).typed.text
-        if text or not all(denote_alike(*pair) for pair in set(zip(own, other, strict=True))):
+    for name, own in meant.columns.items():
+        if not written_alike(own.lexicon, own.codes, written.columns[name], respelled=True).all():
             yield Note("values of {field} that were to be written", field=Field(name))
-    said = replace(meant, variables=tuple(_as_any_file(one, meant) for one in meant.variables))
-    yield from descriptions_lost(said, written)
+    yield from descriptions_lost(meant.with_variables(map(_as_any_file, meant.columns.values())), written)
 
 
-def _as_any_file(variable: Variable, table: Table) -> Variable:
+def _as_any_file(column: Column) -> Variable:
     """Return a variable without what some formats do not say where no cell has it.
 
     That is missing codes without a label, and the kind of a column without values: no ENUM is without categories. The
     type of recoded values is left out, too, as the format chooses it.
     """
-    held = set(table.cells[variable.name].unique().to_pylist())
+    variable, held = column.variable, set(column.lexicon.some(np.flatnonzero(column.used)).tolist())
     missing = {code: label for code, label in variable.missing.items() if label or code in held}
     found = replace(variable, missing=missing, kind=variable.kind if held - {None} else None)
     return replace(found, kind=None, typed=UNTYPED, stored=None) if variable.recoded else found

@@ -18,8 +18,10 @@ import pyarrow as pa
 from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
 from masktron.problems.problem import Known
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.office_files import (
     MOST_COLUMNS,
     MOST_ROWS,
@@ -30,6 +32,7 @@ from masktron.sources.tables.office_files import (
     package,
     xlsx_sheets,
 )
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.sheets import (
     NOTHING,
     NUMBER,
@@ -47,7 +50,6 @@ from masktron.sources.tables.sheets import (
     used_area,
 )
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE, Variable
 
 _MOST_CHARACTERS = 32_767
@@ -95,7 +97,7 @@ class _Workbook(TableFormat):
     exact_digits: ClassVar[int | None] = 0
     what: ClassVar[str]
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a sheet."""
         where = str(path)
         fastexcel = library("fastexcel", self.what)
@@ -127,23 +129,21 @@ class _Workbook(TableFormat):
                     detail = f"cell {address(area.top, column)} {said}, and should name its column"
                     raise DocumentError.of("sheet-unclear", here, detail=detail, range="A1:F200")
         heads = list(map(letters, span)) if place.header is False else [str(text[0]) for text in texts]
-        first, variables, columns, found = carried.first - area.top, [], {}, {}
+        first, variables, columns, found = carried.first - area.top, [], [], {}
         for name, head, text, kind in zip(xml_names(heads, here), heads, texts, kinds, strict=True):
             typed, stored = types_of(text[first:], kind[first:])
             variables.append(Variable(name, head, typed=typed, stored=stored))
-            columns[name], found[name] = pa.array(text[first:].tolist(), pa.string()), kind[first:]
+            columns.append(pa.array(text[first:].tolist(), pa.string()))
+            found[name] = kind[first:]
         outside = int(filled.sum()) - sum(int((kind != NOTHING).sum()) for kind in kinds)
         notes = tuple(_notes([one for one in sheets if one != place.sheet], around, outside))
-        return Table(tuple(variables), pa.table(columns), carried=replace(carried, kinds=found), notes=notes)
+        rows = carried.first + 1 + np.arange(area.bottom + 1 - carried.first, dtype=np.int64)
+        dataset = Dataset.of_columns(path, map(column_of, variables, columns), rows)
+        return replace(dataset, format_state=replace(carried, kinds=found), notes=notes)
 
-    def read_again(self, path: Path, table: Table) -> None:
+    def read_again(self, path: Path, table: Dataset) -> None:
         """Return nothing: no second library reads both kinds of workbooks."""
         del path, table
-
-    def line_of(self, table: Table, record: int) -> int:
-        """Return the row of a record."""
-        carried: WorkbookCarried = table.carried
-        return carried.first + record + 1
 
 
 class XlsxFormat(_Workbook):
@@ -153,16 +153,16 @@ class XlsxFormat(_Workbook):
     what: ClassVar[str] = "an Excel workbook"
     compared: ClassVar[bool] = True
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a workbook with this sheet alone; cells that have not changed have the type that they had."""
-        like: WorkbookCarried | None = release.original.carried
+        like: WorkbookCarried | None = release.original.format_state
         for name in options:
             if name != "sheet":
                 known = Known(name, ("sheet",))
                 raise UsageError.of("unknown-name", kind="option of a new workbook", name=name, known=known)
         columns = []
         for variable in release.variables:
-            lexemes = release.cells[variable.name].to_pylist()
+            lexemes = release.cells(variable.name).to_pylist()
             if like is None or variable.recoded:
                 kinds = kinds_of(lexemes, variable)
             else:
@@ -172,7 +172,7 @@ class XlsxFormat(_Workbook):
 
 
 def _kept_kinds(
-    release: TableRelease, variable: Variable, lexemes: Sequence[str | None], original: CellKinds
+    release: Release, variable: Variable, lexemes: Sequence[str | None], original: CellKinds
 ) -> CellKinds:
     """Return the types of the cells of a column, those of new ones among the types that it has.
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from masktron.addresses import AddressPath
 from masktron.errors import UsageError
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_files import released_values
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, is_text, value_type
 from masktron.sources.tables.postgresql.snapshot import (
@@ -20,8 +21,8 @@ from masktron.sources.tables.postgresql.snapshot import (
     fetch,
 )
 from masktron.sources.tables.postgresql.transaction import WrittenRows
+from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import NONE
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
@@ -34,16 +35,16 @@ class PostgresFormat(TableFormat):
     tells_empty: ClassVar[bool] = True
     compared: ClassVar[bool] = True
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a table, or what a query returns, in one snapshot."""
         del options
         place = _address_path(path)
         return fetch(place.address) if place.writing is None else _writing(place).read()
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a new table: columns are declared as those of the original, and what is said of them is a comment."""
         del options
-        like: PostgresCarried | None = release.original.carried
+        like: PostgresCarried | None = release.original.format_state
         values = released_values(release, None if like is None else like.values, _held)
         known = {} if like is None else like.about.columns
         types = {} if like is None else dict(zip(like.values.column_names, like.values.schema.types, strict=True))
@@ -56,7 +57,7 @@ class PostgresFormat(TableFormat):
             if variable.recoded and not _holds(own, kind, types[name]):
                 own = replace(own, declared=declared_type(kind))
             # a treatment may leave out what was always there
-            columns[name] = replace(own, required=own.required and not release.cells[variable.name].null_count)
+            columns[name] = replace(own, required=own.required and not release.cells(variable.name).null_count)
         about = PostgresTable(comment=release.original.title) if like is None else like.about
         _writing(target).fill(values, replace(about, columns=columns, notes=()))
 

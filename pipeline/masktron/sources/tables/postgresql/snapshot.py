@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from masktron.addresses import Address
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Known, Sentence
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.database_files import require_query
 from masktron.sources.tables.postgresql.connection import SETTINGS, SNAPSHOT, connected
 from masktron.sources.tables.sql_texts import quoted
-from masktron.sources.tables.table_model import Table
 
 _RELATIONS = """
     SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname::text
@@ -112,7 +112,7 @@ class PostgresCarried:
     about: PostgresTable
 
 
-def fetch(address: Address) -> Table:
+def fetch(address: Address) -> Dataset:
     """Return a table of PostgreSQL with its types.
 
     Raises
@@ -130,7 +130,7 @@ def fetch(address: Address) -> Table:
         return read_rows(cursor, address, table_in_catalogue(cursor, address.table, address))
 
 
-def read_rows(cursor: Any, address: Address, about: PostgresTable) -> Table:
+def read_rows(cursor: Any, address: Address, about: PostgresTable) -> Dataset:
     """Return the rows of a table, or of a query, by the cursor of a connection in a transaction.
 
     Raises
@@ -163,11 +163,11 @@ def read_rows(cursor: Any, address: Address, about: PostgresTable) -> Table:
     return as_table(pa.table(values, found.column_names), replace(about, columns=columns), address)
 
 
-def as_table(values: pa.Table, about: PostgresTable, address: Address) -> Table:
+def as_table(values: pa.Table, about: PostgresTable, address: Address) -> Dataset:
     """Return typed columns as a table; comments on columns are their labels."""
     read = table_of(values, address.shown, PostgresCarried(values, about), listing=True)
-    variables = tuple(replace(own, label=about.columns[own.column].comment) for own in read.variables)
-    return replace(read, variables=variables, title=about.comment, notes=about.notes)
+    said = (replace(own, label=about.columns[own.column].comment) for own in read.variables)
+    return replace(read.with_variables(said), title=about.comment, notes=about.notes)
 
 
 def table_in_catalogue(cursor: Any, table: str, address: Address) -> PostgresTable:

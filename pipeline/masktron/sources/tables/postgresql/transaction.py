@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
 from masktron.sources.tables.postgresql.snapshot import (
     PostgresTable,
@@ -22,7 +23,6 @@ from masktron.sources.tables.postgresql.snapshot import (
     table_in_catalogue,
 )
 from masktron.sources.tables.sql_texts import literal, quoted
-from masktron.sources.tables.table_model import Table
 
 _PATIENCE = 10
 """Seconds for which a trial waits for whoever reads the table that is to be replaced."""
@@ -33,7 +33,7 @@ class WrittenRows(ABC):
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._found: Table | None = None
+        self._found: Dataset | None = None
 
     @abstractmethod
     def fill(self, values: pa.Table, about: PostgresTable) -> None:
@@ -44,7 +44,7 @@ class WrittenRows(ABC):
         DocumentError, UsageError
         """
 
-    def read(self) -> Table:
+    def read(self) -> Dataset:
         """Return the rows."""
         if self._found is None:
             raise DocumentError.of("server-error", self._address.shown, reason="the table was not written yet")

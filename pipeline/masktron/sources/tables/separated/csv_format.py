@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told
+from masktron.sources.dataset import Dataset
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.descriptions import is_typed
+from masktron.sources.tables.release import Release, StreamedRelease, losses_by_column
 from masktron.sources.tables.separated import csv_dialect as said
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import content_of
@@ -37,7 +38,6 @@ from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
 from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_mapped, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease, losses_by_column
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.variables import NONE
 
@@ -70,7 +70,7 @@ class CsvFormat(TableFormat):
     options: ClassVar[Mapping[str, str]] = OPTIONS
     respells_numbers: ClassVar[bool] = False
 
-    def read(self, path: Path, options: Options) -> Table:
+    def read(self, path: Path, options: Options) -> Dataset:
         """Read a file."""
         content, where = content_of(path, said_dialect(options)), str(path)
         text = HeldText(content.data)
@@ -92,24 +92,25 @@ class CsvFormat(TableFormat):
             own = dict(zip(names, map(dialect.of_column, outline.columns), strict=True))
             groups = frozenset(name for name in names if has_groups(table[name], own[name]))
             table = pa.table({name: to_lexemes(table[name], own[name]) for name in names})
-        variables = variables_of(names, outline)
-        return Table(variables, table, carried=CsvCarried(path, content.digest, outline, groups), notes=notes)
+        columns = map(column_of, variables_of(names, outline), table.columns)
+        dataset = Dataset.of_columns(path, columns, outline.lines(0, outline.records))
+        return replace(dataset, format_state=CsvCarried(path, content.digest, outline, groups), notes=notes)
 
     def stream(self, path: Path, options: Options) -> TableStream | None:
         """Open a file that is neither packed nor in another encoding, and whose numbers are lexemes."""
         return csv_stream(path, options)
 
-    def read_again(self, path: Path, table: Table) -> SecondReading:
+    def read_again(self, path: Path, table: Dataset) -> SecondReading:
         """Read a file with the standard library."""
-        outline: CsvOutline = table.carried.outline
+        outline: CsvOutline = table.format_state.outline
         return second_reading(path, outline.dialect, outline.longest)
 
-    def write(self, target: Path, release: TableRelease, options: Options = NONE) -> None:
+    def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a file in the dialect of the original; where nothing has changed, it is the original.
 
         A new one is in UTF-8, has a line of names, and quotes where there have to be, unless options say otherwise.
         """
-        carried: CsvCarried | None = release.original.carried
+        carried: CsvCarried | None = release.original.format_state
         if not isinstance(carried, CsvCarried):
             _write_new(target, release, options)
             return
@@ -129,19 +130,19 @@ class CsvFormat(TableFormat):
         stream.require_unchanged()
         return True
 
-    def losses(self, table: Table) -> Iterator[str]:
+    def losses(self, table: Dataset) -> Iterator[str]:
         """Say what of a table is not written."""
         yield from losses_by_column(table, ("types of columns", is_typed))
 
-    def form(self, table: Table) -> Iterator[str]:
+    def form(self, table: Dataset) -> Iterator[str]:
         """Say in which dialect the file is, where that is not the one of a new file."""
-        carried: CsvCarried = table.carried
+        carried: CsvCarried = table.format_state
         if own := list(carried.outline.dialect.peculiarities):
             yield f"the dialect of the file: {', '.join(own)}"
 
     def reading_options(self, held: Any) -> Mapping[str, str]:
         """Return the dialect, as options say it; of texts, the columns that the file has."""
-        outline: CsvOutline = held.carried.outline if isinstance(held, Table) else held.outline
+        outline: CsvOutline = held.format_state.outline if isinstance(held, Dataset) else held.outline
         texts = tuple(name for name in outline.dialect.texts if name in outline.columns)
         return replace(outline.dialect, texts=texts).as_options
 
@@ -153,18 +154,8 @@ class CsvFormat(TableFormat):
             return "a masked file has the delimiter of the original"
         return ""
 
-    def lines_of(self, table: Table) -> NDArray[np.int64]:
-        """Return the line in which each record begins."""
-        outline: CsvOutline = table.carried.outline
-        return outline.lines(0, outline.records)
 
-    def line_of(self, table: Table, record: int) -> int:
-        """Return the line in which a record begins."""
-        outline: CsvOutline = table.carried.outline
-        return outline.line(record)
-
-
-def _write_new(target: Path, release: TableRelease, options: Options) -> None:
+def _write_new(target: Path, release: Release, options: Options) -> None:
     dialect = said_dialect(options)
     dialect = replace(
         dialect,
@@ -176,7 +167,7 @@ def _write_new(target: Path, release: TableRelease, options: Options) -> None:
         raise UsageError.of(
             "unclear-header", target, detail="all column names are numbers", names=NAMES, record=RECORD
         )
-    write_new(target, Table(release.variables, release.cells), dialect)
+    write_new(target, release, dialect)
 
 
 def _blocks(table: pa.Table) -> CellBlocks:

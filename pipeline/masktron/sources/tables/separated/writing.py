@@ -19,13 +19,14 @@ from masktron.problems.problem import Field, Place
 from masktron.progress import Told
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.tables.arrow_scalars import one_array
+from masktron.sources.tables.column_strings import blocks_of
+from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.separated.content import Content, sink
 from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect
 from masktron.sources.tables.separated.csv_outline import CsvOutline, record_starts
 from masktron.sources.tables.separated.csv_stream import CsvStream
 from masktron.sources.tables.separated.number_spellings import from_lexemes, to_lexemes
 from masktron.sources.tables.spilled import KeptTexts
-from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 
 _ROWS = 1 << 17
 """Records that are put together at once."""
@@ -50,9 +51,7 @@ class Replaced:
     texts: list[pa.Array]
 
 
-def write_like(
-    target: Path, content: Content, outline: CsvOutline, release: TableRelease, groups: frozenset[str]
-) -> bool:
+def write_like(target: Path, content: Content, outline: CsvOutline, release: Release, groups: frozenset[str]) -> bool:
     """Write a release in the dialect of the original.
 
     Parameters
@@ -60,7 +59,7 @@ def write_like(
     target : Path
     content, outline : Content, CsvOutline
         The original.
-    release : TableRelease
+    release : Release
     groups : frozenset of str
         Variables whose numbers have groups of digits.
 
@@ -201,7 +200,7 @@ def _written(
         ) from None
 
 
-def write_new(target: Path, table: Table, dialect: CsvDialect) -> None:
+def write_new(target: Path, release: Release, dialect: CsvDialect) -> None:
     """Write a table in a dialect.
 
     Raises
@@ -209,27 +208,26 @@ def write_new(target: Path, table: Table, dialect: CsvDialect) -> None:
     UsageError
         The dialect cannot hold it; names the column.
     """
-    if not table.variables:
+    if not release.variables:
         raise UsageError.of("no-column-left")
-    names = pa.array([variable.column for variable in table.variables], type=pa.string())
+    names = pa.array([variable.column for variable in release.variables], type=pa.string())
     single = len(names) == 1
     try:
         with sink(target, dialect) as out:
             if dialect.has_names:
                 quoted = _quoted(names, dialect, Place(), others=CANDIDATES)
                 out.write((dialect.delimiter.join(quoted.to_pylist()) + dialect.ending).encode())
-            for at in range(0, len(table), _ROWS):
-                block = table.cells.slice(at, _ROWS)
+            for block in blocks_of(release.dataset):
                 columns = [
                     _file_texts(
-                        one_array(block[v.name]),
+                        cells,
                         dialect,
                         v.column,
                         groups=bool(dialect.grouping),
                         single=single,
                         blank=True,
                     )
-                    for v in table.variables
+                    for v, cells in zip(release.variables, block, strict=True)
                 ]
                 ended = pa.scalar(dialect.ending)
                 columns[-1] = pc.binary_join_element_wise(columns[-1], ended, "")
@@ -255,7 +253,7 @@ def _blocks(
         yield part + header, np.ascontiguousarray(changed)
 
 
-def _replaced(release: TableRelease, dialect: CsvDialect, groups: frozenset[str]) -> Replaced:
+def _replaced(release: Release, dialect: CsvDialect, groups: frozenset[str]) -> Replaced:
     released = {variable.name for variable in release.variables}
     slots = np.full(len(release.original.variables), -2, dtype=np.int64)
     codes: list[NDArray[np.int64]] = []
@@ -269,7 +267,7 @@ def _replaced(release: TableRelease, dialect: CsvDialect, groups: frozenset[str]
         if not changed.any():
             continue
         slots[position] = len(codes)
-        new = one_array(release.cells[variable.name].filter(pa.array(changed)))
+        new = one_array(release.cells(variable.name).filter(pa.array(changed)))
         encoded = pc.dictionary_encode(new, null_encoding="encode")
         own = _file_texts(
             encoded.dictionary, dialect, variable.column, groups=variable.name in groups, single=len(released) == 1
