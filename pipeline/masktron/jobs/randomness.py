@@ -170,15 +170,11 @@ def _in_frames(texts: Lexicon) -> bytes:
     import pyarrow.compute as pc  # noqa: PLC0415
 
     absent = int(np.count_nonzero(texts.absent()))
-    octets = texts.octets().slice(absent)
-    if not len(octets):
-        return b"-" * absent
+    octets = texts.octets()[absent:]
     sizes = pc.binary_length(octets).cast(pa.string()).cast(octets.type)
     before, between, nothing = (pa.scalar(sign, octets.type) for sign in (b"=", b":", b""))
-    _, ends, data = pc.binary_join_element_wise(before, sizes, between, octets, nothing).buffers()
-    size = int(np.frombuffer(ends, dtype=np.int64)[len(octets)])
-    framed: bytes = data.slice(0, size).to_pybytes()
-    return b"-" * absent + framed
+    framed = Lexicon.of_octets(pc.binary_join_element_wise(before, sizes, between, octets, nothing))
+    return b"-" * absent + framed.data.tobytes()
 
 
 def secret_for_treatments(config: Config) -> bytes:

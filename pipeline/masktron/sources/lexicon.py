@@ -97,15 +97,12 @@ class Lexicon:
 
     def only(self, which: NDArray[np.integer]) -> Lexicon:
         """Return the texts at some positions, one behind the other."""
-        starts = self.ends[which].astype(np.int64)
-        sizes = self.ends[which + 1] - starts
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        data = np.empty(ends[-1], dtype=np.uint8)
-        for at in range(0, len(sizes), _AT_ONCE):
-            first, last = ends[at], ends[min(at + _AT_ONCE, len(sizes))]
-            shifts = (starts - ends[:-1])[at : at + _AT_ONCE]
-            data[first:last] = self.data[np.repeat(shifts, sizes[at : at + _AT_ONCE]) + np.arange(first, last)]
-        return Lexicon(data, narrow_ends(ends), self.distinct and len(np.unique(which)) == len(which))
+        import pyarrow as pa  # noqa: PLC0415 -- takes a while
+
+        taken = np.zeros(len(self), dtype=np.bool_)
+        taken[which] = True
+        distinct = self.distinct and int(np.count_nonzero(taken)) == len(which)
+        return self.of_octets(self.octets().take(pa.array(which)), distinct=distinct)
 
     @classmethod
     def joined(cls, parts: Sequence[Lexicon]) -> Lexicon:
@@ -149,6 +146,15 @@ class Lexicon:
         """Return the eight bytes from each place on, beyond the end too, shape (bytes + 1, 8)."""
         padded = np.concatenate([self.data, np.zeros(_WORD, dtype=np.uint8)])
         return np.lib.stride_tricks.sliding_window_view(padded, _WORD)
+
+    @classmethod
+    def of_octets(cls, texts: pa.LargeBinaryArray, *, distinct: bool = False) -> Lexicon:
+        """Take texts as `octets` returns them, without a copy."""
+        if not len(texts):
+            return cls.of([], distinct=distinct)
+        _, ends, data = texts.buffers()
+        places = np.frombuffer(ends, dtype=np.int64)[: len(texts) + 1]
+        return cls(np.frombuffer(data or b"", dtype=np.uint8)[: places[-1]], narrow_ends(places), distinct)
 
     def octets(self) -> pa.LargeBinaryArray:
         """Return the bytes of all texts, those of an absent one too, without a copy of them."""
