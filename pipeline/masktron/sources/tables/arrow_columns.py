@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from masktron.sources.tables.arrow_lexemes import has_text, is_text, texts_of, value_type
+from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_values import UnfitError, array_of, no_room
 
 
@@ -45,11 +47,13 @@ def values_of(lexemes: pa.ChunkedArray, kind: pa.DataType, order: Sequence[str] 
     if not has_text(kind):
         raise UnfitError("its values have no text form")
     places: dict[str, int] = {text: at for at, text in enumerate(dict.fromkeys(order))}
-    indices = [None if text is None else places.setdefault(text, len(places)) for text in lexemes.to_pylist()]
+    encoded = one_array(pc.dictionary_encode(lexemes))
+    own = [places.setdefault(text, len(places)) for text in encoded.dictionary.to_pylist()]
+    indices = pa.array(own, pa.int64()).take(encoded.indices)
     values = array_of(list(places), value_type(kind))
     if pa.types.is_dictionary(kind):
         return pa.chunked_array([_dictionary(indices, values, kind)])
-    return pa.chunked_array([taken(values, pa.array(indices, pa.int64()))], type=kind)
+    return pa.chunked_array([taken(values, indices)], type=kind)
 
 
 def taken(values: Any, rows: pa.Array) -> Any:
@@ -122,6 +126,8 @@ def replaced(original: pa.ChunkedArray, changed: NDArray[np.bool_], lexemes: pa.
         new = values_of(lexemes.filter(pa.array(changed)), kind)
     except UnfitError as problem:
         raise no_room(name, f"{problem}, and its type is {kind}") from None
+    if changed.all():
+        return new
     rows = np.arange(len(original), dtype=np.int64)
     rows[changed] = len(original) + np.arange(int(changed.sum()))
     return taken(pa.chunked_array([*original.chunks, *new.chunks], type=kind), pa.array(rows))

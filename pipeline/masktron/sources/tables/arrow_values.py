@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from masktron.errors import CannotHoldError, UsageError
 from masktron.problems.problem import Field, Note
@@ -17,6 +18,8 @@ from masktron.sources.tables.arrow_lexemes import is_text
 
 _MOST_DIGITS = 80
 """Before the point: no integer or decimal type holds as many."""
+_DIGITS = 15
+"""Significant digits that every double keeps."""
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -71,11 +74,23 @@ def array_of(texts: list[str], kind: pa.DataType) -> pa.Array:
         The type cannot hold one.
     """
     try:
+        if pa.types.is_float64(kind) and all_short_decimals(found := pa.array(texts, pa.string())):
+            return found.cast(kind)
         if pa.types.is_temporal(kind):
             return _array_of_counts([_count(text.strip(XML_SPACE), kind) for text in texts], kind)
         return pa.array(_parsed([text.strip(XML_SPACE) for text in texts], kind, texts), type=kind)
     except (pa.ArrowInvalid, OverflowError):
         raise UnfitError("it is out of range") from None
+
+
+def all_short_decimals(texts: pa.Array) -> bool:
+    """Whether texts are numbers that every double keeps, written without exponent, plus sign or leading zeros.
+
+    Theorem: a decimal of at most 15 digits is the shortest decimal of the nearest double (Matula 1968).
+    """
+    plain = pc.match_substring_regex(texts, r"^(-?[1-9][0-9]*|0|-?0\.[0-9]*[1-9][0-9]*|-?[1-9][0-9]*\.[0-9]+|0\.0+)$")
+    short = pc.less_equal(pc.utf8_length(pc.replace_substring_regex(texts, r"[-.]", "")), _DIGITS)
+    return bool(pc.all(pc.and_(plain, short)).as_py() is not False)
 
 
 def _array_of_counts(counts: list[int], kind: pa.DataType) -> pa.Array:

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_lexemes import is_text
-from masktron.sources.tables.arrow_values import UnfitError, unfit_field
+from masktron.sources.tables.arrow_values import UnfitError, all_short_decimals, unfit_field
 from masktron.sources.tables.column_strings import distinct_strings
 from masktron.sources.tables.release import losses_by_column
-from masktron.sources.tables.stored_values import Clock, StoredColumn, all_short_decimals, stored_column
+from masktron.sources.tables.stored_values import Clock, StoredColumn, stored_column
 from masktron.sources.variables import Variable
 
 type ClockOf = Callable[[Literal["date", "datetime", "time"]], Clock]

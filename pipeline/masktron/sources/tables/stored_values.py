@@ -20,12 +20,10 @@ from masktron.problems.problem import Field
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import lexemes_of
-from masktron.sources.tables.arrow_values import UnfitError, no_room
+from masktron.sources.tables.arrow_values import UnfitError, all_short_decimals, no_room
 from masktron.sources.variables import Typed
 
 _DAY = 86_400
-_DIGITS = 15
-"""Significant digits that every double keeps."""
 _MOMENT = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d)?(?:(?(date)T)(?P<sign>-?)(?P<h>\d\d+):(?P<m>[0-5]\d):(?P<s>[0-5]\d(?:\.\d+)?))?"
 )
@@ -342,16 +340,6 @@ def stored_column(
     if len(distinct):
         values = distinct[which].astype(kind)
     return StoredColumn(name, values, absent, found, clock, decimals, width)
-
-
-def all_short_decimals(texts: pa.Array) -> bool:
-    """Whether texts are numbers that every double keeps, written without exponent, plus sign or leading zeros.
-
-    Theorem: a decimal of at most 15 digits is the shortest decimal of the nearest double (Matula 1968).
-    """
-    plain = pc.match_substring_regex(texts, r"^(-?[1-9][0-9]*|0|-?0\.[0-9]*[1-9][0-9]*|-?[1-9][0-9]*\.[0-9]+|0\.0+)$")
-    short = pc.less_equal(pc.utf8_length(pc.replace_substring_regex(texts, r"[-.]", "")), _DIGITS)
-    return bool(pc.all(pc.and_(plain, short)).as_py() is not False)
 
 
 def _require_shown(text: str, decimals: int, width: int | None) -> None:
