@@ -219,10 +219,6 @@ class UsageError(MasktronError, ValueError):
         return next((one.name for one in self.problem.parts() if isinstance(one, SettingName)), "")
 
 
-class CannotHoldError(UsageError):
-    """A column of a file has a type that a value does not fit."""
-
-
 class RulebookError(MasktronError, ValueError):
     """The rulebook cannot be used."""
 

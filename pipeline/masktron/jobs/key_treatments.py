@@ -141,7 +141,7 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
         own = replace(opened, given=replace(opened.given, **changes), config=replace(opened.config, **changes))
         path = opened.job.source.path
         try:
-            with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
+            with treated(own, rules_beside(path) if own.given.recode else None, progress) as found:
                 keys = read_off_before_masking(_file(opened, names, found), found)
                 return _Tried(found.treated, keys, found.kept.columns, problem, _given_away(found))
         except InfeasibleError as error:

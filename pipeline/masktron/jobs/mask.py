@@ -119,7 +119,7 @@ def run_mask(
             working.enter_context(executor)
         opened = open_original(data, rules, config, progress, executor)
         rewording.know(opened.job.source, opened.unrolled)
-        original = sized(kept.enter_context(treated(opened, out, rules_out, progress, executor)), out, resume=resume)
+        original = sized(kept.enter_context(treated(opened, rules_out, progress, executor)), out, resume=resume)
         run = planned(original, original.config, method, progress)
         refuse_limits_without_keys(config.limits, keys_of_run(run.plan.fields, run.config, run.identifying))
         if registered is not None:

@@ -1,17 +1,15 @@
 """Treatments: what is done to fields that are written as they are, before the numbers are masked.
 
-The released records are written with their treated fields to a temporary file of the same format, beside a rulebook
-that says what the rules leave to be asked. From there on, that file is masked as any original is.
+The released records with their treated fields take the place of the original, and a rulebook that says what the rules
+leave to be asked that of its own; from there on, they are masked as any original is.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from masktron.addresses import AddressPath
 from masktron.classify import Edit
 from masktron.config import Config
 from masktron.constraints import DomainEdit, InDomain
-from masktron.errors import CannotHoldError, InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
+from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
@@ -44,10 +42,9 @@ from masktron.perturbation_settings import together
 from masktron.problems.problem import Rule, Setting, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.rulebook.analysis import readers
-from masktron.scratch import create_private, folder_on_disk, private_folder
+from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Column
-from masktron.sources.column_forms import ColumnForm
+from masktron.sources.dataset import Dataset
 from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
 from masktron.sources.source import Source
@@ -85,7 +82,7 @@ def recode_fields(state: Treating) -> Treating:
     if not config.recode:
         return state
     job = original.job
-    done, columns, forms = [], {}, {}
+    done, columns = [], {}
     for name, how in config.recode.items():
         variable, missing = variable_of(job.source, name), missing_codes_of(name, config)
         meant = recoding_of(name, records, keep, config, config.weight, variable)
@@ -95,7 +92,7 @@ def recode_fields(state: Treating) -> Treating:
         kept = missing_texts_of(columns[name].taken(np.flatnonzero(keep)))
         own = next((one for one in job.source.own_variables if one.name == name), None)
         if (form := written.form(own, missing, kept)) is not None:
-            forms[name] = form
+            columns[name] = replace(columns[name], variable=job.source.recoded(name, form))
         done.append(Recoded(written.recoding, how, written.names))
     recodings = {one.recoding.field: one.recoding for one in done}
     translation = translated(
@@ -113,7 +110,6 @@ def recode_fields(state: Treating) -> Treating:
         state.after(columns, *done),
         rules=translation.rules,
         rulebook=translation.schematron(title_of(config.recode), names_in(done)) if changed else b"",
-        forms=forms,
     )
 
 
@@ -126,15 +122,13 @@ Keys are suppressed after that, on the file that they leave.
 
 @contextmanager
 def treated(
-    original: Opened, out: Path, rules_out: Path | None, progress: Progress, executor: Executor | None = None
+    original: Opened, rules_out: Path | None, progress: Progress, executor: Executor | None = None
 ) -> Iterator[Opened]:
     """Treat the fields of an original, and open what they come to in its place, as long as the context lasts.
 
     Parameters
     ----------
     original : Opened
-    out : Path
-        What the masked file is going to be called.
     rules_out : Path or None
         What the translated rulebook is going to be called, as `place_of_rules` says.
     progress : callable
@@ -159,14 +153,14 @@ def treated(
             require_spreadable(original)
         spread = bool(config.reweight) and not original.originals.keep.all()
         if config.recode or config.pram or config.swap or spread:
-            opened = stack.enter_context(_changed(original, out, rules_out, progress, executor))
+            opened = stack.enter_context(_changed(original, rules_out, progress, executor))
         if config.key_k is not None:
-            opened = stack.enter_context(_suppressed(opened, out, progress, executor))
+            opened = stack.enter_context(_suppressed(opened, progress, executor))
         yield opened
 
 
 @contextmanager
-def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executor | None) -> Iterator[Opened]:
+def _suppressed(opened: Opened, progress: Progress, executor: Executor | None) -> Iterator[Opened]:
     """Suppress cells of keys in what earlier treatments leave, and open it."""
     before = opened.treated or Treated(opened, opened.origin)
     path = before.original.job.source.path
@@ -174,7 +168,7 @@ def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executo
         secret = before.secret or secret_for_treatments(opened.config)
         cells, treatment = suppressed_cells(opened, secret, told_as(progress, "suppressing keys", "sets of keys"))
         require_kept(reweighted_in(before.treatments), treatment, str(path))
-        source = _written(opened, cells, out, folder, progress)
+        source = _treated(opened, opened.records.with_columns(cells), cells, folder, progress)
         origin = before.origin.after(plain_settings([treatment]), cells)
         done = replace(before, origin=origin, treatments=(*before.treatments, treatment), secret=secret)
         with _named({str(source.path): str(path)}):
@@ -183,7 +177,7 @@ def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executo
 
 @contextmanager
 def _changed(
-    original: Opened, out: Path, rules_out: Path | None, progress: Progress, executor: Executor | None
+    original: Opened, rules_out: Path | None, progress: Progress, executor: Executor | None
 ) -> Iterator[Opened]:
     """Recode and draw, and open what comes of it, with rules to match."""
     progress("treating fields", 0)
@@ -198,7 +192,7 @@ def _changed(
         with _named(named):
             for step in PERTURBATIONS:
                 state = step(state, path)
-        source = _written(original, state.cells, out, folder, progress, state.forms)
+        source = _treated(original, state.records, state.fields, folder, progress)
         done = Treated(original, state.origin, state.treatments, state.rules, state.rulebook, state.secret)
         with _named({**named, str(source.path): str(original.job.source.path)}):
             yield _opened(original, source, path, done, progress, executor)
@@ -353,41 +347,10 @@ def title_of(fields: Iterable[str]) -> str:
     return f"{_TITLE} {', '.join(fields)}"
 
 
-def _written(
-    original: Opened,
-    cells: Mapping[str, Column],
-    out: Path,
-    folder: Path,
-    progress: Progress,
-    forms: Mapping[str, ColumnForm] = MappingProxyType({}),
-) -> Source:
-    """Write the released records with their treated fields, and return the file."""
-    source = original.job.source
-    place = _place(source.path, out, folder)
-    writer = source.written_as(place)
-    try:
-        writer.write(
-            place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"), forms=forms
-        )
-    except CannotHoldError as error:
-        raise UsageError(error.problem.at(source.path)) from error
-    found = writer.alike(place)
-    found.metadata = source.metadata
-    return found
-
-
-def _place(data: Path, out: Path, folder: Path) -> Path:
-    """Return where treated records go: named like the original, or like the output where that says the format."""
-    if isinstance(data, FramePath):
-        return FramePath(folder / "treated")
-    if isinstance(data, AddressPath):
-        from masktron.sources.tables.new_tables import held_table  # noqa: PLC0415 -- loads pyarrow
-
-        return held_table(data, folder)
-    other = not isinstance(out, AddressPath | FramePath) and out.suffix.lower() != data.suffix.lower()
-    place = folder / (out.name if other else data.name)
-    os.close(create_private(place))
-    return place
+def _treated(original: Opened, records: Dataset, names: Collection[str], folder: Path, progress: Progress) -> Source:
+    """Return the released records with their treated fields."""
+    told = told_as(progress, "writing treated fields")
+    return original.job.source.treated(records, names, original.originals.keep, folder, told)
 
 
 @contextmanager

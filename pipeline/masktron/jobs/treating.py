@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -22,7 +21,6 @@ from masktron.jobs.randomness import Origin, secret_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.problems.problem import Field, Known
 from masktron.sources.column import Column
-from masktron.sources.column_forms import ColumnForm
 from masktron.sources.dataset import Dataset
 from masktron.streams import Streams
 from masktron.translation import TranslatedRule
@@ -63,8 +61,6 @@ class Treating:
         The rules as they are asked of these records; empty where none has changed.
     secret : bytes or None
         Of the release, where a treatment drew from it.
-    forms : mapping of str to ColumnForm
-        What columns are like that were recoded to others than their type, or the labels of the file, were made for.
     """
 
     original: Opened
@@ -75,17 +71,11 @@ class Treating:
     rules: tuple[TranslatedRule, ...] = ()
     rulebook: bytes = b""
     secret: bytes | None = field(default=None, repr=False)
-    forms: Mapping[str, ColumnForm] = MappingProxyType({})
 
     @classmethod
     def of(cls, original: Opened) -> Self:
         """Return what an original is before the first treatment."""
         return cls(original, original.records, original.origin)
-
-    @property
-    def cells(self) -> dict[str, Column]:
-        """The cells of changed fields, for all records of the original."""
-        return {name: self.records.columns[name] for name in self.fields}
 
     @property
     def kept(self) -> Dataset:

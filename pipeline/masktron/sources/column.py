@@ -192,6 +192,10 @@ class Column:
         """Return a column in which some cells are absent."""
         return self.with_cells(rows, Column.absent(self.variable, len(rows)))
 
+    def spread(self, rows: NDArray[np.intp], cells: int) -> Column:
+        """Return a column of more cells, of which some are those of this one, and all others are absent."""
+        return Column.absent(self.variable, cells).with_cells(rows, self)
+
     @classmethod
     def absent(cls, variable: Variable, cells: int) -> Column:
         """Return a column of a field that no record has."""

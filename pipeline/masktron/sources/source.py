@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash
 from masktron.problems.problem import Place, Sentence
 from masktron.progress import Told, untold
+from masktron.scratch import create_private
 from masktron.sources.column import Column
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.dataset import Dataset
@@ -79,7 +81,6 @@ class Changes:
     keep: NDArray[np.bool_] | None = None
     order: NDArray[np.intp] | None = None
     told: Told = untold
-    forms: Mapping[str, ColumnForm] = MappingProxyType({})
 
 
 class Source(ABC):
@@ -307,6 +308,37 @@ class Source(ABC):
         del out
         return self
 
+    def recoded(self, name: str, form: ColumnForm) -> Variable:
+        """Return what the file would say of a field whose values were recoded."""
+        del form
+        return next((one for one in self.own_variables if one.name == name), Variable.named(name))
+
+    def treated(
+        self, dataset: Dataset, names: Collection[str], keep: NDArray[np.bool_], folder: Path, told: Told = untold
+    ) -> Source:
+        """Return the records with other values in some fields, and without those that are not kept.
+
+        What is written of them is like this file.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            All records of this file, as they have become.
+        names : collection of str
+            The fields that have other values.
+        keep : ndarray of bool, shape (n,)
+        folder : Path
+            The owner's alone, for a document where the file is one.
+        told : callable, optional
+            Told of the records that are written, and of how many there are.
+        """
+        place = folder / self.path.name
+        os.close(create_private(place))
+        self.write(place, {name: dataset.columns[name] for name in names}, keep=keep, told=told)
+        found = self.alike(place)
+        found.metadata = self.metadata
+        return found
+
     def class_values(self, name: str, labels: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
         """Return what is written for classes, as it is read again: their labels, or numbers that have these labels.
 
@@ -336,7 +368,6 @@ class Source(ABC):
         keep: NDArray[np.bool_] | None = None,
         order: NDArray[np.intp] | None = None,
         told: Told = untold,
-        forms: Mapping[str, ColumnForm] = MappingProxyType({}),
     ) -> int:
         """Write a file like this one with new values in some fields, and return its number of records.
 
@@ -354,15 +385,13 @@ class Source(ABC):
             Permutation: positions here in the order in which they are written, `keep` applied after it.
         told : callable, optional
             Told of the records that are written or left out, and of how many there are.
-        forms : mapping of str to ColumnForm, optional
-            By the name of the field: what is written where values were recoded, in all records.
 
         Raises
         ------
         DocumentError, UsageError
             The file is not flat or has changed, or a value cannot be written.
         """
-        return self.rewrite(target, Changes({TOP: replacements}, {TOP: removed}, keep, order, told, forms))
+        return self.rewrite(target, Changes({TOP: replacements}, {TOP: removed}, keep, order, told))
 
     @abstractmethod
     def rewrite(self, target: Path, changes: Changes) -> int:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.errors import CannotHoldError, DocumentError
+from masktron.errors import DocumentError, UsageError
 from masktron.sources.tables.arrow_columns import one_dictionary, replaced, taken, values_of
 from masktron.sources.tables.arrow_lexemes import lexemes_of, typed_of
 from masktron.sources.tables.arrow_values import UnfitError
@@ -211,7 +211,7 @@ def test_what_does_not_fit_is_refused_without_showing_it(kind: Any, lexeme: str,
         original = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array(["a"]))])
     else:
         original = pa.chunked_array([pa.nulls(1, kind)])
-    with refused(CannotHoldError, "new-value-does-not-fit", field="x") as caught:
+    with refused(UsageError, "new-value-does-not-fit", field="x") as caught:
         replaced(original, np.array([True]), pa.chunked_array([[lexeme]]), "x")
     assert why in str(caught.value)
     assert lexeme not in str(caught.value).replace(str(kind), "")

@@ -16,7 +16,7 @@ import pytest
 from arrow_files_made import MANY_TYPES
 from made_columns import cells_of, dataset_of, new_column, release_of
 from masktron.addresses import AddressPath, parse_address
-from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
+from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import table_of
@@ -314,7 +314,7 @@ def test_masked_values_fit_their_column(tmp_path: Path) -> None:
     )
     table = read(path)
     wrong = cells_of(table).set_column(0, "a", pa.chunked_array([["1.5", "3"]], pa.string()))
-    with refused(CannotHoldError, "new-value-does-not-fit", field="a", detail="it has integer values only"):
+    with refused(UsageError, "new-value-does-not-fit", field="a", detail="it has integer values only"):
         SqliteFormat().write(tmp_path / "b.sqlite", release_of(table, wrong, np.arange(2)))
 
 

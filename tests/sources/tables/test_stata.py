@@ -15,7 +15,7 @@ import pytest
 from cli_runner import Runner, write_rules
 from made_columns import new_column
 from masktron.config import ReadOptions
-from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.tables.descriptions import descriptions_lost
@@ -139,7 +139,7 @@ def test_a_masked_value_fits_the_type(tmp_path: Path, field: str, value: str, wh
     writer.fmtlist[3:5] = ["%td", "%9.2f"]
     writer.write_file()
     new = {field: new_column(np.array([value], dtype=object), np.zeros(2, dtype=np.intp))}
-    with refused(CannotHoldError, "new-value-does-not-fit", field=field, detail=why) as caught:
+    with refused(UsageError, "new-value-does-not-fit", field=field, detail=why) as caught:
         open_source(path).write(tmp_path / "out.dta", new)
     assert value not in str(caught.value)
 

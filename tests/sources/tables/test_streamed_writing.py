@@ -24,7 +24,7 @@ import pytest
 from cli_runner import Runner, write_rules
 from made_columns import new_column
 from masktron import memory_costs
-from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.sources.column import Column
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
@@ -191,7 +191,7 @@ def test_a_value_that_does_not_fit_is_refused(tmp_path: Path, small_blocks: Path
     path = written(tmp_path / "data.parquet", "parquet", table())
     source = opened(path, streamed=True)
     target = tmp_path / "out.parquet"
-    with refused(CannotHoldError, "new-value-does-not-fit", field="A") as caught:
+    with refused(UsageError, "new-value-does-not-fit", field="A") as caught:
         source.write(target, {"A": codes(ROWS, ["1", "70000"], 1)})
     assert "70000" not in str(caught.value)
     assert not target.exists()

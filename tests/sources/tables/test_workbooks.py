@@ -22,7 +22,7 @@ import xlsxwriter
 import masktron
 from cli_runner import write_rules
 from made_columns import cells_of, dataset_of, release_of
-from masktron.errors import CannotHoldError, DocumentError, UsageError, ViolationError
+from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
 from masktron.sources.tables import office_files
@@ -188,7 +188,7 @@ def test_cells_that_are_not_changed_keep_their_type(tmp_path: Path) -> None:
     assert back.format_state.kinds["a"].tolist() == ["n", "n"]
     assert back.format_state.kinds["b"].tolist() == ["d", "d"]
     wrong = cells_of(original).set_column(0, "a", pa.chunked_array([["1", "2", "x"]], pa.string()))
-    with refused(CannotHoldError, "new-value-does-not-fit", field="a"):
+    with refused(UsageError, "new-value-does-not-fit", field="a"):
         XlsxFormat().write(out, release_of(original, wrong, np.arange(3)))
 
 

@@ -215,7 +215,7 @@ class Bench:
             replace(settings_of(recipe, one), secret=secret_of_run(seed)) for one in (original.config, original.given)
         )
         rules = rules_beside(path) if recipe.recode else None
-        return treated(replace(original, config=config, given=given), path, rules, progress)
+        return treated(replace(original, config=config, given=given), rules, progress)
 
     def _make_room(self) -> None:
         """Close the treated files that were not asked for longest, where there are too many."""

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import CannotHoldError, UsageError
+from masktron.errors import UsageError
 from masktron.problems.problem import Field, Note
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.tables.arrow_lexemes import is_text
@@ -33,7 +33,7 @@ class UnfitError(Exception):
     """Why a type cannot hold a value, in words that show none."""
 
 
-def no_room(name: str, detail: object, wider: str = "a wider type") -> CannotHoldError:
+def no_room(name: str, detail: object, wider: str = "a wider type") -> UsageError:
     """Return the error of a column that cannot hold a masked value.
 
     Parameters
@@ -45,7 +45,7 @@ def no_room(name: str, detail: object, wider: str = "a wider type") -> CannotHol
     wider : str
         What the column needs.
     """
-    return CannotHoldError.of("new-value-does-not-fit", field=Field(name), detail=str(detail), wider=wider)
+    return UsageError.of("new-value-does-not-fit", field=Field(name), detail=str(detail), wider=wider)
 
 
 def unfit_field(holder: str, name: str, detail: object) -> UsageError:

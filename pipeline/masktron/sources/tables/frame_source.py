@@ -54,6 +54,10 @@ class FrameSource(TableSource):
             self._write_file(target, self._again())
             self._beside[:] = [f"the file does not hold {one}" for one in self.format.form(self.table)]
 
+    def _fresh(self) -> Self:
+        """Return the same frame as it was before anybody has read it."""
+        return type(self)(self.path, self._asked)  # type: ignore[arg-type]
+
     def _again(self) -> FrameSource:
         return FrameSource(self._made, self._asked)
 

@@ -15,7 +15,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,7 +27,7 @@ from masktron.scratch import locked_file, private_folder, remove_abandoned
 from masktron.sources.tables.arrow_files import table_of
 from masktron.sources.tables.duckdb_files import duckdb_connection
 from masktron.sources.tables.postgresql.connection import taken
-from masktron.sources.tables.postgresql.transaction import HeldRows, postgres_writing
+from masktron.sources.tables.postgresql.transaction import postgres_writing
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.two_readings import differences
 
@@ -342,35 +341,6 @@ def make_ready(target: AddressPath) -> None:
     if not target.ready:
         target.writing.ready()
         target.ready = True
-
-
-def held_table(data: AddressPath, folder: Path) -> AddressPath:
-    """Return where rows of a table of a database stand between two steps of a run: in no database of the user.
-
-    Rows of SQLite and DuckDB stand in a database of their own in the folder; those of a server are held in this
-    process, as nobody else of the server is to see them.
-
-    Parameters
-    ----------
-    data : AddressPath
-        The table that they are made of.
-    folder : Path
-        The owner's alone.
-
-    Raises
-    ------
-    UsageError
-        It is what a query returns, of which no table is written.
-    """
-    address = data.address
-    if not address.is_file:
-        return AddressPath(address, HeldRows(address))
-    if address.query:
-        raise UsageError.of("query-not-written", address.shown, table="?table=NAME")
-    place = folder / f"treated.{address.scheme}"
-    place.touch(mode=0o600)
-    shown = f"{address.scheme}:{place}?table={address.table}"
-    return AddressPath(replace(address, connection=str(place), shown=shown))
 
 
 def require_new_table(out: AddressPath, inputs: Collection[Path], *, replaces: bool) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import CannotHoldError, UsageError
+from masktron.errors import UsageError
 from masktron.problems.problem import Field
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_columns import categories_of, without_categories
@@ -174,7 +174,7 @@ class _UnfitError(Exception):
 def _refusal(column: pd.Series[Any], why: str) -> UsageError:
     kind = column.dtype
     wider = next((name for test, name in _WIDER if test(kind)), "string")
-    return CannotHoldError.of(
+    return UsageError.of(
         "frame-column",
         field=Field(str(column.name)),
         label=repr(column.name),

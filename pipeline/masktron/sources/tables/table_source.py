@@ -6,11 +6,12 @@ import os
 import struct
 import weakref
 import zlib
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -25,7 +26,7 @@ from masktron.errors import DocumentError, MasktronError, ViolationError
 from masktron.files import file_hash, refuse_special
 from masktron.memory import bounded_memory, told_of_memory
 from masktron.problems.problem import Note, Place, Sentence
-from masktron.progress import Progress, Told
+from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.column import Column
@@ -101,6 +102,24 @@ class TableRequest:
     memory: int | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TreatedRecords:
+    """What records with other values are written like.
+
+    Attributes
+    ----------
+    original : TableSource
+    rows : ndarray of intp, shape (n,)
+        The position there of each record.
+    names : frozenset of str
+        The fields that have other values.
+    """
+
+    original: TableSource
+    rows: NDArray[np.intp]
+    names: frozenset[str]
+
+
 class TableSource(Source):
     """A file that is no XML. Rules and engines see its XML twin.
 
@@ -126,6 +145,7 @@ class TableSource(Source):
         self._written: TableFormat | None = None
         self._unread: list[Sentence] = []
         self._read_back: TableSource | None = None
+        self._treated: TreatedRecords | None = None
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
 
@@ -174,6 +194,8 @@ class TableSource(Source):
         DocumentError
             The file has changed since it was read.
         """
+        if self._treated is not None:
+            return _digest_of(self.table, self._treated.original.digest)
         if isinstance(self.path, AddressPath):
             return record_digest(self.table)
         self._stamp  # noqa: B018 -- where nothing has been read yet
@@ -281,6 +303,8 @@ class TableSource(Source):
         DocumentError
             It says something else.
         """
+        if self._treated is not None:  # of an original that was read twice
+            return self.table
         where = str(self.path)
         with _readable(where, self.format.name):
             try:
@@ -428,6 +452,42 @@ class TableSource(Source):
         line = self.place(record, 0, 0)[0] if 0 <= record < self.estimate() else 0
         return replace(place, source=str(self.path), line=line, column=0)
 
+    def recoded(self, name: str, form: ColumnForm) -> Variable:
+        """Return what a column that was recoded is like in the format, in a type that holds its values."""
+        return recoded(next(one for one in self.own_variables if one.name == name), form)
+
+    def treated(
+        self, dataset: Dataset, names: Collection[str], keep: NDArray[np.bool_], folder: Path, told: Told = untold
+    ) -> Self:
+        """Return the records with other values in some fields; they are in memory, and no file has them."""
+        del folder
+        rows, found = np.flatnonzero(keep), self._fresh()
+        like = self._treated or TreatedRecords(self, np.arange(len(keep), dtype=np.intp), frozenset())
+        columns = []
+        for variable in self.own_variables:
+            own = dataset.columns.get(variable.name)
+            column = Column.absent(variable, len(keep)) if own is None else own
+            said = variable if column.variable.recoded is None else column.variable
+            columns.append(replace(column.taken(rows), variable=said))
+        lines = dataset.lines[rows]
+        found.table = replace(self._carried, levels=Dataset.of_columns(self.path, columns, lines).levels)
+        found._stream = None
+        found._treated = TreatedRecords(like.original, like.rows[rows], like.names.union(names))
+        found.metadata, found._written = self.metadata, self._written
+        told(len(rows), len(rows))
+        return found
+
+    @property
+    def _carried(self) -> Dataset:
+        """What the file says beside its columns."""
+        if self._stream is None:
+            return self.table
+        return replace(Dataset.of_columns(self.path, (), 0), notes=self._stream.notes)
+
+    def _fresh(self) -> Self:
+        """Return the same file as it was before anybody has read it."""
+        return type(self)(self.path, self.format, self._asked)
+
     def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a file of the same format, with the same types, labels and whatever else it carries."""
         size = self.estimate()
@@ -435,18 +495,22 @@ class TableSource(Source):
         rows = np.arange(size, dtype=np.intp) if changes.order is None else changes.order
         if changes.keep is not None:
             rows = rows[changes.keep[rows]]
-        if self._stream is not None and self._written is None:
-            variables = tuple(v for v in _recoded(self._stream.variables, changes.forms) if v.name not in removed)
-            if self._written_streamed(self._stream, target, variables, rows, replacements, changes.told):
+        like = self._treated or TreatedRecords(self, np.arange(size, dtype=np.intp), frozenset())
+        masked = like.names.union(replacements)
+        variables = [variable for variable in self.own_variables if variable.name not in removed]
+        stream = like.original._stream
+        if stream is not None and self._written is None:
+            new = {name: replacements.get(name) or self.table.columns[name] for name in masked.difference(removed)}
+            if self._treated is not None:
+                new = {name: column.spread(like.rows, stream.count) for name, column in new.items()}
+            if self._written_streamed(stream, target, variables, like.rows[rows], new, changes.told):
                 return len(rows)
-        columns = []
-        for name, column in self.table.columns.items():
-            if name in removed:
-                continue
-            variable = recoded(column.variable, changes.forms[name]) if name in changes.forms else column.variable
-            columns.append(replace(replacements.get(name, column).taken(rows), variable=variable))
+        columns = [
+            replace((replacements.get(one.name) or self.table.columns[one.name]).taken(rows), variable=one)
+            for one in variables
+        ]
         written = replace(Dataset.of_columns(self.path, columns, len(rows)), title=self.table.title)
-        release = Release(self.table, written, rows, frozenset(replacements))
+        release = Release(like.original.table, written, like.rows[rows], masked)
         self._save(target, release)
         if (self._written or self.format).compared:
             self._require_as_meant(target, release)
@@ -457,7 +521,7 @@ class TableSource(Source):
         self,
         stream: TableStream,
         target: Path,
-        variables: tuple[Variable, ...],
+        variables: Sequence[Variable],
         rows: NDArray[np.intp],
         replacements: Mapping[str, Column],
         told: Told,
@@ -465,7 +529,7 @@ class TableSource(Source):
         """Write what is released without the whole table, where the format can; tell whether it could."""
         with private_folder(folder_on_disk()[0]) as folder:
             require_room(folder, costs.TABLE_COPIES * stream.text, what=f"writing a file like {self.path.name}")
-            release = StreamedRelease(variables, rows, replacements, folder)
+            release = StreamedRelease(tuple(variables), rows, replacements, folder)
             return self.format.write_blocks(opened_place(target), stream, release, told)
 
     def _save(self, target: Path, release: Release) -> None:
@@ -527,9 +591,14 @@ def _require_file(path: Path, where: str) -> None:
         raise DocumentError.of("cannot-read", where, file="file", reason="it does not exist")
 
 
-def _recoded(variables: Iterable[Variable], forms: Mapping[str, ColumnForm]) -> tuple[Variable, ...]:
-    """Return what is said of variables once the values of some were recoded."""
-    return tuple(recoded(one, forms[one.name]) if one.name in forms else one for one in variables)
+def _digest_of(dataset: Dataset, original: str) -> str:
+    """Return a digest of records, given that of the file of which they were made."""
+    found = sha256(original.encode())
+    for name, column in dataset.columns.items():
+        found.update(f"{name} {len(column)} {len(column.lexicon)} ".encode())
+        for part in (column.codes, column.lexicon.ends, column.lexicon.data):
+            found.update(np.ascontiguousarray(part))
+    return found.hexdigest()
 
 
 def _first_value(column: Column) -> int:

@@ -20,7 +20,7 @@ from masktron.sources.tables.postgresql.snapshot import (
     declared_type,
     fetch,
 )
-from masktron.sources.tables.postgresql.transaction import WrittenRows
+from masktron.sources.tables.postgresql.transaction import PostgresWriting
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.variables import NONE
@@ -69,9 +69,9 @@ def _address_path(path: Path) -> AddressPath:
     return path
 
 
-def _writing(target: Path) -> WrittenRows:
+def _writing(target: Path) -> PostgresWriting:
     found = _address_path(target).writing
-    if not isinstance(found, WrittenRows):
+    if not isinstance(found, PostgresWriting):
         raise TypeError(f"{target} was not opened to be written")
     return found
 

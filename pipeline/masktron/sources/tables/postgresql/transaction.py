@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,6 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
 from masktron.sources.tables.postgresql.snapshot import (
     PostgresTable,
-    as_table,
     oid_of,
     qualified,
     read_rows,
@@ -28,38 +26,7 @@ _PATIENCE = 10
 """Seconds for which a trial waits for whoever reads the table that is to be replaced."""
 
 
-class WrittenRows(ABC):
-    """Takes the rows of a table, and gives them back as they are read again."""
-
-    def __init__(self, address: Address) -> None:
-        self._address = address
-        self._found: Dataset | None = None
-
-    @abstractmethod
-    def fill(self, values: pa.Table, about: PostgresTable) -> None:
-        """Take the rows.
-
-        Raises
-        ------
-        DocumentError, UsageError
-        """
-
-    def read(self) -> Dataset:
-        """Return the rows."""
-        if self._found is None:
-            raise DocumentError.of("server-error", self._address.shown, reason="the table was not written yet")
-        return self._found
-
-
-class HeldRows(WrittenRows):
-    """Rows between two steps of a run, which no server sees: nobody who may read a database gets to see them."""
-
-    def fill(self, values: pa.Table, about: PostgresTable) -> None:
-        """Hold the rows."""
-        self._found = as_table(values, about, self._address)
-
-
-class PostgresWriting(WrittenRows):
+class PostgresWriting:
     """A table that is being written: it has a name of its own until the transaction ends.
 
     Parameters
@@ -72,7 +39,8 @@ class PostgresWriting(WrittenRows):
     """
 
     def __init__(self, cursor: Any, address: Address, *, replaces: bool) -> None:
-        super().__init__(address)
+        self._address = address
+        self._found: Dataset | None = None
         self._cursor, self._replaces = cursor, replaces
         self._schema, _, self._name = address.table.rpartition(".")
         self._staged = f"masktron_{secrets.token_hex(8)}"
@@ -94,6 +62,12 @@ class PostgresWriting(WrittenRows):
             self._cursor.execute(f"DROP TABLE IF EXISTS {qualified(self._address.table)}")
         self._cursor.execute(f"CREATE TABLE {self._made} ()")
         self._cursor.execute("ROLLBACK TO SAVEPOINT masktron")
+
+    def read(self) -> Dataset:
+        """Return the rows as they are read again."""
+        if self._found is None:
+            raise DocumentError.of("server-error", self._address.shown, reason="the table was not written yet")
+        return self._found
 
     def fill(self, values: pa.Table, about: PostgresTable) -> None:
         """Create the table with these rows, and read it back; `about` may be the table that is read.

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from masktron.errors import CannotHoldError, UsageError
+from masktron.errors import UsageError
 from masktron.kernels.separated import join_records
 from masktron.problems.problem import Field, Place
 from masktron.progress import Told
@@ -195,9 +195,7 @@ def _written(
             out.write(held + tail if outline.closed else held[: -len(ending)])
             return out.digest()
     except UnicodeEncodeError:
-        raise CannotHoldError.of(
-            "csv-cannot-hold", detail=f"a masked value in the encoding {dialect.codec}"
-        ) from None
+        raise UsageError.of("csv-cannot-hold", detail=f"a masked value in the encoding {dialect.codec}") from None
 
 
 def write_new(target: Path, release: Release, dialect: CsvDialect) -> None:
