@@ -298,7 +298,7 @@ def open_original(
     config: Config,
     progress: Progress,
     executor: Executor | None = None,
-    treated: Source | None = None,
+    treated: Job | None = None,
 ) -> Opened:
     """Parse, classify the rules and the fields, and judge the original.
 
@@ -309,8 +309,9 @@ def open_original(
     progress : callable
     executor : Executor, optional
         Who judges slices of the original.
-    treated : Source, optional
-        What is read in the place of the original, whose documents and name it has.
+    treated : Job, optional
+        What takes the place of the original, whose documents and name it has; its rules are read again where they
+        stand elsewhere.
 
     Raises
     ------
@@ -319,18 +320,21 @@ def open_original(
     """
     given = Given(config.documents, data, spare=config.spare_documents)
     how = config.reading
-    job = open_job(
-        data,
-        rules,
-        reading=how,
-        phase=config.phase,
-        progress=progress,
-        given=given,
-        whole=True,
-        memory=config.memory,
-        source=treated,
-        missing=config.missing,
-    )
+    if treated is not None and treated.rulebook.path == rules:
+        job = treated
+    else:
+        job = open_job(
+            data,
+            rules,
+            reading=how,
+            phase=config.phase,
+            progress=progress,
+            given=given,
+            whole=True,
+            memory=config.memory,
+            source=None if treated is None else treated.source,
+            missing=config.missing,
+        )
     job, nested = wide_job(job, config)
     with said_by_level() as rewording:
         rewording.know(job.source, None if nested is None else nested.unrolled)

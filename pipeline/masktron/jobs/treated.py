@@ -20,6 +20,7 @@ from masktron.constraints import DomainEdit, InDomain
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
+from masktron.jobs.job import Job, classified
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
 from masktron.jobs.prepared import Opened, Treated, open_original
@@ -222,10 +223,17 @@ def _opened(
     original: Opened, source: Source, rules: Path, done: Treated, progress: Progress, executor: Executor | None
 ) -> Opened:
     """Open treated records and their rules as an original is opened."""
-    given = original.given
+    given, rulebook = original.given, original.job.rulebook
     config = _with_missing(_without_rules(given, original, done), original, source, done)
     try:
-        opened = open_original(original.job.source.path, rules, config, progress, executor, treated=source)
+        opened = open_original(
+            original.job.source.path,
+            rules,
+            config,
+            progress,
+            executor,
+            treated=Job(source, rulebook, classified(rulebook, source)),
+        )
     except InvalidOriginalError as error:
         if (drawn := _DRAWN.get(type(done.treatments[-1]))) is not None:
             (broken,) = error.facts
