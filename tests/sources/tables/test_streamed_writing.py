@@ -303,3 +303,32 @@ def test_readings_are_compared_whatever_their_blocks() -> None:
             compare(own, other)
     with refused(DocumentError, "readings-differ", what="V", where="d.csv, record 7"):
         compare(blocks(3, 5), blocks(4, 4, texts="abcdefxh"))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_treated_records_are_written_like_the_file_that_they_come_from(tmp_path: Path, suffix: str) -> None:
+    """Streamed or in memory, treated once or twice: the bytes are those of a file that is written at once."""
+    path = written(tmp_path / f"data.{suffix.rstrip('s')}", suffix, table())
+    random = np.random.default_rng(7)
+    keep, order = random.random(ROWS) < 0.7, random.permutation(ROWS).astype(np.intp)
+    first = {"A": codes(ROWS, ["3", "12", None], 1), "G": codes(ROWS, ["t1", "t2"], 4)}
+    then = {"B": codes(ROWS, ["a,b", None], 2), "A": codes(ROWS, ["5", None], 5)}
+    masked = {"C": codes(ROWS, ["1.25", "7"], 3)}
+    expected = tmp_path / f"expected.{suffix.rstrip('s')}"
+    opened(path, streamed=False).write(
+        expected, {**first, **then, **masked}, keep=keep, order=np.array([*order[keep[order]], *order[~keep[order]]])
+    )
+    place = np.cumsum(keep) - 1  # of a kept record among those that are kept
+    for streamed in (False, True):
+        source = opened(path, streamed=streamed)
+        records = source.records()
+        one = source.treated(records.with_columns(first), first, keep, tmp_path)
+        again = one.records().with_columns({name: column.taken(keep) for name, column in then.items()})
+        two = one.treated(again, then, np.ones(len(again), dtype=np.bool_), tmp_path)
+        assert two.reading_options == source.reading_options
+        assert two.place(0, 1, 1) == (int(records.lines[keep][0]), 0)
+        target = tmp_path / f"out.{suffix.rstrip('s')}"
+        new = {name: column.taken(keep) for name, column in masked.items()}
+        assert two.write(target, new, order=place[order[keep[order]]]) == np.count_nonzero(keep)
+        assert target.read_bytes() == expected.read_bytes(), streamed

@@ -24,6 +24,7 @@ import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError, ViolationError
 from masktron.files import file_hash, refuse_special
+from masktron.large_arrays import kept
 from masktron.memory import bounded_memory, told_of_memory
 from masktron.problems.problem import Note, Place, Sentence
 from masktron.progress import Progress, Told, untold
@@ -223,6 +224,8 @@ class TableSource(Source):
     @property
     def reading_options(self) -> Mapping[str, str]:
         """How the file is written, as its format says it."""
+        if self._treated is not None:
+            return self._treated.original.reading_options
         return self.format.reading_options(self.table if self._stream is None else self._stream)
 
     @property
@@ -468,7 +471,8 @@ class TableSource(Source):
             own = dataset.columns.get(variable.name)
             column = Column.absent(variable, len(keep)) if own is None else own
             said = variable if column.variable.recoded is None else column.variable
-            columns.append(replace(column.taken(rows), variable=said))
+            codes = column.codes if keep.all() else kept(column.codes[rows])
+            columns.append(replace(column, codes=codes, variable=said))
         lines = dataset.lines[rows]
         found.table = replace(self._carried, levels=Dataset.of_columns(self.path, columns, lines).levels)
         found._stream = None
