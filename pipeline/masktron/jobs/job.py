@@ -199,7 +199,6 @@ def open_job(
     given: Given = NOT_GIVEN,
     whole: bool = False,
     memory: int | None = None,
-    source: Source | None = None,
     missing: Mapping[str, frozenset[str]] | None = None,
     removed: Collection[str] = (),
 ) -> Job:
@@ -215,8 +214,6 @@ def open_job(
         The documents that rules read.
     whole, memory
         Whether the job needs all records, and what it may take: see `masktron.sources.opening.open_source`.
-    source : Source, optional
-        The file, where it is open.
     missing : mapping of str to frozenset of str, optional
         Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
     removed : collection of str
@@ -232,7 +229,7 @@ def open_job(
     # what rules in plain text mean depends on the file, and how records of a file are called may depend on Schematron
     rulebook = None if plain else open_rulebook(rules, phase)
     contexts = NO_CONTEXTS if rulebook is None else context_names(rulebook)
-    source = source or open_source(
+    source = open_source(
         data, reading=reading, contexts=contexts, progress=progress, judge=judge, whole=whole, memory=memory
     )
     source.require_readable()  # that is said before anything is said of documents

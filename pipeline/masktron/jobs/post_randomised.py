@@ -29,14 +29,12 @@ from masktron.treatments.transition import transition_of_text
 from masktron.write.treatments import Postrandomised
 
 
-def draw_categories(state: Treating, rules: Path) -> Treating:
+def draw_categories(state: Treating) -> Treating:
     """Draw fields anew, one setting after the other.
 
     Parameters
     ----------
     state : Treating
-    rules : Path
-        Where the rules stand as they are asked of these records, if they have changed.
 
     Raises
     ------
@@ -48,7 +46,6 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
     config = state.original.config
     if not config.pram:
         return state
-    job = state.job(rules)
     for name, text in config.pram.items():
         how = pram_settings(f"pram.{name}", text)
         state.require_written(f"pram.{name}", (*together(name), *how.within))
@@ -67,8 +64,8 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
                 field=Field(own[0]),
                 reason="which is drawn anew and says among which records",
             )
-        with treating(together(name), str(job.source.path)):
-            state = _drawn(state, job, _treatment(state, name, text))
+        with treating(together(name), str(state.job.source.path)):
+            state = _drawn(state, _treatment(state, name, text))
     return state
 
 
@@ -95,10 +92,10 @@ def _treatment(state: Treating, name: str, text: str) -> Postrandomised:
     return Postrandomised(together(name), replace(how, matrix=None), values, matrix, weight, state.let_go)
 
 
-def _drawn(state: Treating, job: Job, treatment: Postrandomised) -> Treating:
+def _drawn(state: Treating, treatment: Postrandomised) -> Treating:
     """Draw once, and return what that leaves, with what it protects and changes."""
     kept = state.kept
-    found = law_of(kept, treatment, rules_of_law(kept, treatment, job))
+    found = law_of(kept, treatment, rules_of_law(kept, treatment, state.job))
     state, streams = state.streams(treatment)
     made = randomised(found.law, streams.generator("pram"), allow_alone=treatment.settings.alone)
     told = {**_plain(made.figures), "changed": made.changed}

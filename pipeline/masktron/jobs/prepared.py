@@ -298,7 +298,6 @@ def open_original(
     config: Config,
     progress: Progress,
     executor: Executor | None = None,
-    treated: Job | None = None,
 ) -> Opened:
     """Parse, classify the rules and the fields, and judge the original.
 
@@ -309,32 +308,28 @@ def open_original(
     progress : callable
     executor : Executor, optional
         Who judges slices of the original.
-    treated : Job, optional
-        What takes the place of the original, whose documents and name it has; its rules are read again where they
-        stand elsewhere.
 
     Raises
     ------
     UsageError, RulebookError, DocumentError, InvalidOriginalError
         What is given cannot be masked.
     """
-    given = Given(config.documents, data, spare=config.spare_documents)
-    how = config.reading
-    if treated is not None and treated.rulebook.path == rules:
-        job = treated
-    else:
-        job = open_job(
-            data,
-            rules,
-            reading=how,
-            phase=config.phase,
-            progress=progress,
-            given=given,
-            whole=True,
-            memory=config.memory,
-            source=None if treated is None else treated.source,
-            missing=config.missing,
-        )
+    job = open_job(
+        data,
+        rules,
+        reading=config.reading,
+        phase=config.phase,
+        progress=progress,
+        given=Given(config.documents, data, spare=config.spare_documents),
+        whole=True,
+        memory=config.memory,
+        missing=config.missing,
+    )
+    return judged_original(job, config, progress, executor)
+
+
+def judged_original(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> Opened:
+    """Classify the fields of an original that is open, or of treated records, and judge it; as `open_original`."""
     job, nested = wide_job(job, config)
     with said_by_level() as rewording:
         rewording.know(job.source, None if nested is None else nested.unrolled)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
-from masktron.jobs.job import Job
 from masktron.jobs.keys_known import needs_keys
 from masktron.jobs.treating import Treating, treating
 from masktron.perturbation_settings import SwapSettings
@@ -29,14 +27,12 @@ _MANY = 0.1
 _FEWER = "name fewer similar fields, require fewer of them"
 
 
-def swap_regions(state: Treating, rules: Path) -> Treating:
+def swap_regions(state: Treating) -> Treating:
     """Let records that are rare in their region, or their households, change places with similar ones.
 
     Parameters
     ----------
     state : Treating
-    rules : Path
-        Where the rules stand as they are asked of these records, if they have changed.
 
     Raises
     ------
@@ -52,9 +48,8 @@ def swap_regions(state: Treating, rules: Path) -> Treating:
     state.require_written("swap", (*how.regions, *how.keys, *how.similar))
     state.require_there("swap", () if how.household is None else (how.household,))
     _require_apart(how)
-    job = state.job(rules)
-    with treating(how.regions, str(job.source.path)):
-        return _swapped(state, job, replace(how, keys=how.keys or _keys(state, how)))
+    with treating(how.regions, str(state.job.source.path)):
+        return _swapped(state, replace(how, keys=how.keys or _keys(state, how)))
 
 
 def _require_apart(how: SwapSettings) -> None:
@@ -83,15 +78,15 @@ def _keys(state: Treating, how: SwapSettings) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _swapped(state: Treating, job: Job, how: SwapSettings) -> Treating:
+def _swapped(state: Treating, how: SwapSettings) -> Treating:
     """Exchange regions, and return what that leaves, with what it protects and changes."""
     kept = state.kept
     fields = tuple(coded(kept.columns[name]) for name in how.regions)
     weight = state.original.config.weight
     treatment = Swapped(how, 0, state.let_go)
     state, streams = state.streams(treatment)
-    released = {check.index for check in job.rulebook.checks if check.id in state.let_go}
-    rules = CellRules.of(job, released, how.regions, list(kept.columns))
+    released = {check.index for check in state.job.rulebook.checks if check.id in state.let_go}
+    rules = CellRules.of(state.job, released, how.regions, list(kept.columns))
     made = record_swaps(
         [one.codes for one in fields],
         streams.generator("swapping"),

@@ -23,7 +23,7 @@ from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.job import Job, classified
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
-from masktron.jobs.prepared import Opened, Treated, open_original
+from masktron.jobs.prepared import Opened, Treated, judged_original
 from masktron.jobs.randomness import secret_for_treatments
 from masktron.jobs.recoded import (
     checked_recoding,
@@ -43,6 +43,7 @@ from masktron.perturbation_settings import together
 from masktron.problems.problem import Rule, Setting, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.rulebook.analysis import readers
+from masktron.rulebook.schema import Rulebook
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.dataset import Dataset
@@ -114,7 +115,7 @@ def recode_fields(state: Treating) -> Treating:
     )
 
 
-PERTURBATIONS: tuple[Callable[[Treating, Path], Treating], ...] = (draw_categories, swap_regions)
+PERTURBATIONS: tuple[Callable[[Treating], Treating], ...] = (draw_categories, swap_regions)
 """Treatments that draw, in the order in which they are done: after recoding, under the rules as they are then asked.
 
 Keys are suppressed after that, on the file that they leave.
@@ -173,7 +174,7 @@ def _suppressed(opened: Opened, progress: Progress, executor: Executor | None) -
         origin = before.origin.after(plain_settings([treatment]), cells)
         done = replace(before, origin=origin, treatments=(*before.treatments, treatment), secret=secret)
         with _named({str(source.path): str(path)}):
-            yield _opened(opened, source, opened.job.rulebook.path, done, progress, executor)
+            yield _opened(opened, source, opened.job.rulebook, done, progress, executor)
 
 
 @contextmanager
@@ -183,20 +184,21 @@ def _changed(
     """Recode and draw, and open what comes of it, with rules to match."""
     progress("treating fields", 0)
     with private_folder(folder_on_disk()[0]) as folder:
-        state = spread_weights(recode_fields(Treating.of(original)))
-        path, named = original.job.rulebook.path, {}
+        state, named = spread_weights(recode_fields(Treating.of(original))), {}
         if state.rulebook and rules_out is not None:
             (folder / "rules").mkdir(mode=0o700)
             path = folder / "rules" / rules_out.name
             path.write_bytes(state.rulebook)
             named[str(path)] = str(rules_out)
         with _named(named):
+            if named:
+                state = state.asked_by(path)
             for step in PERTURBATIONS:
-                state = step(state, path)
+                state = step(state)
         source = _treated(original, state.records, state.fields, folder, progress)
         done = Treated(original, state.origin, state.treatments, state.rules, state.rulebook, state.secret)
         with _named({**named, str(source.path): str(original.job.source.path)}):
-            yield _opened(original, source, path, done, progress, executor)
+            yield _opened(original, source, state.job.rulebook, done, progress, executor)
 
 
 _DRAWN: Mapping[type[Treatment], str] = {
@@ -220,20 +222,14 @@ def _fields_of(treatment: Treatment) -> tuple[str, ...]:
 
 
 def _opened(
-    original: Opened, source: Source, rules: Path, done: Treated, progress: Progress, executor: Executor | None
+    original: Opened, source: Source, rulebook: Rulebook, done: Treated, progress: Progress, executor: Executor | None
 ) -> Opened:
     """Open treated records and their rules as an original is opened."""
-    given, rulebook = original.given, original.job.rulebook
+    given = original.given
     config = _with_missing(_without_rules(given, original, done), original, source, done)
     try:
-        opened = open_original(
-            original.job.source.path,
-            rules,
-            config,
-            progress,
-            executor,
-            treated=Job(source, rulebook, classified(rulebook, source)),
-        )
+        job = Job(source, rulebook, classified(rulebook, source))
+        opened = judged_original(job, config, progress, executor)
     except InvalidOriginalError as error:
         if (drawn := _DRAWN.get(type(done.treatments[-1]))) is not None:
             (broken,) = error.facts

@@ -47,6 +47,8 @@ class Treating:
     Attributes
     ----------
     original : Opened
+    job : Job
+        The file of the original, with the rules as they are asked of these records.
     records : Dataset
         All records of the original, with the fields as they have become.
     origin : Origin
@@ -64,6 +66,7 @@ class Treating:
     """
 
     original: Opened
+    job: Job
     records: Dataset
     origin: Origin
     fields: tuple[str, ...] = ()
@@ -75,7 +78,7 @@ class Treating:
     @classmethod
     def of(cls, original: Opened) -> Self:
         """Return what an original is before the first treatment."""
-        return cls(original, original.records, original.origin)
+        return cls(original, original.job, original.records, original.origin)
 
     @property
     def kept(self) -> Dataset:
@@ -149,20 +152,12 @@ class Treating:
                     kind="field",
                 )
 
-    def job(self, rules: Path) -> Job:
-        """Return the original with the rules as they are asked of these records.
-
-        Parameters
-        ----------
-        rules : Path
-            Where they stand, if they have changed.
-        """
+    def asked_by(self, rules: Path) -> Treating:
+        """Return the same records with the rules as they are asked of them now, and stand in a file."""
         job, given = self.original.job, self.original.given
-        if not self.rulebook:
-            return job
         documents = Given(given.documents, job.source.path, spare=frozenset(given.documents))
         rulebook = bound(open_rulebook(rules), documents)
-        return replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
+        return replace(self, job=replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout)))
 
     @property
     def let_go(self) -> tuple[str, ...]:
