@@ -38,7 +38,7 @@ def read(texts: list[str | None], *, many: int, together: int = 1 << 16) -> Read
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_texts, "_MANY", many)
         patch.setattr(known_texts, "_AT_ONCE", together)
-        return KnownTexts(Lexicon.of(texts), frozenset({"99", "x"})).read
+        return KnownTexts(Lexicon.of(texts), frozenset({"99", "x"})).read(text=False)
 
 
 @given(st.lists(SPELLED | st.sampled_from(ODD) | st.none(), max_size=20), st.integers(1, 9))

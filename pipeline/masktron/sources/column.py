@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.recodings import denote_alike
-from masktron.sources.known_texts import KnownTexts, Status
+from masktron.sources.known_texts import KnownTexts, ReadTexts, Status
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon, ranked, same_texts
 from masktron.sources.variables import Typed, Variable
@@ -56,7 +56,7 @@ class Column:
     ) -> Column:
         """Return a column of texts, given which of them each cell has, and what means 'missing'."""
         lexicon = texts if isinstance(texts, Lexicon) else Lexicon.of(texts, distinct=len({*texts}) == len(texts))
-        return cls(variable, codes.astype(np.int32, copy=False), KnownTexts(lexicon, missing, variable.typed.text))
+        return cls(variable, codes.astype(np.int32, copy=False), KnownTexts(lexicon, missing))
 
     @classmethod
     def of_cells(
@@ -83,19 +83,23 @@ class Column:
         return self.known.lexicon
 
     @property
+    def _read(self) -> ReadTexts:
+        return self.known.read(text=self.variable.typed.text)
+
+    @property
     def states(self) -> NDArray[np.uint8]:
         """`Status` of each text, shape (m,)."""
-        return self.known.read.states
+        return self._read.states
 
     @property
     def numbers(self) -> NDArray[np.float64]:
         """The number of each text, shape (m,), correctly rounded; NaN where it is none, or means 'missing'."""
-        return self.known.read.numbers
+        return self._read.numbers
 
     @property
     def decimals(self) -> int:
         """Largest number of fraction digits among the numbers; 0 when all are integers."""
-        return self.known.read.decimals
+        return self._read.decimals
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -174,6 +178,7 @@ class Column:
     def apart(self, which: NDArray[np.intp]) -> Column:
         """Return some cells as `taken` does, with the texts that these have and no others."""
         used, codes = np.unique(self.codes[which], return_inverse=True)
+        self.known.read(text=self.variable.typed.text)  # as many decimals count as before
         return replace(self, codes=codes.astype(np.int32), known=self.known.only(used))
 
     def declaring(self, missing: Collection[str]) -> Column:

@@ -129,15 +129,17 @@ class Dataset:
         return replace(self, levels=MappingProxyType({**self.levels, TOP: top}))
 
     def with_variables(self, variables: Iterable[Variable]) -> Self:
-        """Return the same cells, given what is said of each column now; names may be others."""
+        """Return the same cells of a table, given what is said of each column now; names may be others."""
         pairs = zip(self.columns.values(), variables, strict=True)
         columns = [replace(column, variable=variable) for column, variable in pairs]
-        return replace(self, levels=self.of_columns(self.path, columns, self.lines).levels)
+        other = self.of_columns(self.path, columns, self.lines)
+        return replace(self, tree=other.tree, levels=other.levels)
 
     def taken(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Self:
         """Return some records of a flat file, in the order of their positions."""
         columns = {name: column.taken(which) for name, column in self.columns.items()}
-        return type(self).flat(self.path, self.layout, columns, self.lines[which])
+        other = self.flat(self.path, self.layout, columns, self.lines[which])
+        return replace(self, tree=other.tree, levels=other.levels)
 
     def counts(self, path: LevelPath) -> NDArray[np.intp]:
         """Return how many records of a level, other than the top, stand in each record of the level above."""

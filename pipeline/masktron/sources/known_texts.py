@@ -60,34 +60,31 @@ class KnownTexts:
         The m texts exactly as the parser gives them; None where absent. Not all of them need be distinct, or used.
     missing : frozenset of str
         Lexemes that mean 'missing'.
-    text : bool
-        The type of the column is text: codes are compared as texts, see `MissingCodes`.
     """
 
     lexicon: Lexicon
     missing: frozenset[str] = frozenset()
-    text: bool = False
-    _read: list[ReadTexts] = field(default_factory=list, init=False, repr=False)
+    _read: dict[bool, ReadTexts] = field(default_factory=dict, init=False, repr=False)
 
-    @classmethod
-    def already(cls, lexicon: Lexicon, read: ReadTexts, missing: frozenset[str], *, text: bool = False) -> KnownTexts:
-        """Return texts that have been read."""
-        found = cls(lexicon, missing, text)
-        found._read.append(read)
-        return found
+    def read(self, *, text: bool) -> ReadTexts:
+        """Return what the texts are.
 
-    @property
-    def read(self) -> ReadTexts:
-        """What the texts are."""
-        if not self._read:
-            self._read.append(read_texts(self.lexicon, codes_of_field(self.missing, text=self.text)))
-        return self._read[0]
+        Parameters
+        ----------
+        text : bool
+            The type of the column is text: codes are compared as texts, see `MissingCodes`.
+        """
+        if text not in self._read:
+            self._read[text] = read_texts(self.lexicon, codes_of_field(self.missing, text=text))
+        return self._read[text]
 
     def only(self, which: NDArray[np.integer]) -> KnownTexts:
         """Return the texts at some positions; as many decimals count as before."""
-        own, lexicon = self.read, self.lexicon.only(which)
-        read = ReadTexts(own.states[which], own.numbers[which], own.decimals)
-        return self.already(lexicon, read, self.missing, text=self.text)
+        found = KnownTexts(self.lexicon.only(which), self.missing)
+        found._read.update(
+            (text, ReadTexts(own.states[which], own.numbers[which], own.decimals)) for text, own in self._read.items()
+        )
+        return found
 
 
 def read_texts(lexicon: Lexicon, codes: MissingCodes) -> ReadTexts:

@@ -71,9 +71,17 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """How a written file differs from its original; the attributes are the arguments of `Source.write_levels`.
+    """How a written file differs from its original; fields of a flat file are those of the top level.
 
-    Fields of a flat file are those of the top level.
+    Attributes
+    ----------
+    replacements : mapping of tuple of str to mapping of str to Column
+        By level, then by field of the level: lexemes of all its records, in the order of this file; None where a
+        record shall not have the field.
+    removed : mapping of tuple of str to collection of str
+        Fields that no record of a level keeps.
+    keep, order, told
+        As `Source.write` has them, of units where the file is nested.
     """
 
     replacements: Mapping[LevelPath, Mapping[str, Column]]
@@ -397,39 +405,14 @@ class Source(ABC):
     def rewrite(self, target: Path, changes: Changes) -> int:
         """Write a file like this one, as `write` is asked to."""
 
-    def write_levels(
-        self,
-        target: Path,
-        replacements: Mapping[LevelPath, Mapping[str, Column]],
-        *,
-        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
+    def rewrite_levels(self, target: Path, changes: Changes) -> int:
         """Write a nested file like this one, and return its number of units.
-
-        Parameters
-        ----------
-        target : Path
-            Written directly.
-        replacements : mapping of tuple of str to mapping of str to Column
-            By level, then by field of the level: lexemes of all its records, in the order of this file; None where a
-            record shall not have the field.
-        removed : mapping of tuple of str to collection of str
-            Fields that no record of a level keeps.
-        keep, order, told
-            As `write` has them, of units.
 
         Raises
         ------
         DocumentError, UsageError
             The file is not nested or has changed, or a value cannot be written.
         """
-        return self.rewrite_levels(target, Changes(replacements, removed, keep, order, told))
-
-    def rewrite_levels(self, target: Path, changes: Changes) -> int:
-        """Write a nested file like this one, as `write_levels` is asked to."""
         del target, changes
         raise _one_level(self.path)
 

@@ -355,7 +355,7 @@ def test_a_file_that_changes_between_reading_and_hashing_is_refused(tmp_path: Pa
     assert len(source.table) == 1
     sqlite(path, "UPDATE t SET a = 22")
     with pytest.raises(DocumentError) as caught:
-        source.layout  # noqa: B018
+        source.records()
     assert code_of(caught.value) in ("file-changed", "readings-differ")
 
 

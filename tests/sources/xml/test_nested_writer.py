@@ -58,7 +58,7 @@ def write(tmp_path):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         out = tmp_path / "out.xml"
         source = open_source(path)
-        source.write_levels(out, **{"replacements": {}, **options})
+        source.rewrite_levels(out, Changes(**{"replacements": {}, **options}))
         return out.read_bytes()
 
     return write

@@ -24,7 +24,7 @@ type _Numbers = dict[str, NDArray[np.intp]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedRelease:
-    """What is written of nested records; see `masktron.sources.source.Source.write_levels`.
+    """What is written of nested records; see `masktron.sources.source.Changes`.
 
     Attributes
     ----------

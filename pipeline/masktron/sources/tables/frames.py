@@ -208,10 +208,6 @@ def _library(frame: object) -> str:
     return type(frame).__module__.partition(".")[0].lstrip("_")
 
 
-def _no_columns(rows: int) -> pa.Table:
-    return pa.table({"": pa.nulls(rows)}).select([])
-
-
 def _values_in(frame: Any) -> pa.Table:
     try:
         return pa.table(frame)

@@ -14,8 +14,8 @@ from masktron.sources.lexical import NOT_IN_XML
 from masktron.sources.tables.arrow_scalars import truths_of
 
 _SPACE = ord(" ")
-_BEYOND = 0xEF
-"""With this byte begin U+FFFE and U+FFFF, which no XML holds, among others."""
+_BEYOND = 0xED
+"""With this byte, or a greater one, begin halves of surrogate pairs, U+FFFE and U+FFFF, among others."""
 
 
 def octets_of(column: pa.Array) -> NDArray[np.uint8]:
@@ -52,7 +52,9 @@ def require_xml(tags: Sequence[str], columns: Sequence[pa.Array], before: int, w
     for tag, column in zip(tags, columns, strict=True):
         data = octets_of(column)
         if len(data) and (data.min() < _SPACE or data.max() >= _BEYOND):
-            at = next((at for at, text in enumerate(column.to_pylist()) if text and NOT_IN_XML.search(text)), -1)
+            octets = column.cast(pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary())
+            texts = (cell.decode("utf-8", "surrogatepass") for cell in octets.fill_null(b"").to_pylist())
+            at = next((at for at, text in enumerate(texts) if NOT_IN_XML.search(text)), -1)
             if at >= 0:
                 found.append((at, tag))
     if found:

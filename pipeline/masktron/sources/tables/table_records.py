@@ -7,12 +7,12 @@ import json
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from masktron.sources.column import Column
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords, RecordSlice
@@ -21,6 +21,7 @@ from masktron.sources.tables.arrow_scalars import positions
 from masktron.sources.tables.column_strings import blocks_of
 from masktron.sources.tables.document import TwinNames, record_lines, twin_frame
 from masktron.sources.tables.string_cells import placed_cells
+from masktron.sources.tables.table_stream import TableStream
 
 
 def record_digest(table: Dataset) -> str:
@@ -133,42 +134,8 @@ class TableBatch(Batch):
         return record_lines(self._record, self._tags, columns).rstrip(b"\n")
 
 
-class RecordBlocks(Protocol):
-    """What gives the records of a table, as often as wanted: a `TableStream` is one."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the columns, as XML has them."""
-
-    def blocks(self) -> Generator[Sequence[pa.Array]]:
-        """Yield blocks of records, as columns of strings."""
-
-    def pieces(self) -> Sequence[RecordSlice]:
-        """Return the records in slices; none where there are none."""
-
-    def blocks_in(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
-        """Yield the blocks of a slice."""
-
-    def remarks(self) -> object:
-        """Return what the slice that was read last tells of the whole."""
-
-    def settle(self, remarks: Sequence[object]) -> None:
-        """Refuse what only all slices together tell."""
-
-    def lines(self, first: int, size: int) -> NDArray[np.int64]:
-        """Return the lines or rows, from 1, of some records in a row; shape (size,)."""
-
-    def require_unchanged(self) -> None:
-        """Refuse records that are not those that were surveyed.
-
-        Raises
-        ------
-        DocumentError
-        """
-
-
-class HeldRecords:
-    """The records of a table that is in memory.
+class DatasetStream(TableStream):
+    """The records of a table that is in memory, block by block: what is here is nowhere else, and is not cut.
 
     Parameters
     ----------
@@ -176,30 +143,16 @@ class HeldRecords:
     """
 
     def __init__(self, dataset: Dataset) -> None:
+        columns = dataset.columns.values()
+        self.path, self.names, self.count = dataset.path, tuple(dataset.columns), len(dataset)
+        self.variables, self.notes = dataset.variables, dataset.notes
+        self.first = tuple(map(_first_value, columns))
+        self.text = sum(int(np.diff(column.lexicon.ends)[column.codes].sum()) for column in columns)
         self._dataset = dataset
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self._dataset.columns)
-
-    def blocks(self) -> Generator[Sequence[pa.Array]]:
+    def read_blocks(self) -> Generator[Sequence[pa.Array]]:
         """Yield the records as they are in memory."""
         yield from blocks_of(self._dataset)
-
-    def pieces(self) -> Sequence[RecordSlice]:
-        """Return nothing: what is in memory here is nowhere else."""
-        return ()
-
-    def blocks_in(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
-        """Refuse to be cut."""
-        raise ValueError(f"what is in memory cannot be cut at {piece.begin}")
-
-    def remarks(self) -> object:
-        """Return nothing."""
-
-    def settle(self, remarks: Sequence[object]) -> None:
-        """Nothing is left to be told."""
 
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines or rows of some records."""
@@ -207,6 +160,12 @@ class HeldRecords:
 
     def require_unchanged(self) -> None:
         """What is in memory does not change."""
+
+
+def _first_value(column: Column) -> int:
+    """Return the first record that has a value; -1 where none has."""
+    there = column.where(~column.lexicon.absent())
+    return int(np.argmax(there)) if there.any() else -1
 
 
 class TableRecords(FlatRecords):
@@ -218,10 +177,10 @@ class TableRecords(FlatRecords):
         The file, for messages.
     layout : Layout
     twin : TwinNames
-    held : RecordBlocks
+    held : TableStream
     """
 
-    def __init__(self, path: Path, layout: Layout, twin: TwinNames, held: RecordBlocks) -> None:
+    def __init__(self, path: Path, layout: Layout, twin: TwinNames, held: TableStream) -> None:
         self.path, self.layout = path, layout
         self._twin, self._held = twin, held
 

@@ -30,7 +30,7 @@ from masktron.problems.problem import Note, Place, Sentence
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.column import Column
+from masktron.sources.column import MANY_RECORDS, Column
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords
@@ -41,7 +41,6 @@ from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.tables.class_values import class_values, recoded
-from masktron.sources.tables.column_strings import blocks_of
 from masktron.sources.tables.document import (
     FIRST_LINE,
     TwinNames,
@@ -53,14 +52,14 @@ from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
 from masktron.sources.tables.table_format import Options, TableFormat, UnreadError
-from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords, record_digest
+from masktron.sources.tables.table_records import DatasetStream, TableRecords, record_digest
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import compared_with, written_otherwise
 from masktron.sources.variables import Variable
 from masktron.sources.xml import wellformed
 from masktron.sources.xml.names_in_file import names_of
 from masktron.sources.xml.plain_files import compile_first
-from masktron.sources.xml.wellformed import Stamp, worth_columns
+from masktron.sources.xml.wellformed import Stamp
 from masktron.sources.xml.xml_source import XmlSource
 from masktron.supervisor import tell_reading
 
@@ -104,12 +103,13 @@ class TableRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TreatedRecords:
-    """What records with other values are written like.
+class WrittenLike:
+    """What the records of a source are written like: those of the file, but for what treatments have changed.
 
     Attributes
     ----------
     original : TableSource
+        Of the file.
     rows : ndarray of intp, shape (n,)
         The position there of each record.
     names : frozenset of str
@@ -146,7 +146,7 @@ class TableSource(Source):
         self._written: TableFormat | None = None
         self._unread: list[Sentence] = []
         self._read_back: TableSource | None = None
-        self._treated: TreatedRecords | None = None
+        self._treated: WrittenLike | None = None
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
 
@@ -219,14 +219,17 @@ class TableSource(Source):
     @property
     def own_variables(self) -> tuple[Variable, ...]:
         """What the file says of its columns."""
-        return self.table.variables if self._stream is None else self._stream.variables
+        return self._blocks.variables
 
     @property
     def reading_options(self) -> Mapping[str, str]:
         """How the file is written, as its format says it."""
-        if self._treated is not None:
-            return self._treated.original.reading_options
-        return self.format.reading_options(self.table if self._stream is None else self._stream)
+        own = self._written_like.original
+        return self.format.reading_options(own.table if own._stream is None else own._stream)
+
+    @cached_property
+    def _written_like(self) -> WrittenLike:
+        return self._treated or WrittenLike(self, np.arange(self._blocks.count, dtype=np.intp), frozenset())
 
     @property
     def notes(self) -> tuple[Sentence, ...]:
@@ -250,6 +253,16 @@ class TableSource(Source):
             return None
         # where a name stands twice, the survey of the twin has to say what that means
         return None if twin_layout(self._twin_of(found.names), found.names, found.first) is None else found
+
+    @cached_property
+    def _blocks(self) -> TableStream:
+        """The records block by block, out of the file or out of memory."""
+        return DatasetStream(self.table) if self._stream is None else self._stream
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether what engines read of the records is worth a place on a disk."""
+        return self._size_of_twin(self._blocks) >= wellformed.SMALLEST
 
     def _is_small_file(self) -> bool:
         """Whether all records will be asked for, and its table is small beside the memory in any case."""
@@ -275,25 +288,22 @@ class TableSource(Source):
     @cached_property
     def twin(self) -> TwinNames:
         """What the elements of the XML twin are called."""
-        return self._twin_of(tuple(self.table.columns) if self._stream is None else self._stream.names)
+        return self._twin_of(self._blocks.names)
 
     @cached_property
     def _document(self) -> Path:
         """Where the twin is, of records on which a second library agrees, where one reads them."""
-        path, where = self._twin_path, str(self.path)
-        if self._stream is not None:
-            require_room(path.parent, self._size_of_twin(self._stream), what=f"what engines read of {self.path.name}")
-        if self._stream is not None:
+        path, where, blocks = self._twin_path, str(self.path), self._blocks
+        if self._is_large:
+            require_room(path.parent, self._size_of_twin(blocks), what=f"what engines read of {self.path.name}")
             compile_first(self._asked.progress)
         path.unlink(missing_ok=True)  # of an attempt that was refused
         with kept_in(path.parent):
             os.close(create_private(path))
-        stream = self._stream
-        with (
-            _readable(where, self.format.name),
-            closing(blocks_of(self.confirmed) if stream is None else stream.again()) as blocks,
-        ):
-            write_twin(path, [variable.column for variable in self.own_variables], blocks, self.twin, where)
+        if self._stream is None:
+            self.confirmed  # noqa: B018 -- both readings agree
+        with _readable(where, self.format.name), closing(blocks.again()) as found:
+            write_twin(path, [variable.column for variable in blocks.variables], found, self.twin, where)
         self._require_unchanged()
         return path
 
@@ -304,7 +314,7 @@ class TableSource(Source):
         Raises
         ------
         DocumentError
-            It says something else.
+            It says something else, or the file has changed.
         """
         if self._treated is not None:  # of an original that was read twice
             return self.table
@@ -319,29 +329,26 @@ class TableSource(Source):
                     compared.end()
             except UnreadError as problem:
                 self._unread[:] = [f"only one library could read this file, so no second one confirms it: {problem}"]
+        self._require_unchanged()
         return self.table
 
     @cached_property
     def _twin_path(self) -> Path:
-        above = None if self._stream is None else folder_on_disk()[0]
+        above = folder_on_disk()[0] if self._is_large else None
         return self._held.enter_context(private_folder(above)) / "document.xml"
 
     @cached_property
     def _seen(self) -> tuple[Layout, int | None]:
         """What a survey of the twin would say: its layout, and its number of records where it is a large file."""
-        stream = self._stream
-        if stream is not None and (layout := twin_layout(self.twin, stream.names, stream.first)) is not None:
-            compile_first(self._asked.progress)
-            return layout, stream.count
-        document, columns = self._document, self.table.columns
-        layout = twin_layout(self.twin, tuple(columns), [_first_value(column) for column in columns.values()])
+        blocks = self._blocks
+        layout = twin_layout(self.twin, blocks.names, blocks.first)
         if layout is None:
             with self.in_own_places():
-                return XmlSource(document, record=self.twin.record, progress=self._asked.progress).layout, None
-        if not worth_columns(document):
+                return XmlSource(self._document, record=self.twin.record, progress=self._asked.progress).layout, None
+        if not self._is_large and blocks.count < MANY_RECORDS:
             return layout, None
         compile_first(self._asked.progress)
-        return layout, len(self.table)
+        return layout, blocks.count
 
     @property
     def layout(self) -> Layout:
@@ -361,14 +368,14 @@ class TableSource(Source):
 
     def estimate(self) -> int:
         """Return the number of records."""
-        return len(self.table) if self._stream is None else self._stream.count
+        return self._blocks.count
 
     @property
     def beside_columns(self) -> int:
         """Bytes of the documents that engines read, and of what is put together for the file that is written."""
-        if self._stream is None:
+        if self._written_like.original._stream is None:
             return 0
-        return costs.TABLE_DOCUMENTS * self._size_of_twin(self._stream) + costs.TABLE_COPIES * self._stream.text
+        return costs.TABLE_DOCUMENTS * self._size_of_twin(self._blocks) + costs.TABLE_COPIES * self._blocks.text
 
     def vocabulary(self) -> Vocabulary:
         """Return the names of the twin."""
@@ -383,7 +390,7 @@ class TableSource(Source):
         """Read the records as columns."""
         if self._stream is not None:
             return self._stored(self._stream, asked)
-        self._document  # noqa: B018 -- both readings agree
+        self.confirmed  # noqa: B018 -- both readings agree
         columns = {}
         variables = {variable.name: variable for variable in self.variables}
         for field in self.layout.fields:
@@ -432,10 +439,9 @@ class TableSource(Source):
         """The twin, and the records without it."""
         flat: FlatRecords | None = None
         if self.count is not None:
-            held: RecordBlocks | None = self._stream
-            if held is None:
-                held = HeldRecords(self.table)
-            flat = TableRecords(self.path, self.layout, self.twin, held)
+            if self._stream is None:
+                self.confirmed  # noqa: B018 -- both readings agree
+            flat = TableRecords(self.path, self.layout, self.twin, self._blocks)
         return EngineDocument(self.path, self.layout, flat, lambda: self.document_path)
 
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
@@ -443,9 +449,7 @@ class TableSource(Source):
         del line, column
         if record < 0:
             return 0, 0
-        if self._stream is not None:
-            return int(self._stream.lines(record, 1)[0]), 0
-        return int(self.table.lines[record]), 0
+        return int(self._blocks.lines(record, 1)[0]), 0
 
     def own_place(self, place: Place) -> Place:
         """Return the file, and the line of the record, for a place in the twin."""
@@ -465,8 +469,7 @@ class TableSource(Source):
         """Return the records with other values in some fields; they are in memory, and no file has them."""
         del folder
         rows, found = np.flatnonzero(keep), self._fresh()
-        like = self._treated or TreatedRecords(self, np.arange(len(keep), dtype=np.intp), frozenset())
-        columns = []
+        like, columns = self._written_like, []
         for variable in self.own_variables:
             own = dataset.columns.get(variable.name)
             column = Column.absent(variable, len(keep)) if own is None else own
@@ -476,7 +479,7 @@ class TableSource(Source):
         lines = dataset.lines[rows]
         found.table = replace(self._carried, levels=Dataset.of_columns(self.path, columns, lines).levels)
         found._stream = None
-        found._treated = TreatedRecords(like.original, like.rows[rows], like.names.union(names))
+        found._treated = WrittenLike(like.original, like.rows[rows], like.names.union(names))
         found.metadata, found._written = self.metadata, self._written
         told(len(rows), len(rows))
         return found
@@ -499,18 +502,19 @@ class TableSource(Source):
         rows = np.arange(size, dtype=np.intp) if changes.order is None else changes.order
         if changes.keep is not None:
             rows = rows[changes.keep[rows]]
-        like = self._treated or TreatedRecords(self, np.arange(size, dtype=np.intp), frozenset())
+        like = self._written_like
         masked = like.names.union(replacements)
         variables = [variable for variable in self.own_variables if variable.name not in removed]
         stream = like.original._stream
         if stream is not None and self._written is None:
-            new = {name: replacements.get(name) or self.table.columns[name] for name in masked.difference(removed)}
+            new = dict(replacements)
             if self._treated is not None:
+                new = {name: self.table.columns[name] for name in masked.difference(removed)} | new
                 new = {name: column.spread(like.rows, stream.count) for name, column in new.items()}
             if self._written_streamed(stream, target, variables, like.rows[rows], new, changes.told):
                 return len(rows)
         columns = [
-            replace((replacements.get(one.name) or self.table.columns[one.name]).taken(rows), variable=one)
+            replace(replacements.get(one.name, self.table.columns[one.name]).taken(rows), variable=one)
             for one in variables
         ]
         written = replace(Dataset.of_columns(self.path, columns, len(rows)), title=self.table.title)
@@ -603,12 +607,6 @@ def _digest_of(dataset: Dataset, original: str) -> str:
         for part in (column.codes, column.lexicon.ends, column.lexicon.data):
             found.update(np.ascontiguousarray(part))
     return found.hexdigest()
-
-
-def _first_value(column: Column) -> int:
-    """Return the first record that has a value; -1 where none has."""
-    there = column.where(~column.lexicon.absent())
-    return int(np.argmax(there)) if there.any() else -1
 
 
 @contextmanager
