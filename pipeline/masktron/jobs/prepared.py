@@ -142,7 +142,7 @@ class Prepared:
 
     @property
     def source(self) -> Source:
-        """The original; where fields were treated, the file with what they came to."""
+        """The original; where fields were treated, its records with what these came to."""
         return self.job.source
 
     @property

@@ -118,7 +118,7 @@ def recode_fields(state: Treating) -> Treating:
 PERTURBATIONS: tuple[Callable[[Treating], Treating], ...] = (draw_categories, swap_regions)
 """Treatments that draw, in the order in which they are done: after recoding, under the rules as they are then asked.
 
-Keys are suppressed after that, on the file that they leave.
+Keys are suppressed after that, in the records that they leave.
 """
 
 
@@ -135,7 +135,7 @@ def treated(
         What the translated rulebook is going to be called, as `place_of_rules` says.
     progress : callable
     executor : Executor, optional
-        Who judges slices of the treated file.
+        Who judges slices of a treated file in XML.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
 
 
 def _with_missing(config: Config, original: Opened, source: Source, done: Treated) -> Config:
-    """Return settings that declare codes for missing values that the treated file does not declare any more.
+    """Return settings that declare codes for missing values that the treated records do not declare any more.
 
     A column of numbers with codes beside them may have become one of texts, in which a format has no such codes.
     """
@@ -319,7 +319,7 @@ def _looks_up_masked(original: Opened, edit: Edit) -> bool:
         return False
     looked_up = (atom for case in edit.constraint.form for atom in case if isinstance(atom, InDomain))
     own = all(one.path.rpartition("/")[2].rpartition(":")[2] == one.variable for one in looked_up)
-    return own and bool(original.originals.keep.all())  # else the treated file has fewer values
+    return own and bool(original.originals.keep.all())  # else the treated records have fewer values
 
 
 def _refuse_lost(original: Opened, translation: Translation) -> None:
@@ -353,7 +353,7 @@ def title_of(fields: Iterable[str]) -> str:
 
 def _treated(original: Opened, records: Dataset, names: Collection[str], folder: Path, progress: Progress) -> Source:
     """Return the released records with their treated fields."""
-    told = told_as(progress, "writing treated fields")
+    told = told_as(progress, "treating fields")
     return original.job.source.treated(records, names, original.originals.keep, folder, told)
 
 

@@ -53,7 +53,7 @@ from masktron.write.treatments import Postrandomised, Swapped, Treatment
 _REFUSALS = (InfeasibleError, ResourceError, UsageError, ViolationError)
 """What stops a single candidate, and no other."""
 _TREATED_RECORDS = 1_000_000
-"""Records of treated files that stay open, at most, beside the two that were asked for last."""
+"""Treated records that stay open, at most, beside the two that were asked for last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class _Tried:
 class Bench:
     """A file on which candidates are tried.
 
-    What keys come to is written once for each treatment, to a temporary file that goes when the bench is closed.
+    What keys come to is found once for each treatment, and goes when the bench is closed.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Bench:
         self.close()
 
     def close(self) -> None:
-        """Remove the treated files."""
+        """Let treated records go."""
         while self._treated:
             _, (files, _) = self._treated.popitem()
             files.close()
@@ -218,7 +218,7 @@ class Bench:
         return treated(replace(original, config=config, given=given), rules, progress)
 
     def _make_room(self) -> None:
-        """Close the treated files that were not asked for longest, where there are too many."""
+        """Let treated records go that were not asked for longest, where there are too many."""
         most = max(2, _TREATED_RECORDS // max(1, len(self._original.kept)))
         while len(self._treated) >= most:
             files, _ = self._treated.pop(next(iter(self._treated)))

@@ -88,7 +88,7 @@ def _half(rows: Sequence[LexemeRow]) -> tuple[int, int]:
 
 
 class TableFormat(ABC):
-    """A format of tables. Its subclasses hold no state: what is known of a file is in its `Table`.
+    """A format of tables. Its subclasses hold no state: what is known of a file is in its `Dataset`.
 
     Attributes
     ----------

@@ -41,18 +41,8 @@ from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, NothingHereError, Redirect, StepState, Visit, WebPage
 
 CHECK_PAGE, CONVERT_RESULT = "check.html", "convert.json"
-FORMATS: Mapping[str, str] = {
-    "csv": "CSV, for spreadsheets and all programs",
-    "xlsx": "Excel",
-    "spss": "SPSS",
-    "stata": "Stata",
-    "xpt": "SAS (transport file)",
-    "parquet": "Parquet",
-    "arrow": "Arrow",
-    "sqlite": "SQLite",
-    "duckdb": "DuckDB",
-    "xml": "XML",
-}
+_XML, *_TABLES = known_formats()
+FORMATS: Mapping[str, str] = {one.name: one.what for one in (*_TABLES, _XML) if not one.instead}
 """Formats that a release can be written in, by name, as a reader knows them."""
 
 
