@@ -264,7 +264,8 @@ class _Recoded:
     def _joined(self, residuals: Sequence[tuple[ValueClass, _Residual]], *, all_of_them: bool) -> TruthTree:
         """Join what is asked of classes; `all_of_them`: nothing is asked of values that stay as they are."""
         if residuals and all(residual.tree == ALWAYS for _, residual in residuals):
-            if self._unsure and all(one.values is None and not self._is_own(one) for one, _ in residuals):
+            surely = all(ALWAYS in residual.shapes for _, residual in residuals)  # some number of each class obeys
+            if self._unsure and not surely and all(o.values is None and not self._is_own(o) for o, _ in residuals):
                 raise self._untold()
             if all_of_them and self._holds_missing():
                 return ALWAYS
