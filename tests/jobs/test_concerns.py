@@ -133,6 +133,20 @@ def test_missing_values_that_masking_fills_or_makes_are_told(tmp_path: Path) -> 
     assert "missing-otherwise" not in {one.kind for one in kept.concerns}
 
 
+def test_a_missing_value_with_another_code_is_told(tmp_path: Path) -> None:
+    """One respondent refused where all others do not know: the group has one code."""
+    rows: list[dict[str, object]] = [{"A": at, "B": at % 9 + 20} for at in range(40)]
+    for at in range(20, 32):
+        rows[at]["B"] = -8 if at == 25 else -9
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
+    given: dict[str, Any] = {"k": 4, "numeric": ["B"], "grouping": "all", "secret": KEY}
+    result = masktron.mask(data, rules, tmp_path / "o.xml", missing={"B": ["-8", "-9"]}, **given)
+    (told,) = (one for one in result.concerns if one.kind == "missing-otherwise")
+    assert (tmp_path / "o.xml").read_text().count("<B>-8</B>") == 0
+    assert told.records == 1
+    assert told.says.startswith("1 missing value got another code (B 1)")
+
+
 def test_a_total_that_projection_moves_is_told_with_its_groups(tmp_path: Path) -> None:
     """Households share a wage, which the shortest hours among them bound: no shared wage keeps the sum."""
     rng = np.random.default_rng(5)

@@ -28,6 +28,7 @@ from masktron.problems.problem import Field, Note, Sentence
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.sources.column import Column
+from masktron.sources.known_texts import Status
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource
@@ -254,16 +255,26 @@ def _not_negative(run: Prepared, paths: FieldPaths, name: str) -> MissingRule:
 
 
 def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
-    """Missing values that are filled, and values that are missing now: a rare pattern takes over another one."""
-    filled, gone = Counter[str](), Counter[str]()
+    """Missing values that are filled, or have another code, and values that are missing now.
+
+    A rare pattern of missing values takes over another one, with its codes.
+    """
+    filled, gone, other = Counter[str](), Counter[str](), Counter[str]()
     named = _names_by_level(run.source)
     for name in run.plan.by_role(Role.CONFIDENTIAL):
-        before, after = run.kept.columns[name].present, written[name].present
-        gone[named.get(name, name)] += int((before & ~after).sum())
-        filled[named.get(name, name)] += int((after & ~before).sum())
+        own, new, shown = run.kept.columns[name], written[name], named.get(name, name)
+        before, after = own.present, new.present
+        gone[shown] += int((before & ~after).sum())
+        filled[shown] += int((after & ~before).sum())
+        coded = (own.status == Status.CODE) | (new.status == Status.CODE)
+        other[shown] += int((~before & ~after & coded & ~own.same_texts(new)).sum())
     parts = [
         Note(f"{counted(sum(many.values()), what)} {how} ({{fields}}{{others}})", **_most(many))
-        for many, what, how in ((+filled, "missing value", "got a value"), (+gone, "value", "came out as missing"))
+        for many, what, how in (
+            (+filled, "missing value", "got a value"),
+            (+other, "missing value", "got another code"),
+            (+gone, "value", "came out as missing"),
+        )
         if many
     ]
     if not parts:
@@ -274,7 +285,7 @@ def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column
     yield ConcernResult(
         "missing-otherwise",
         "",
-        sum(filled.values()) + sum(gone.values()),
+        sum(filled.values()) + sum(other.values()) + sum(gone.values()),
         len(run.kept),
         Note("{parts:and}{why}", parts=parts, why=why),
         "the method draws which values are missing; other methods keep that"
