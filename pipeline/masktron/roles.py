@@ -170,7 +170,9 @@ def _refuse_unnamed(records: Dataset, config: Config) -> None:
         if name not in config.roles and config.kind_of(name) is None and _holds_text(column)
     ]
     if names:
-        raise UsageError.of("no-role", records.path, fields=problem_fields(names))
+        dated = problem_fields(name for name in names if records.columns[name].variable.moments)
+        dates = Note("; {fields:and} {fields:holds|hold} dates or times", fields=dated) if dated else ""
+        raise UsageError.of("no-role", records.path, fields=problem_fields(names), dates=dates)
 
 
 def _holds_text(column: Column) -> bool:

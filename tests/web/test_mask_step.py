@@ -224,7 +224,7 @@ def test_records_that_were_released_before_need_a_reason(client: TestClient, pro
 
 def test_fields_without_a_role_lead_to_roles(client: TestClient, project: Project) -> None:
     told = {"what": "", "where": "", "hint": "", "kind": "UsageError", "exit_code": 2}
-    error = {**told, **Problem("no-role", fields=fields(["NAME"])).as_dict()}
+    error = {**told, **Problem("no-role", fields=fields(["NAME"]), dates="").as_dict()}
     laid_run(project, "mask", [*WORDS], code=2, error=error)
     page = client.get(path(project)).text
     assert 'roles?show=open">Say what these fields are' in page

@@ -450,7 +450,7 @@ def _described(
     name: str, variable: Variable, read: _Read, config: Config, one: str, *, release_safe: bool
 ) -> tuple[FieldDescription, DescribedProblem | None]:
     summary = read.summaries[name]
-    kind, role, why, problem = _taken(name, summary, config, read.lines.get(name, 0), one)
+    kind, role, why, problem = _taken(variable, summary, config, read.lines.get(name, 0), one)
     if release_safe and problem is not None and problem.record:  # which record has it is nobody's business
         problem = replace(problem, what=f"the numeric field {name!r} holds a text", record=0, line=0)
     labels = {**variable.labels, **variable.declared_missing, **dict.fromkeys(variable.ranges, "")}
@@ -510,8 +510,9 @@ def _frequent(summary: FieldSummary, labels: Mapping[str, str]) -> Iterator[Valu
 type _Taken = tuple[Kind | None, Role | None, str, DescribedProblem | None]
 
 
-def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str) -> _Taken:
+def _taken(variable: Variable, summary: FieldSummary, config: Config, line: int, one: str) -> _Taken:
     """Say what `mask` takes a field for, as `masktron.roles` and `masktron.codes` do, and why."""
+    name = variable.name
     role, kind = config.roles.get(name), config.kind_of(name)
     says = None if role is None else f"declared as {role}"
     if summary.type == "empty":
@@ -522,7 +523,7 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str
     if kind in (Kind.NOMINAL, Kind.ORDINAL):
         return kind, role or Role.CONFIDENTIAL, f"declared as {kind}", None
     if summary.texts:
-        return _text_taken(name, summary, role, kind, line, one)
+        return _text_taken(variable, summary, role, kind, line, one)
     if kind is None and (why := summary.code_reason(name)):
         hint = Note(
             "[[--nominal {field}]], [[--ordinal {field}]] or [[--numeric {field}]]; no need where a rule uses "
@@ -535,8 +536,9 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str
 
 
 def _text_taken(
-    name: str, summary: FieldSummary, role: Role | None, kind: Kind | None, line: int, one: str
+    variable: Variable, summary: FieldSummary, role: Role | None, kind: Kind | None, line: int, one: str
 ) -> _Taken:
+    name, held = variable.name, variable.moments or "text"
     if summary.numbers > summary.texts or kind is Kind.NUMBER:
         what = f"the numeric field {name!r} holds a text in {one % (summary.first_text + 1)}"
         hint = Note(
@@ -547,11 +549,12 @@ def _text_taken(
         problem = DescribedProblem(what, name, summary.first_text + 1, line, hint)
         return None, role, f"most values are numbers, and {summary.texts} are texts", problem
     if role is Role.CONFIDENTIAL:
-        return Kind.NOMINAL, role, "a text that is declared as confidential", None
+        return Kind.NOMINAL, role, f"a {held} that is declared as confidential", None
     hint = Note(
         "[[--role {field}=identifier]], record-id, quasi-identifier, untouched or confidential; or "
         "[[--nominal {field}]], [[--ordinal {field}]]",
         field=Field(name),
     )
-    what = f"the text field {name!r} has no role; it may name a respondent"
-    return None, None, "a text without a role", DescribedProblem(what, name, 0, 0, hint)
+    may = "help to find" if variable.moments else "name"
+    what = f"the {held} field {name!r} has no role; it may {may} a respondent"
+    return None, None, f"a {held} without a role", DescribedProblem(what, name, 0, 0, hint)

@@ -146,6 +146,12 @@ class Variable:
         return cls(name, column_name(name))
 
     @property
+    def moments(self) -> str:
+        """What its values are where the type of the column says moments, ``date`` or ``time``; else nothing."""
+        named = "" if self.stored is None else str(self.stored)
+        return "date" if named.startswith(("date", "timestamp")) else "time" if named.startswith("time") else ""
+
+    @property
     def declared_missing(self) -> Mapping[str, str]:
         """Codes that mean 'missing', whatever records hold, each with its label."""
         return {code: label for code, label in self.missing.items() if code not in self.observed}

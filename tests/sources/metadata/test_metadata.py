@@ -36,7 +36,8 @@ survey </titl></titlStmt></citation></stdyDscr><dataDscr>
  <catgry missing="Y"><catValu>9</catValu><labl>no <emph>answer</emph></labl></catgry></var>
 <var name="SIZE" nature="ordinal"><catgry><catValu>S</catValu></catgry><catgry><catValu>L</catValu></catgry>
  <varFormat type="character"/></var>
-<var name="W" nature="ratio" wgt="wgt"><invalrng><item VALUE="-1"/></invalrng></var></dataDscr></codeBook>"""
+<var name="W" nature="ratio" wgt="wgt"><invalrng><item VALUE="-1"/></invalrng></var>
+<var name="BORN" nature="interval"><varFormat type="numeric" category="date"/></var></dataDscr></codeBook>"""
 
 
 def read(path: Path, text: str) -> Description:
@@ -55,11 +56,12 @@ def test_a_table_schema_says_labels_kinds_orders_and_codes(tmp_path: Path) -> No
 
 def test_a_codebook_says_the_same_and_the_weight(tmp_path: Path) -> None:
     found = read(tmp_path / "c.xml", DDI)
-    area, size, weight = found.variables
+    area, size, weight, born = found.variables
     assert found.title == "A survey"
     assert (area.label, area.labels, area.missing) == ("Area", {"1": "North"}, {"9": "no answer"})
     assert (area.kind, size.kind, size.order, size.typed.text) == (Kind.NOMINAL, Kind.ORDINAL, ("S", "L"), True)
     assert (weight.weight, weight.kind, weight.missing) == (True, Kind.NUMBER, {"-1": ""})
+    assert born.kind is None
 
 
 @pytest.mark.parametrize("name", WRITERS)

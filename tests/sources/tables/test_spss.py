@@ -332,3 +332,25 @@ def test_documents_of_a_file_are_told(survey: Path, tmp_path: Path, capsys: pyte
     assert note in open_source(survey).notes
     done = Runner(capsys)("convert", survey, "--out", tmp_path / "c.csv")
     assert "not carried over: the documents of the file: 1 line" in done.out
+
+
+@pytest.mark.parametrize("measure", ["scale", "nominal", "ordinal", "unknown"])
+def test_a_date_is_no_number_whatever_its_measure(tmp_path: Path, measure: str, run: Runner) -> None:
+    data, rules = tmp_path / "d.sav", write_rules(tmp_path / "r.sch", "A >= 0")
+    frame = pd.DataFrame(
+        {
+            "A": [float(10 + at) for at in range(20)],
+            "day": [datetime.date(2025, 1, 1) + datetime.timedelta(at) for at in range(20)],
+            "name": [f"n{at}" for at in range(20)],
+        }
+    )
+    pyreadstat.write_sav(frame, str(data), variable_measure={"A": "scale", "day": measure, "name": "nominal"})
+    with refused(UsageError, "no-role", fields=("day", "name")) as stopped:
+        masktron.mask(data, rules, tmp_path / "o.sav")
+    assert "day holds dates" in str(stopped.value)
+    described = {one.name: one for one in masktron.describe(data).fields}
+    assert (described["day"].why, described["name"].why) == ("a date without a role", "a text without a role")
+    done = run(
+        "mask", data, "-r", rules, "-o", tmp_path / "o.sav", "--role", "day=untouched", "--role", "name=identifier"
+    )
+    assert done.code == 0, done.err

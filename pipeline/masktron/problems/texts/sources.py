@@ -130,7 +130,7 @@ TEXTS = {
     ),
     # roles
     "no-role": (
-        "{fields:and} {fields:has|have} no role and may name respondents",
+        "{fields:and} {fields:has|have} no role and may name respondents{dates}",
         "[[--role {fields}=identifier]] removes {fields:it|them}, =quasi-identifier releases {fields:it|them} as "
         "{fields:it is|they are}; or write into the settings:\n     [roles]\n     "
         '{fields!r:lines = "identifier"}\n     '

@@ -67,8 +67,9 @@ def _variable(var: etree._Element, space: str, where: str) -> Variable:
                 detail="a range of missing values has to be given as single items",
             )
         missing.setdefault(str(item.get("VALUE", "")).strip(), "")
-    kind = _KINDS.get(str(var.get("nature", "")))
     form = var.find(f"{{{space}}}varFormat")
+    moments = form is not None and form.get("category") in ("date", "time")
+    kind = None if moments else _KINDS.get(str(var.get("nature", "")))
     text = form is not None and form.get("type") == "character"
     return Variable(
         xml_name(column),

@@ -271,11 +271,12 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, said: Sai
             # those with labels in any case, or it would tell whether a record has one
             inside = np.union1d(inside, [float(value) for value in labelled if low <= value <= high])
             codes.update(dict.fromkeys(_lexeme(stored, value) for value in inside))
-    kind = None if weight else _KINDS.get(said["variable_measure"].get(column, ""))
+    moments = stored.clock is not None  # whatever their measure, which is scale as a rule, they are no amounts
+    kind = None if weight or moments else _KINDS.get(said["variable_measure"].get(column, ""))
     order: tuple[str, ...] = ()
     if kind is Kind.ORDINAL:
         known = {text for text in cells.unique().to_pylist() if text is not None} | labels.keys()
-        order = tuple(sorted(known - codes.keys(), key=str if stored.text or stored.clock else Decimal))
+        order = tuple(sorted(known - codes.keys(), key=str if stored.text else Decimal))
     return Variable(
         name,
         column,
