@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -182,6 +183,38 @@ def test_integers_that_no_double_holds_become_texts_and_that_is_said(
     assert [one.typed.text for one in read.variables] == [True, False]
     (told,) = [sentence(loss) for loss in done.losses if "double" in sentence(loss)]
     assert told.startswith("that serial holds integers: it is stored as texts")
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".xpt", ".parquet", ".xlsx", ".sqlite"])
+def test_numbers_beside_codes_that_are_no_numbers_become_texts_for_that_reason(suffix: str, tmp_path: Path) -> None:
+    data = tmp_path / "d.dta"
+    frame = pd.DataFrame({"age": [16, "a", 90], "wage": [1.5, 20.0, "b"], "sex": [1, 2, 1]})
+    pyreadstat.write_dta(frame, str(data), missing_user_values={"age": ["a"], "wage": ["b"]}, version=15)
+    out = tmp_path / f"o{suffix}"
+    told = [sentence(loss) for loss in run_convert(data, out).losses]
+    assert [one for one in told if "stored as texts" in one] == [
+        "that age, wage hold numbers: they are stored as texts, as their codes for missing values, such as .a, "
+        "are no numbers"
+    ]
+    assert "types of columns, which become text: age, wage" in told
+    assert lexemes(out)["age"] == ["16", ".a", "90"]
+
+
+def test_a_format_that_has_the_codes_has_numbers_beside_them(tmp_path: Path) -> None:
+    data, out = tmp_path / "d.dta", tmp_path / "o.dta"
+    frame = pd.DataFrame({"age": [16, "a", 90, np.nan]})
+    pyreadstat.write_dta(frame, str(data), missing_user_values={"age": ["a"]}, version=15)
+    assert run_convert(data, out, rename={"age": "years"}).losses == ()
+    assert lexemes(out) == {"years": ["16", ".a", "90", None]}
+
+
+def test_an_order_that_a_format_does_not_have_is_among_the_losses(tmp_path: Path) -> None:
+    levels = ["primary", "lower", "upper"]
+    for ordered, losses in ((True, ("the order of all categories: educ",)), (False, ())):
+        frame = pd.DataFrame({"educ": pd.Categorical(["upper", "primary", "lower"], levels, ordered=ordered)})
+        frame.to_parquet(tmp_path / "d.parquet")
+        told = run_convert(tmp_path / "d.parquet", tmp_path / "o.sav").losses
+        assert tuple(one for one in told if "categories" in sentence(one)) == losses
 
 
 def test_codes_with_a_point_stay_texts_and_that_is_said(tmp_path: Path) -> None:
@@ -476,7 +509,7 @@ def test_a_range_of_missing_codes_is_among_the_losses(tmp_path: Path) -> None:
     assert run_convert(data, tmp_path / "o.sav").losses == ()
     assert run_convert(data, tmp_path / "o.zsav").losses == ("ranges of values that mean 'missing': a",)
     assert run_convert(data, tmp_path / "o.dta").losses == (
-        "which codes mean 'missing': a",
+        "that codes mean 'missing', so that they count as values: a",
         "ranges of values that mean 'missing': a",
     )
 

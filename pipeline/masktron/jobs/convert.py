@@ -74,7 +74,7 @@ def run_convert(
         with_types,
         without_empty_texts,
     )
-    from masktron.sources.tables.descriptions import descriptions_lost  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.descriptions import descriptions_lost, orders_lost  # noqa: PLC0415 -- loads pyarrow
     from masktron.sources.tables.release import Release  # noqa: PLC0415 -- loads pyarrow
 
     if writing.format is None and format_of_name(out) is None and out.suffix.lower() != ".xml":
@@ -95,6 +95,7 @@ def run_convert(
     table = renamed_columns(table, rename, str(data))
     require_names(table, target)
     progress(f"writing {out.name}", 0)
+    typed, digits = table, None
     with publication(out, replaces=replaces) as place:
         opened = place.opened if isinstance(place, AddressPath) else place
         with blamed(out):
@@ -112,10 +113,10 @@ def run_convert(
                     f"{'is an empty text' if count == 1 else 'are empty texts'}"
                     for name, count in empty.items()
                 ]
-                table, told = with_scales(table, made.exact_digits)
-                losses += told
-                typed = with_types(table, made.exact_digits)
-                losses += [*made.losses(table), *numbers_as_texts(typed, made.exact_digits)]
+                digits = made.exact_digits
+                table, told = with_scales(table, digits)
+                typed = with_types(table, digits)
+                losses += [*told, *made.losses(table)]
                 made.write(opened, Release.new(typed), writing.options)
         progress("comparing both files", 0)
         again = None
@@ -124,6 +125,7 @@ def run_convert(
             how = ReadOptions(writing.record, named, writing.options)
             again = table_of_source(open_source(place, reading=how, progress=progress, whole=True, memory=_ALL))
             _require_same(table, again, target, out)
+            losses += [*numbers_as_texts(typed, again, digits), *orders_lost(table, again)]
         losses += descriptions_lost(table, again)
     return ConvertResult(
         data=str(data),

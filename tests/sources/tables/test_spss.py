@@ -295,7 +295,7 @@ def test_a_long_text_that_means_missing_stays_a_text(tmp_path: Path, code: str, 
     ]
     told.write_text(json.dumps({"fields": fields}))
     done = masktron.convert(data, out, metadata=told)
-    assert ("which codes mean 'missing': c" in done.losses) is lost
+    assert ("that codes mean 'missing', so that they count as values: c" in done.losses) is lost
     found = table_format("spss").read(out, {})
     assert cells_of(found)["c"].to_pylist() == ["x", code]
     assert found.columns["c"].variable.missing == ({} if lost else {code: "why"})

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from masktron.config import Kind
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields
+from masktron.recodings import exact_number
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.known_formats import table_format, written_formats
@@ -195,24 +196,44 @@ def _scaled(column: Column, digits: int) -> pa.DataType | None:
     return pa.decimal128(_ROOMY if precision <= _ROOMY else 38, scale)
 
 
-def numbers_as_texts(table: Dataset, digits: int | None) -> list[Sentence]:
-    """Say which columns look like numbers with fractions, or like long integers, and are stored as texts.
+def numbers_as_texts(table: Dataset, again: Dataset, digits: int | None) -> list[Sentence]:
+    """Say which columns hold numbers and are stored as texts, and why.
 
     Parameters
     ----------
     table : Dataset
         Of `with_types`.
+    again : Dataset
+        What was read back: a format may have numbers for columns that this one has texts for.
     digits : int or None
         What `TableFormat.exact_digits` says.
     """
-    texts = [
-        (variable.column, _without(table.columns[variable.name], variable.missing))
+    texts = {
+        variable.column: _without(table.columns[variable.name], variable.missing)
+        for variable, other in zip(table.variables, again.variables, strict=True)
+        if not variable.typed.text and variable.stored is not None and is_text(variable.stored) and other.typed.text
+    }
+    words = {
+        variable.column: words
         for variable in table.variables
-        if not variable.typed.text and variable.stored is not None and is_text(variable.stored)
-    ]
-    found = [column for column, distinct in texts if digits is not None and _are_fractions(distinct)]
-    long = [column for column, distinct in texts if digits == _OF_DOUBLES and _all_match(distinct, _WHOLE)]
+        if variable.column in texts
+        and _all_match(texts[variable.column], _NUMBER)
+        and (words := _words(table.columns[variable.name]))
+    }
+    beside = words if digits is not None else {}
+    plain = [(column, distinct) for column, distinct in texts.items() if column not in beside]
+    found = [column for column, distinct in plain if digits is not None and _are_fractions(distinct)]
+    long = [column for column, distinct in plain if digits == _OF_DOUBLES and _all_match(distinct, _WHOLE)]
     said: list[Sentence] = []
+    if beside:
+        said.append(
+            Note(
+                "that {beside} {beside:holds numbers: it is|hold numbers: they are} stored as texts, as "
+                "{beside:its codes|their codes} for missing values, such as {code}, are no numbers",
+                beside=fields(beside),
+                code=next(iter(beside.values())),
+            )
+        )
     if found:
         said.append(
             Note(
@@ -238,6 +259,12 @@ def _without(column: Column, codes: Collection[str]) -> pa.Array:
     """Return the texts of a column but for some codes, each once."""
     distinct = distinct_strings(column)
     return distinct.filter(pc.invert(pc.is_in(distinct, value_set=pa.array(sorted(codes), pa.string()))))
+
+
+def _words(column: Column) -> str:
+    """Return the first of its codes for missing values that is no number and that a record has, or nothing."""
+    held = set(distinct_strings(column).to_pylist())
+    return next((code for code in column.variable.missing if code in held and exact_number(code) is None), "")
 
 
 def _all_match(distinct: pa.Array, pattern: str) -> bool:

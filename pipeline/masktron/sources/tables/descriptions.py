@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import pyarrow as pa
 
+from masktron.config import Kind
 from masktron.recodings import exact_number
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.release import losses_by_column
-from masktron.sources.variables import Variable
+from masktron.sources.variables import UNTYPED, Variable
 
 _CUT = "which are cut as they are too long"
 
@@ -42,18 +43,32 @@ def descriptions_lost(before: Dataset, after: Dataset | None) -> Iterator[str]:
         ("labels of values", lambda v: any(not said for _, said in _relabelled(v, other(v)))),
         (f"ends of labels of values, {_CUT}", lambda v: any(said for _, said in _relabelled(v, other(v)))),
         ("that labels of values differ, as some become equal", lambda v: _are_equal(v, other(v))),
-        ("which codes mean 'missing'", lambda v: not _keys(v.missing) <= _keys(other(v).missing)),
+        (
+            "that codes mean 'missing', so that they count as values",
+            lambda v: not _keys(v.missing) <= _keys(other(v).missing),
+        ),
         ("ranges of values that mean 'missing'", lambda v: v.ranges and v.ranges != other(v).ranges),
         ("which variable is the weight", lambda v: v.weight and not other(v).weight),
         ("kinds of variables", lambda v: v.kind is not None and v.kind is not other(v).kind and not v.weight),
     )
 
 
+def orders_lost(before: Dataset, after: Dataset) -> Iterator[str]:
+    """Name the ordinal variables that a new file has with categories in another order, or without some of them."""
+    orders = {variable.name: _order(variable) for variable in after.variables if variable.kind is Kind.ORDINAL}
+    yield from losses_by_column(
+        before, ("the order of all categories", lambda v: v.order and orders.get(v.name, _order(v)) != _order(v))
+    )
+
+
 def is_typed(variable: Variable) -> bool:
-    """Whether values are numbers, truths or moments by their type; elsewhere, times of more than a day have none."""
+    """Whether values are numbers, truths or moments by their type; elsewhere, times of more than a day have none.
+
+    Numbers beside codes that are no numbers are texts elsewhere, too.
+    """
     kind = variable.stored
     plain = kind is None or is_text(kind) or pa.types.is_null(kind)
-    return not variable.typed.text and (not plain or variable.typed.bits is not None)
+    return not variable.typed.text and (not plain or variable.typed != UNTYPED)
 
 
 def _key(code: str) -> Fraction | str:
@@ -63,6 +78,10 @@ def _key(code: str) -> Fraction | str:
 
 def _keys(codes: Mapping[str, str]) -> set[Fraction | str]:
     return {_key(code) for code in codes}
+
+
+def _order(variable: Variable) -> list[Fraction | str]:
+    return [_key(code) for code in variable.order]
 
 
 def _labels(variable: Variable) -> dict[Fraction | str, str]:

@@ -14,7 +14,7 @@ from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
 from masktron.sources.known_texts import Status
 from masktron.sources.tables.conversion import with_types
-from masktron.sources.tables.descriptions import descriptions_lost
+from masktron.sources.tables.descriptions import descriptions_lost, orders_lost
 from masktron.sources.tables.frames import categories_kept, frame_format, metadata_kept
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_source import TableRequest, TableSource, opened_place
@@ -86,7 +86,9 @@ class FrameSource(TableSource):
         if self._file_format == XML:
             return XmlSource(path, record=self.twin.record, progress=self._asked.progress)
         found = TableSource(path, table_format(self._file_format), self._asked)
-        self._lost += [lost for lost in descriptions_lost(self._again().table, found.table) if lost not in self._lost]
+        meant = self._again().table
+        told = (*descriptions_lost(meant, found.table), *orders_lost(meant, found.table))
+        self._lost += [lost for lost in told if lost not in self._lost]
         return found
 
     def handed_back(self) -> Any:
