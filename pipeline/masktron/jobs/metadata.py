@@ -58,13 +58,21 @@ def run_metadata(
         WRITERS[to](temporary, Description(variables, data.name))
     hidden = [one.column for one in variables if one.observed]
     said = [one for one in variables if one.label or one.labels or one.missing or one.kind or one.weight]
+    notes = []
+    if hidden:
+        notes.append(
+            f"left out, as they may be values of records: codes that nobody declared, of {', '.join(hidden)}"
+        )
+    if ranges := [f"{one.column} ({', '.join(one.ranges)})" for one in variables if one.ranges]:
+        notes.append(
+            "ranges of values that mean 'missing' become the single codes in them that have labels: "
+            f"{', '.join(ranges)}"
+        )
     return MetadataResult(
         data=str(data),
         output=str(out),
         standard=to,
         fields=len(fields),
         described=tuple(one.name for one in said),
-        notes=(f"left out, as they may be values of records: codes that nobody declared, of {', '.join(hidden)}",)
-        if hidden
-        else (),
+        notes=tuple(notes),
     )

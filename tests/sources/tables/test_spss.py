@@ -127,6 +127,10 @@ def test_codes_that_only_records_tell_are_no_part_of_what_is_said(
         assert done.code == 0, done.err
         assert "codes that nobody declared, of A" in done.out
         assert "codes that nobody declared, of A" in json.loads(told.read_text())["notes"][0]
+        assert json.loads(told.read_text())["notes"][1] == (
+            "ranges of values that mean 'missing' become the single codes in them that have labels: "
+            "A (900000000 to highest)"
+        )
         for text in (out.read_text(), done.out, told.read_text()):
             assert not [value for value in ("7654321", "987654321") if value in text]
         assert "900000001" in out.read_text()

@@ -16,6 +16,7 @@ from cli_runner import Runner, write_rules
 from made_columns import new_column
 from masktron.config import ReadOptions
 from masktron.errors import DocumentError, UsageError
+from masktron.jobs.convert import run_convert
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
 from masktron.sources.tables.descriptions import descriptions_lost
@@ -311,6 +312,36 @@ def test_a_new_file_says_what_another_format_says(tmp_path: Path) -> None:
     said = {variable.name: variable for variable in open_source(out).variables}
     assert (said["n"].label, said["n"].labels, said["n"].missing) == ("A number", {"1": "one"}, {".c": "refused"})
     assert pyreadstat.read_dta(str(out))[1].readstat_variable_types["i"] == "int32"
+
+
+def test_integers_beside_missing_values_are_integers(tmp_path: Path) -> None:
+    table = table_of_texts(
+        {
+            "n": ["1", None, ".c"],
+            "short": ["100", None, "-100"],
+            "over": ["101", None, "1"],
+            "zero": ["-0", None, "1"],
+            "f": ["1.5", None, "1"],
+        },
+        n=Variable("n", "n", missing={".c": ""}),
+        short=Variable("short", "short", stored=pa.int8()),
+        over=Variable("over", "over", stored=pa.uint8()),
+        zero=Variable("zero", "zero", stored=pa.float64()),
+    )
+    out = tmp_path / "new.dta"
+    table_format("stata").write(out, Release.new(table))
+    assert read_cells(out) == {name: column.lexemes.tolist() for name, column in table.columns.items()}
+    found = pyreadstat.read_dta(str(out))[1].readstat_variable_types
+    assert found == {"n": "int32", "short": "int8", "over": "int16", "zero": "double", "f": "double"}
+
+
+def test_a_format_of_months_is_among_the_losses(tmp_path: Path) -> None:
+    data = tmp_path / "d.dta"
+    shown = {"month": "%tm", "day": "%td", "n": "%8.0g"}
+    pyreadstat.write_dta(
+        pd.DataFrame({"month": [780.0], "day": [21_915.0], "n": [1.0]}), str(data), variable_format=shown
+    )
+    assert run_convert(data, tmp_path / "o.sav").losses == ("display formats: month (%tm)",)
 
 
 def test_names_that_pandas_would_change_stay(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _TAGS = frozenset(f".{letter}" for letter in _LETTERS)
 _UNITS = {"days": Decimal(86_400), "milliseconds": Decimal("0.001")}
 _SHOWN = re.compile(r"%-?0?(\d+)[.,](\d+)fc?")
+_COUNTED = re.compile("%-?t")
+"""How formats of weeks, months and the like begin, and those of moments."""
 _SHOWN_TEXT = re.compile(r"%([-~]?)\d\d+s")
 _BINARY = re.compile(rb"GSO(?:...\0.{5}\0{3}|...\0.{4}|\0...\0{3}.{5}|\0....{4})\x81", re.DOTALL)
 """How a strL of bytes begins: its variable and its record, in all releases and both orders of bytes, and its type."""
@@ -168,6 +170,13 @@ class StataFormat(TableFormat):
         ]
         _save(target, release.original.title, release.variables, columns)
 
+    def form(self, table: Dataset) -> Iterator[str]:
+        """Say that formats stay behind which show a number as a week, a month or the like."""
+        columns: Mapping[str, StataColumn] = table.format_state.columns
+        counted = [one for one in columns.values() if _COUNTED.match(one.shown) and one.stored.clock is None]
+        if counted:
+            yield f"display formats: {', '.join(f'{one.stored.name} ({one.shown})' for one in counted)}"
+
     def losses(self, table: Dataset) -> Iterator[str]:
         """Say what Stata cannot hold."""
         yield from texts_lost(table)
@@ -273,7 +282,7 @@ def _new(variable: Variable, cells: pa.ChunkedArray) -> StataColumn:
     elif variable.typed.shown is not None and not stored.text:
         width, places = variable.typed.shown
         shown = f"%{max(width, one.width)}.{min(max(places, one.decimals), 16)}f"
-    return StataColumn(_narrowed(stored), shown)
+    return StataColumn(_narrowed(stored, variable.stored), shown)
 
 
 def _with_room(stored: StoredColumn, lexemes: Sequence[str]) -> StoredColumn:
@@ -289,12 +298,20 @@ def _with_room(stored: StoredColumn, lexemes: Sequence[str]) -> StoredColumn:
     return StoredColumn(stored.name, np.zeros(size, dtype=kind), np.ones(size, dtype=np.bool_))
 
 
-def _narrowed(stored: StoredColumn) -> StoredColumn:
-    """Return a column as integers where each cell is one."""
-    if stored.text or stored.clock is not None or stored.absent.any() or stored.tags is not None:
+def _narrowed(stored: StoredColumn, kind: pa.DataType | None) -> StoredColumn:
+    """Return a column as integers where each number is one; short ones where another format has them short."""
+    if stored.text or stored.clock is not None:
         return stored
-    whole = ((stored.values == np.floor(stored.values)) & (np.abs(stored.values) <= _LARGEST[4])).all()
-    return replace(stored, values=stored.values.astype(np.int32)) if whole else stored
+    gone = stored.absent if stored.tags is None else stored.absent | (stored.tags != None)  # noqa: E711 -- elementwise
+    numbers, integers = stored.values[~gone], kind is not None and pa.types.is_integer(kind)
+    if (numbers != np.floor(numbers)).any() or (np.signbit(numbers) & (numbers == 0)).any():
+        return stored
+    if not numbers.size and not integers:
+        return stored
+    least = kind.bit_width // 8 if kind is not None and integers else 4
+    largest = np.abs(numbers).max(initial=0)
+    size = next((size for size, most in _LARGEST.items() if size >= min(least, 4) and largest <= most), None)
+    return stored if size is None else replace(stored, values=np.where(gone, 0, stored.values).astype(f"i{size}"))
 
 
 class _Writer(_PANDAS.StataWriterUTF8):  # type: ignore[misc]
