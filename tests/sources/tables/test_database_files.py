@@ -17,6 +17,7 @@ from arrow_files_made import MANY_TYPES
 from made_columns import cells_of, dataset_of, new_column, release_of
 from masktron.addresses import AddressPath, parse_address
 from masktron.errors import DocumentError, UsageError, ViolationError
+from masktron.jobs.convert import run_convert
 from masktron.sources.dataset import Dataset
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import table_of
@@ -85,6 +86,46 @@ def test_each_cell_of_sqlite_has_its_type(tmp_path: Path) -> None:
         ]
     assert [before[2], before[0], before[1]] == after
     assert declared[0] == declared[1]
+
+
+def test_what_of_a_table_is_not_written_again_is_said(tmp_path: Path) -> None:
+    columns = """id INTEGER PRIMARY KEY, u INTEGER UNIQUE, "a CHECK (" TEXT DEFAULT 'CHECK (', -- CHECK (x)
+        n INTEGER NOT NULL CHECK (n > 0), o INTEGER REFERENCES o(k)"""
+    made = [
+        "CREATE TABLE o(k INTEGER PRIMARY KEY)",
+        f"CREATE TABLE t({columns}, g INTEGER GENERATED ALWAYS AS (n + 1))",
+        "CREATE INDEX i ON t(n)",
+        "CREATE VIEW v AS SELECT * FROM t",
+        "INSERT INTO t(id, u, n) VALUES (1, 1, 1)",
+    ]
+    path = sqlite(tmp_path / "a.sqlite", *made, "CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END")
+    others = "a new file has this table alone, without other tables and views of the database (2)"
+    beside = "keys and indices (3), foreign keys (1), NOT NULL (1), checks (1)"
+    assert read(path, table="t").notes == (
+        f"of the table of SQLite are not written again: {beside}, defaults (1), how columns are computed (1), "
+        "triggers (1)",
+        others,
+    )
+    assert read(path, table="v").notes == (others,)
+    assert read(path, query="SELECT id FROM t").notes == ()
+    path = duck(tmp_path / "a.duckdb", *made, "COMMENT ON COLUMN t.u IS 'one'")
+    assert read(path, table="t").notes == (
+        f"of the table of DuckDB are not written again: {beside}, defaults and how columns are computed (2), "
+        "comments (1)",
+        others,
+    )
+    assert read(path, table="v").notes == (others,)
+    assert read(duck(tmp_path / "b.duckdb", "CREATE TABLE t AS SELECT 1 AS i")).notes == ()
+
+
+def test_declared_types_that_no_new_file_has_are_among_the_losses(tmp_path: Path) -> None:
+    path = sqlite(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE t(i INTEGER, n DECIMAL(10,2), d DATE)",
+        "INSERT INTO t VALUES (1, 1.5, '2020-01-01')",
+    )
+    for name in ("b.sqlite", "b.parquet"):
+        assert run_convert(path, tmp_path / name).losses == ("declared types: n (DECIMAL(10,2)), d (DATE)",)
 
 
 @pytest.mark.parametrize(

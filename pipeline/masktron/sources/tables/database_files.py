@@ -85,6 +85,24 @@ def chosen(options: Options, tables: Sequence[str], where: str) -> tuple[str, st
     return table, f"SELECT * FROM {quoted(table)}"  # noqa: S608 -- quoted
 
 
+def not_written(kind: str, lost: Mapping[str, int], others: int) -> Iterator[str]:
+    """Say what a released table does not have of the one that is read, and a new file of its database.
+
+    Parameters
+    ----------
+    kind : str
+        Of the database.
+    lost : mapping of str to int
+        How many there are of what is not written again.
+    others : int
+        Tables and views beside it.
+    """
+    if found := [f"{what} ({count})" for what, count in lost.items() if count]:
+        yield f"of the table of {kind} are not written again: {', '.join(found)}"
+    if others:
+        yield f"a new file has this table alone, without other tables and views of the database ({others})"
+
+
 def require_query(query: str, first: Sequence[str], where: str) -> None:
     """Refuse a statement that begins with another word than those of a query.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import categories_of
 from masktron.sources.tables.arrow_files import released_values, table_of
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, value_type
-from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
+from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, not_written, within_time, written_name
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_format import Options, TableFormat
@@ -33,6 +33,24 @@ _MOST_DIGITS = 38
 _CLOSED = ("temp_directory = ''", "enable_external_access = false", "lock_configuration = true")
 """A view of a file reads and writes nothing beside it, nor does a query."""
 _TABLES = "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+_HERE = "database_name = current_database() AND schema_name = 'main'"
+_CONSTRAINTS = f"""
+    SELECT constraint_type, count(*) FROM duckdb_constraints() AS found WHERE table_name = $1 AND {_HERE}
+    AND NOT (constraint_type = 'NOT NULL' AND EXISTS (
+        FROM duckdb_constraints() AS key WHERE key.table_oid = found.table_oid AND key.constraint_type = 'PRIMARY KEY'
+        AND list_has_all(key.constraint_column_names, found.constraint_column_names)))
+    GROUP BY ALL"""  # noqa: S608 -- no text of a user
+"""Constraints of a table, without the NOT NULL that a primary key implies."""
+_LOST = {
+    **dict.fromkeys(("PRIMARY KEY", "UNIQUE"), "keys and indices"),
+    **{"FOREIGN KEY": "foreign keys", "NOT NULL": "NOT NULL", "CHECK": "checks"},
+}
+_BESIDE = f"""
+    SELECT (SELECT count(*) FROM duckdb_indexes() WHERE table_name = $1 AND {_HERE}),
+    (SELECT count(column_default) FROM duckdb_columns() WHERE table_name = $1 AND {_HERE}),
+    (SELECT count(comment) FROM duckdb_columns() WHERE table_name = $1 AND {_HERE})
+    + (SELECT count(comment) FROM duckdb_tables() WHERE table_name = $1 AND {_HERE})"""  # noqa: S608
+"""Indices, defaults and comments of a table."""
 _REPEATABLE = ("threads = 1", "disabled_compression_methods = 'fsst'")
 """So that a table has the same bytes each time: threads write blocks as they end, and FSST draws a sample of texts.
 
@@ -81,7 +99,8 @@ class DuckdbFormat(TableFormat):
                 for column, kind, *_ in connection.execute(f"DESCRIBE {query}").fetchall():
                     _require_known(column, kind, where)
                 values = connection.sql(query).to_arrow_table()
-        return table_of(values, where, DuckdbCarried(table, values))
+            notes = tuple(_not_written(connection, table, len(found) - 1)) if table else ()
+        return replace(table_of(values, where, DuckdbCarried(table, values)), notes=notes)
 
     def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a database with this table alone, with the types of its columns."""
@@ -90,6 +109,17 @@ class DuckdbFormat(TableFormat):
             _write(target, options.get("table", "data"), released_values(release, None, _held))
         else:
             _write(target, written_name(release), released_values(release, like.values))
+
+
+def _not_written(connection: Any, table: str, others: int) -> Iterator[str]:
+    """Say what of a table, or a view, is not written again."""
+    lost = dict.fromkeys(("keys and indices", "foreign keys", "NOT NULL", "checks"), 0)
+    for kind, count in connection.execute(_CONSTRAINTS, [table]).fetchall():
+        lost[_LOST[kind]] += count
+    (indices, defaults, comments) = connection.execute(_BESIDE, [table]).fetchone()
+    lost["keys and indices"] += indices
+    lost |= {"defaults and how columns are computed": defaults, "comments": comments}
+    yield from not_written("DuckDB", lost, others)
 
 
 def _held(kind: pa.DataType) -> pa.DataType:

@@ -32,7 +32,7 @@ from masktron.sources.tables.arrow_lexemes import lexemes_of
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.column_strings import column_of
-from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, within_time, written_name
+from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, not_written, within_time, written_name
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options, TableFormat
@@ -54,6 +54,10 @@ _PLACES = {kind: place for place, kind in enumerate(_CELLS)}
 _CONSTRAINT = "AS|CHECK|COLLATE|CONSTRAINT|DEFAULT|GENERATED|NOT|NULL|PRIMARY|REFERENCES|UNIQUE"
 _PLAIN_TYPE = re.compile(rf"(?!.*\b({_CONSTRAINT})\b)[^\W\d]\w*( \w+)*( ?\(\d+(, ?\d+)?\))?", re.IGNORECASE)
 """A declared type that is a name and nothing more; SQLite lets any text be one, which may be SQL of its own."""
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^]]*\]|--[^\n]*|/\*.*?(?:\*/|$)", re.DOTALL)
+"""What is no word of SQL: texts, names in quotation marks, comments."""
+_COMPUTED = (2, 3)
+"""What `pragma_table_xinfo` says of generated columns."""
 _TEXT_TYPE = re.compile("CHAR|CLOB|TEXT", re.IGNORECASE)
 _MADE_NUMBERS = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 """Texts of which SQLite makes numbers, unless a column is declared as one of texts."""
@@ -95,6 +99,7 @@ class SqliteFormat(TableFormat):
         with _sqlite(path) as connection:
             found = dict(connection.execute(_TABLES))
             table, query = chosen(options, list(found), where)
+            notes = tuple(_not_written(connection, table, len(found) - 1)) if table else ()
             types = {row[1]: row[2] for row in connection.execute(f"PRAGMA table_info({quoted(table)})")}
             with within_time(path, connection.interrupt, computed=found.get(table) != "table"):
                 connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
@@ -114,7 +119,13 @@ class SqliteFormat(TableFormat):
                 declared[column] = types[column]
         size = max(map(len, kinds.values()), default=0)
         dataset = Dataset.of_columns(path, map(column_of, variables, lexemes.values()), size)
-        return replace(dataset, format_state=SqliteCarried(table, declared, kinds))
+        return replace(dataset, format_state=SqliteCarried(table, declared, kinds), notes=notes)
+
+    def form(self, table: Dataset) -> Iterator[str]:
+        """Say which declared types no new file takes over."""
+        plain = {"", *_DECLARED.values()}
+        if own := {name: kind for name, kind in table.format_state.declared.items() if kind.upper() not in plain}:
+            yield f"declared types: {', '.join(f'{name} ({kind})' for name, kind in own.items())}"
 
     def write(self, target: Path, release: Release, options: Options = NONE) -> None:
         """Write a database with this table alone; cells that have not changed have the type that they had."""
@@ -129,6 +140,29 @@ class SqliteFormat(TableFormat):
                 declared = like.declared.get(variable.column, "")
                 columns.append((variable.column, declared, _kept(release, variable, before)))
         _write(target, options.get("table", "data") if like is None else written_name(release), columns)
+
+
+def _not_written(connection: sqlite3.Connection, table: str, others: int) -> Iterator[str]:
+    """Say what of a table, or a view, is not written again."""
+    columns = connection.execute('SELECT pk, "notnull", dflt_value, hidden FROM pragma_table_xinfo(?)', [table])
+    key, required, default, hidden = (np.array(list(columns), dtype=object).reshape(-1, 4)).T
+    origins = [origin for (origin,) in connection.execute("SELECT origin FROM pragma_index_list(?)", [table])]
+    (foreign,) = connection.execute("SELECT count(DISTINCT id) FROM pragma_foreign_key_list(?)", [table]).fetchone()
+    said = "SELECT type, sql FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type IN ('table', 'trigger')"
+    made = connection.execute(said, [table]).fetchall()
+    words = _QUOTED.sub("", "".join(sql for kind, sql in made if kind == "table")).upper()
+    lost = {
+        # an INTEGER PRIMARY KEY has no index
+        "keys and indices": len(origins) + (bool(key.any()) and "pk" not in origins),
+        "foreign keys": foreign,
+        "NOT NULL": int(np.count_nonzero(required)),
+        "checks": len(re.findall(r"\bCHECK\s*\(", words)),
+        "defaults": sum(value is not None for value in default),
+        "collations": len(re.findall(r"\bCOLLATE\b", words)),
+        "how columns are computed": sum(value in _COMPUTED for value in hidden),
+        "triggers": sum(kind == "trigger" for kind, _ in made),
+    }
+    yield from not_written("SQLite", lost, others)
 
 
 def _kept(release: Release, variable: Variable, before: NDArray[np.int8]) -> list[object]:
