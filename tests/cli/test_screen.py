@@ -106,3 +106,11 @@ def test_where_there_is_room_nothing_is_cut() -> None:
     told = render([Screenful(brief("note", ["word " * 60]))], width=200)
     assert "..." not in told
     assert told.count("word") == 60
+
+
+@pytest.mark.parametrize("others", [0, 25, 40])
+def test_the_remedy_of_what_is_cut_stays(others: int) -> None:
+    what, remedy = "id names records " + "word " * 60, "leave it out with --role id=identifier"
+    line = SummaryLine("look at", f"{what}; {remedy}", whole=False, style="yellow", cut_to=f"{remedy}: {what}")
+    told = render([Screenful([*(SummaryLine("told", "once") for _ in range(others)), line])], width=80)
+    assert "--role id=identifier" in " ".join(told.split())

@@ -14,7 +14,12 @@ _NAMED = 5
 
 
 def concern_lines(concerns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each concern; several of one kind that one remedy helps share one.
+    """Yield a line for each concern; several of one kind that one remedy helps share one; as `concern_remedies`."""
+    yield from (f"{what}; {hint}" for what, hint in concern_remedies(concerns))
+
+
+def concern_remedies(concerns: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what each concern is, and its remedy; several of one kind that one remedy helps are one.
 
     Parameters
     ----------
@@ -25,8 +30,8 @@ def concern_lines(concerns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if len(below) > 1:
         fields = ", ".join(f"{one['field']} in {counted(one['records'], 'record')}" for one in below)
         yield (
-            f"values below 0, where no original value is: {fields}; where a field cannot be, the rule FIELD >= 0 "
-            "keeps it from that, and masktron suggest proposes it"
+            f"values below 0, where no original value is: {fields}",
+            "where a field cannot be, the rule FIELD >= 0 keeps it from that, and masktron suggest proposes it",
         )
     alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in concerns:
@@ -34,8 +39,8 @@ def concern_lines(concerns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             alike.setdefault((one["kind"], one["hint"]), []).append(one)
     for (_, hint), several in alike.items():
         if len(several) < _SHARING:
-            yield from (f"{one['says']}; {hint}" for one in several)
+            yield from ((one["says"], hint) for one in several)
             continue
         names = [one["field"] for one in several[1:]]
         more = [counted(len(names) - _NAMED, "other")] if len(names) > _NAMED else []
-        yield f"{several[0]['says']}; likewise {', '.join([*names[:_NAMED], *more])}; {hint}"
+        yield f"{several[0]['says']}; likewise {', '.join([*names[:_NAMED], *more])}", hint

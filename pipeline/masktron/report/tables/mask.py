@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.concern_lines import concern_lines
+from masktron.report.concern_lines import concern_lines, concern_remedies
 from masktron.report.engine_opinion import engine_opinion
 from masktron.report.key_lines import estimate_lines, key_lines
 from masktron.report.level_lines import level_lines
@@ -353,7 +353,8 @@ def _size(change: float) -> float:
 
 def _dangers(result: MaskResult) -> Iterator[SummaryLine]:
     """Yield what somebody has to look at first, then what is good to know."""
-    yield from brief("look at", concern_lines([one.as_dict() for one in result.concerns]), "yellow")
+    for what, remedy in concern_remedies([one.as_dict() for one in result.concerns]):
+        yield SummaryLine("look at", f"{what}; {remedy}", whole=False, style="yellow", cut_to=f"{remedy}: {what}")
     unasked = (f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)
     yield from brief("unjudged", unasked, "yellow")
     yield from brief("not asked", (f"{rule}: {why}" for rule, why in result.not_applicable.items()), "yellow")

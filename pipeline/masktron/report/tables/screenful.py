@@ -40,21 +40,24 @@ class SummaryLine:
         Whether it is never cut.
     style : str
         Of the label, for rich.
+    cut_to : str
+        What is said where it is cut, with what matters most first; the text by default.
     """
 
     label: str
     text: Sentence
     whole: bool = True
     style: str = "bold"
+    cut_to: Sentence = ""
 
-    def wrapped(self, width: int, *, cut: bool) -> list[str]:
-        """Return the lines of the text, or the only one that is left of it, with dots where more was."""
-        text = printable(sentence(self.text).replace("\n", " "))
+    def wrapped(self, width: int, *, cut: bool, rows: int = 1) -> list[str]:
+        """Return the lines of the text, or so many that are left of it, with dots where more was."""
         room = max(width - _LABEL, 20)
-        lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
-        if not cut or len(lines) == 1:
+        text = self.cut_to if cut and self.cut_to else self.text
+        lines = textwrap.wrap(printable(sentence(text).replace("\n", " ")), room, break_on_hyphens=False) or [""]
+        if not cut or len(lines) <= rows:
             return lines
-        return [_clause(lines[0][: room - 4], text)]
+        return [*lines[: rows - 1], _clause(lines[rows - 1][: room - 4], " ".join(lines[rows - 1 :]))]
 
 
 def _clause(line: str, text: str) -> str:
@@ -116,7 +119,8 @@ class Screenful:
             for at in chosen:
                 full = self.lines[at].wrapped(width, cut=False)
                 fits = len(full) - 1 <= spare
-                kept[at] = full if fits else self.lines[at].wrapped(width, cut=True)
+                rows = 2 if self.lines[at].cut_to and spare else 1
+                kept[at] = full if fits else self.lines[at].wrapped(width, cut=True, rows=rows)
                 spare -= len(kept[at]) - 1
         return [
             (line, line.wrapped(width, cut=False) if line.whole else kept[at])
