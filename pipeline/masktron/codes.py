@@ -79,10 +79,9 @@ class Suspects:
         Those of the first in which nearly every record has a value of its own, as a telephone number.
     nominal : tuple of (str, int, int)
         Fields that are masked as categories without an order, although nearly every record has a value of its own:
-        name, different values and values.
+        name, different values and values. None that `named` has.
     named : tuple of LikelyRole
-        Fields that are masked as amounts, of which nobody said what they are, and that seem to name records or to be
-        weights.
+        Fields that seem to name records or to be weights, and of which nobody but the file said what they are.
     """
 
     codes: tuple[tuple[str, int], ...]
@@ -116,35 +115,39 @@ class Suspects:
                     Problem("likely-names" if names else "likely-codes", fields=named, values=counts, shown=shown)
                 )
         found += [
-            Problem("likely-role", field=Field(one.name), why=one.why, role=str(one.role)) for one in self.named
+            Problem("likely-role", field=Field(one.name), taken_for=one.taken_for, why=one.why, role=str(one.role))
+            for one in self.named
         ]
         return tuple(found)
 
     def notes(self) -> tuple[Sentence, ...]:
-        """Say which likely codes are taken for quantities, and which categories nearly name each record."""
-        told: tuple[Sentence, ...] = tuple(one.note for one in self.named)
-        told += tuple(
-            Note(
-                "{field} is masked as categories and has {count:,} different values in {held:,} records: the masked "
-                "file shows values of the original that may name respondents; leave it out with "
-                "[[--role {field}=identifier]]",
-                field=Field(name),
-                count=count,
-                held=held,
-            )
-            for name, count, held in self.nominal
-        )
+        """Say which likely codes are taken for quantities."""
         if not self.quantities:
-            return told
+            return ()
         counts = [
             Note("{field} ({count} different values)", field=Field(name), count=n) for name, n in self.quantities
         ]
-        codes = Note(
-            "these look like codes, and are masked as numbers since rules treat them as quantities: {counts}; "
-            "declare codes with [[--nominal]] or [[--ordinal]], quantities with [[--numeric]]",
-            counts=counts,
+        return (
+            Note(
+                "these look like codes, and are masked as numbers since rules treat them as quantities: {counts}; "
+                "declare codes with [[--nominal]] or [[--ordinal]], quantities with [[--numeric]]",
+                counts=counts,
+            ),
         )
-        return codes, *told
+
+
+def kinds_by_file(config: Config, stated: Config) -> frozenset[str]:
+    """Return the fields whose kind is only what a file says of them.
+
+    Parameters
+    ----------
+    config : Config
+        Completed by what the file says.
+    stated : Config
+        As they were before.
+    """
+    completed, given = (frozenset((*one.nominal, *one.ordinal, *one.numeric)) for one in (config, stated))
+    return completed - given
 
 
 def fields_of(
@@ -154,7 +157,7 @@ def fields_of(
     *,
     weights_later: bool = False,
     called: Callable[[str], str] = str,
-    amounts: Collection[str] = (),
+    by_file: Collection[str] = (),
     nested: bool = False,
 ) -> tuple[tuple[FieldFacts, ...], Suspects]:
     """Give every field a role, and find those that look like codes.
@@ -166,7 +169,7 @@ def fields_of(
     config : Config
     weights_later : bool
         As for `resolve_roles`.
-    called, amounts, nested
+    called, by_file, nested
         As for `suspects`.
 
     Raises
@@ -185,11 +188,11 @@ def fields_of(
         roles = {**config.roles, **dict.fromkeys(names, Role.IDENTIFIER)}
         try:
             named = resolve_roles(records, config.updated(roles=roles), weights_later=weights_later)
-            likely = suspects(records, named, edits, config, called, amounts, nested=nested)
+            likely = suspects(records, named, edits, config, called, by_file, nested=nested)
         except (UsageError, DocumentError):
             raise error from None  # the first comes first
         raise UsageError(unnamed.then(*likely.problems())) from None
-    likely = suspects(records, facts, edits, config, called, amounts, nested=nested)
+    likely = suspects(records, facts, edits, config, called, by_file, nested=nested)
     likely.require_kinds(source)
     return facts, likely
 
@@ -200,7 +203,7 @@ def suspects(
     edits: Sequence[Edit],
     config: Config,
     called: Callable[[str], str] = str,
-    amounts: Collection[str] = (),
+    by_file: Collection[str] = (),
     *,
     nested: bool = False,
 ) -> Suspects:
@@ -220,18 +223,19 @@ def suspects(
     called : callable, optional
         What settings call a field. Fields that are called alike (one of a member, at several positions of wide
         records) are one field here, with the values of all of them.
-    amounts : collection of str
-        Fields that `config` has as numeric, though nobody has declared them: their values say that they are no codes,
-        and not what else they may be.
+    by_file : collection of str
+        Fields whose kind in `config` is only what their file or their values say: numbers among them are no codes.
+        That does not say what else they may be: SPSS gives a serial number the measure of a category, and a weight
+        that of an amount.
     nested : bool
         Whether the records are wide ones of a file with levels.
     """
     alike: dict[str, list[str]] = {}
     for name in (fact.name for fact in facts if fact.numeric and fact.role is Role.CONFIDENTIAL):
-        if name not in config.numeric or name in amounts:
+        if name not in config.numeric or name in by_file:
             alike.setdefault(called(name), []).append(name)
     columns = {name: [records.columns[one] for one in own] for name, own in alike.items()}
-    known = {called(name) for name in amounts}
+    known = {called(name) for name in by_file}
     counts = {name: 0 if name in known else _values_of_codes(name, own) for name, own in columns.items()}
     quantities = {name for edit in edits for name in _quantities(edit)}
     treated = {name for name, own in alike.items() if not quantities.isdisjoint(own)}
@@ -240,12 +244,25 @@ def suspects(
     shares = [(name, *_shares([records.columns[name]])) for name in nominal if name not in config.ordinal]
     codes = tuple(one for one in found if one[0] not in treated)
     others = [one for name, own in alike.items() if not counts[name] for one in own]
+    categories = [
+        fact.name
+        for fact in facts
+        if fact.role is Role.CONFIDENTIAL
+        and not fact.numeric
+        and fact.name in by_file
+        and records.columns[fact.name].numeric
+    ]
+    named = (
+        *_named(records, others, quantities, config, called, nested=nested),
+        *_named(records, categories, quantities, config, called, categories=True, nested=nested),
+    )
+    already = {one.name for one in named}
     return Suspects(
         codes,
         tuple(one for one in found if one[0] in treated),
         frozenset(name for name, _ in codes if _telling(*_shares(columns[name]))),
-        tuple((name, count, held) for name, count, held in shares if _telling(count, held)),
-        tuple(_named(records, others, quantities, config, called, nested=nested)),
+        tuple((name, count, held) for name, count, held in shares if name not in already and _telling(count, held)),
+        named,
     )
 
 
@@ -256,13 +273,14 @@ def _named(
     config: Config,
     called: Callable[[str], str],
     *,
+    categories: bool = False,
     nested: bool,
 ) -> Iterator[LikelyRole]:
-    """Yield those of some numbers that seem to be no amounts, once each; what a rule reckons with is none of them."""
+    """Yield those of some numbers that seem to be no such, once each; what a rule reckons with is none of them."""
     told = set()
     for name in names:
         if name not in treated and name not in config.roles and called(name) not in told:
-            found = likely_role(called(name), traits_of(records.columns[name]), nested=nested)
+            found = likely_role(called(name), traits_of(records.columns[name]), categories=categories, nested=nested)
             if found is not None:
                 told.add(found.name)
                 yield found

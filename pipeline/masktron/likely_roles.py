@@ -80,7 +80,7 @@ class NumberTraits:
 
 @dataclass(frozen=True, slots=True)
 class LikelyRole:
-    """What a field of numbers seems to be that would be masked as amounts.
+    """What a field of numbers seems to be that would be masked as amounts, or as categories since its file says so.
 
     Attributes
     ----------
@@ -88,22 +88,44 @@ class LikelyRole:
     role : Role
     why : str
         Goes on a sentence that begins with the name.
+    categories : bool
+        It would be masked as categories.
     """
 
     name: str
     role: Role
     why: str
+    categories: bool = False
+
+    @property
+    def taken_for(self) -> str:
+        """What it would be masked as."""
+        return "categories" if self.categories else "an amount"
+
+    @property
+    def says(self) -> Note:
+        """Say it to whoever masks the file."""
+        return Note(
+            "{field} is masked as {taken_for}, and {why}",
+            field=Field(self.name),
+            taken_for=self.taken_for,
+            why=self.why,
+        )
+
+    @property
+    def hint(self) -> Note:
+        """Name the options of which one says what it is."""
+        kind = (
+            "[[--nominal {field}]] if it has categories"
+            if self.categories
+            else "[[--numeric {field}]] if it is an amount"
+        )
+        return Note("[[--role {field}={role}]] if so; " + kind, field=Field(self.name), role=self.role)
 
     @property
     def note(self) -> Note:
-        """Say it to whoever masks the file."""
-        return Note(
-            "{field} is masked as an amount, and {why}: [[--role {field}={role}]] says so; if it is an amount, "
-            "[[--numeric {field}]]",
-            field=Field(self.name),
-            why=self.why,
-            role=self.role,
-        )
+        """Say both in one sentence."""
+        return Note("{says}: {hint}", says=self.says, hint=self.hint)
 
 
 def code_reason(name: str, counts: Mapping[str, int]) -> str:
@@ -191,30 +213,36 @@ def _share_of_grid(many: Mapping[int, int], unit: int) -> float:
     return len(usual) / (len(wholes) * len(fractions))
 
 
-def likely_role(name: str, traits: NumberTraits, *, nested: bool = False) -> LikelyRole | None:
-    """Say what a field seems to be that is masked as amounts; None for what may be one.
+def likely_role(
+    name: str, traits: NumberTraits, *, categories: bool = False, nested: bool = False
+) -> LikelyRole | None:
+    """Say what a field seems to be that is masked as amounts or as categories; None for what may be such.
 
     Parameters
     ----------
     name : str
     traits : NumberTraits
+    categories : bool
+        It would be masked as categories: few different values are such, whatever the field is called.
     nested : bool
         Whether the file has levels: then nobody is told how to declare them.
     """
+    if categories and traits.distinct < LEAST_DISTINCT:
+        return None
     words = _words(name)
     if words & _WEIGHTS:
-        return LikelyRole(name, Role.WEIGHT, "is called like a survey weight")
+        return LikelyRole(name, Role.WEIGHT, "is called like a survey weight", categories)
     many = traits.whole and traits.distinct >= LEAST_DISTINCT
     if many and traits.distinct == traits.records and (traits.rising or traits.span < 2 * traits.records):
-        return LikelyRole(name, Role.IDENTIFIER, "holds another whole number in every record, as serial numbers do")
+        why = "holds another whole number in every record, as serial numbers do"
+        return LikelyRole(name, Role.IDENTIFIER, why, categories)
     repeated = traits.records - traits.distinct
     if many and traits.runs == traits.distinct and repeated >= LEAST_RUNNING * traits.records:
         levels = "" if nested else _LEVELS
-        return LikelyRole(
-            name, Role.IDENTIFIER, f"repeats in runs of records alone, as numbers of households do{levels}"
-        )
+        why = f"repeats in runs of records alone, as numbers of households do{levels}"
+        return LikelyRole(name, Role.IDENTIFIER, why, categories)
     if words & _IDS:
-        return LikelyRole(name, Role.IDENTIFIER, "is called like a number that names records")
+        return LikelyRole(name, Role.IDENTIFIER, "is called like a number that names records", categories)
     return None
 
 

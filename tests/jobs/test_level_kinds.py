@@ -9,6 +9,7 @@ import pytest
 import masktron
 from masktron.config import config_from
 from masktron.errors import UsageError
+from masktron.jobs.concerns import likely_notes
 from masktron.jobs.prepared import open_original
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
@@ -59,6 +60,6 @@ def test_the_weight_of_persons_is_told_by_its_name(tmp_path: Path, said: dict[st
         text = text.replace("</Wage></", f"</Wage><Weight>{10 + at}.5</Weight></", 1)
     data.write_text(text, encoding="utf-8")
     config = config_from({"k": 3, "roles": {"Household/Weight": "weight", **said}})
-    told = " ".join(map(sentence, open_original(data, rules, config, no_progress).notes))
+    told = " ".join(map(sentence, likely_notes(open_original(data, rules, config, no_progress).likely)))
     found = "Person/Weight is masked as an amount, and is called like a survey weight: --role Person/Weight=weight"
     assert (found in told) == (not said)

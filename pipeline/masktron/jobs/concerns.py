@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.codes import Suspects
 from masktron.config import Role
 from masktron.counts import counted
 from masktron.figures import figure_of
@@ -27,6 +28,7 @@ from masktron.methods.contracts import MarkedReplaced
 from masktron.problems.problem import Field, Note, Sentence
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
+from masktron.results.concern import ConcernKind
 from masktron.sources.column import Column
 from masktron.sources.known_texts import Status
 from masktron.sources.source import Source
@@ -65,6 +67,7 @@ def concerns_of(
     """
     emptied = () if run.treated is None else emptied_keys(run.treated.treatments)
     return (
+        *likely_concerns(run.likely, len(run.kept)),
         *_below_zero(run, written),
         *_missing_otherwise(run, made, written),
         *_identifying(run, written),
@@ -75,6 +78,36 @@ def concerns_of(
         *_moved_totals(run, made, files),
         *_unexplained(run, files),
     )
+
+
+def likely_concerns(likely: Suspects, records: int) -> Iterator[ConcernResult]:
+    """Yield the fields that may name respondents or be weights, and what says that they are.
+
+    Parameters
+    ----------
+    likely : Suspects
+    records : int
+        How many are masked.
+    """
+    for one in sorted(likely.named, key=lambda one: not one.categories):
+        kind: ConcernKind = "likely-name" if one.categories else "likely-role"
+        yield ConcernResult(kind, one.name, records, records, one.says, one.hint)
+    for name, count, held in likely.nominal:
+        says = Note(
+            "{field} is masked as categories and has {count:,} different values in {held:,} records: the masked file "
+            "shows values of the original that may name respondents",
+            field=Field(name),
+            count=count,
+            held=held,
+        )
+        hint = Note("leave it out with [[--role {field}=identifier]]", field=Field(name))
+        yield ConcernResult("likely-name", name, count, records, says, hint)
+
+
+def likely_notes(likely: Suspects) -> Iterator[Sentence]:
+    """Say the same of a file that is not masked yet."""
+    for one in likely_concerns(likely, 0):
+        yield Note("{says}: {hint}", says=one.says, hint=one.hint)
 
 
 def candidate_concerns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import apart, unmet_codes
+from masktron.codes import apart, kinds_by_file, unmet_codes
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
@@ -22,6 +22,7 @@ from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.fields_by_level import completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.following import without_values
+from masktron.jobs.wide_job import named_as_fields
 from masktron.likely_roles import (
     LikelyRole,
     NumberTraits,
@@ -275,7 +276,8 @@ def run_describe(
 
     source, tree = without_values(opened, wanted=release_safe)
     layout, shape, stated = source.layout, source.shape, config.missing
-    config, declared = completed(config, source) if tree is None else completed_by_level(config, source, tree)
+    given = config if tree is None else named_as_fields(config, tree, str(data))
+    config, declared = completed(given, source) if tree is None else completed_by_level(given, source, tree)
     names = [one.name for one in layout.fields] if tree is None else [*tree.names]
     refuse_unknown_fields(config, names, str(data))
     if not shape.flat and tree is None:
@@ -320,7 +322,7 @@ def run_describe(
         notes=(
             *_notes(source, stated, declared, release_safe=release_safe),
             *((NO_ROWS,) if tree is not None and wanted.count and wanted != RowRange() else ()),
-            *(one.note for one in _likely_roles(described, read, config)),
+            *(one.note for one in _likely_roles(described, read, config, kinds_by_file(config, given))),
             *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
         ),
         release_safe=release_safe,
@@ -328,12 +330,15 @@ def run_describe(
     )
 
 
-def _likely_roles(described: Sequence[FieldDescription], read: _Read, config: Config) -> Iterator[LikelyRole]:
-    """Yield the fields that `mask` would take for amounts, and that seem to name records or to be weights."""
+def _likely_roles(
+    described: Sequence[FieldDescription], read: _Read, config: Config, by_file: Collection[str]
+) -> Iterator[LikelyRole]:
+    """Yield the fields that would be masked as something else than they seem to be: numbers of records, weights."""
     for one in described:
-        stated = one.name in config.roles or one.name in config.numeric
-        if one.kind == Kind.NUMBER and not stated:
-            found = likely_role(one.name, read.summaries[one.name].traits, nested=bool(one.level))
+        asked = config.kind_of(one.name) is None or one.name in by_file
+        if one.kind is not None and asked and one.name not in config.roles and one.type in ("integer", "decimal"):
+            traits, categories = read.summaries[one.name].traits, one.kind != Kind.NUMBER
+            found = likely_role(one.name, traits, categories=categories, nested=bool(one.level))
             if found is not None:
                 yield found
 

@@ -10,7 +10,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
-from masktron.codes import fields_of, likely_missing, unmet_in
+from masktron.codes import fields_of, kinds_by_file, likely_missing, unmet_in
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError, UsageError
@@ -25,6 +25,7 @@ from masktron.jobs.common import (
     require_records,
     size_notes,
 )
+from masktron.jobs.concerns import likely_notes
 from masktron.jobs.described import completed, explained_fields
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
@@ -99,7 +100,7 @@ def run_explain(
     )
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
-    stated = config.missing
+    stated = config
     config, declared = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading) if flat else None
@@ -115,14 +116,16 @@ def run_explain(
     hard = [check.id for check in broken if not check.soft and check.index not in allowed]
     loose = may_be_untested(job, config.allow_unfired) | allowed
     rules_found = with_untested(job.rule_results(evaluation), job, evaluation, allowed=loose, original=beside)
-    facts, plan, told, problem = _planned(job, records, config, allowed | soft, method, rules_found)
+    facts, plan, told, problem = _planned(
+        job, records, config, allowed | soft, method, rules_found, kinds_by_file(config, stated)
+    )
     notes = [
-        *file_notes(job.source, missing=stated),
+        *file_notes(job.source, missing=stated.missing),
         *notes_of(job, evaluation, rules_found),
         *fired_notes(job, evaluation, rules_found),
         *size_notes(job, evaluation),
         *declared,
-        *(() if records is None else unmet_in(records, stated)),
+        *(() if records is None else unmet_in(records, stated.missing)),
         *told,
     ]
     asked = {rule.id for rule in rules_found if not rule.untested}
@@ -196,6 +199,7 @@ def _planned(
     released: frozenset[int],
     method: Method,
     rules: Sequence[RuleResult],
+    by_file: frozenset[str],
 ) -> tuple[tuple[FieldFacts, ...], Plan | None, tuple[Sentence, ...], Problem | None]:
     """Plan as `mask` would, and say what the fields are and what the method does; where it would stop, say why."""
     facts: tuple[FieldFacts, ...] = ()
@@ -216,10 +220,10 @@ def _planned(
         if len(records) < config.k:
             raise InfeasibleError.of("too-few-records", records=len(records), least=config.k, what=f"k = {config.k}")
         require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
-        facts, likely = fields_of(records, job.edits, config)
+        facts, likely = fields_of(records, job.edits, config, by_file=by_file)
         codes = likely_missing(records, facts, job.edits, job.source.variables)
         plan = make_plan(known_only(job), facts, config, released=released, aggregator=config.aggregator)
-        told = (*codes, *likely.notes(), *method_notes(plan, method))
+        told = (*codes, *likely.notes(), *likely_notes(likely), *method_notes(plan, method))
         refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
     except MasktronError as error:
         return facts, plan, codes, error.problem

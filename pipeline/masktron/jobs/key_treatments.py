@@ -14,7 +14,7 @@ from masktron.config import Config
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
 from masktron.figures import OF_KEYS_ALONE
-from masktron.jobs.concerns import emptied_keys
+from masktron.jobs.concerns import emptied_keys, likely_notes
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.level_wording import said_by_level
@@ -86,6 +86,7 @@ def _keys_told(opened: Opened, data: Path, rules: Path, config: Config, progress
         problem=tried.problem,
         notes=(
             *opened.notes,
+            *likely_notes(opened.likely),
             *_left_out(opened, config),
             *_lacking(before),
             *_unweighted(names),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import fields_of, likely_missing, looks_like_codes, unmet_in
+from masktron.codes import Suspects, fields_of, kinds_by_file, likely_missing, looks_like_codes, unmet_in
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
@@ -114,6 +114,8 @@ class Prepared:
         Class of each kept record, for methods that need one.
     notes : tuple of str
         What the file says of its fields, and what was found out of their kinds.
+    likely : Suspects
+        Fields that seem to be something else than they are masked as.
     sized : tuple of str
         Warnings of rules that take long.
     given : Config
@@ -135,6 +137,7 @@ class Prepared:
     randomness: Randomness
     classes: NDArray[np.intp] | None
     notes: tuple[Sentence, ...]
+    likely: Suspects
     sized: tuple[str, ...]
     given: Config
     treated: Treated | None = None
@@ -196,6 +199,8 @@ class Opened:
     originals : Originals
     notes : tuple of str
         What the file says of its fields, and what was found out of their kinds.
+    likely : Suspects
+        Fields that seem to be something else than they are masked as.
     sized : tuple of str
         Warnings of rules that take long.
     given : Config
@@ -211,6 +216,7 @@ class Opened:
     kept: Dataset
     originals: Originals
     notes: tuple[Sentence, ...]
+    likely: Suspects
     sized: tuple[str, ...]
     given: Config
     treated: Treated | None = None
@@ -342,14 +348,12 @@ def _judged_original(
     """Find out what fields are, and judge the original, of which a nested one has wide records."""
     stated, data = config, job.source.path
     require_flat(job)
-    amounts: frozenset[str] = frozenset()
     judged = None if nested is None else judge_originals(nested.job, config, progress, executor)
     if nested is not None:
-        stated_wide = wide_settings(config, job, nested)
-        config = with_kinds_of_levels(stated_wide, job.source)
-        amounts = frozenset(config.numeric).difference(stated_wide.numeric)
+        config = wide_settings(config, job, nested)
     compositions = compositions_of(job)
-    config, told = completed(config, job.source)
+    by_users = config
+    config, told = completed(with_kinds_of_levels(config, job.source), job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = read_columns(job.source, missing=config.missing, memory=config.memory, told=reading)
     require_records(job, len(records))
@@ -361,7 +365,7 @@ def _judged_original(
         config,
         weights_later=True,
         called=called,
-        amounts=amounts,
+        by_file=kinds_by_file(config, by_users),
         nested=nested is not None,
     )
     sized = size_notes(job)
@@ -393,6 +397,7 @@ def _judged_original(
             *likely.notes(),
             *likely_missing(records, fields, job.edits, job.source.variables),
         ),
+        likely=likely,
         sized=tuple(sized),
         given=stated,
     )
@@ -470,6 +475,7 @@ def planned(original: Opened, config: Config, method: Chosen, progress: Progress
         ),
         classes=classes,
         notes=original.notes,
+        likely=original.likely,
         sized=original.sized,
         given=original.given,
         treated=original.treated,

@@ -17,6 +17,7 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.files import refuse_outputs
 from masktron.hierarchies import Hierarchy, read_hierarchy
+from masktron.jobs.concerns import likely_notes
 from masktron.jobs.keys_known import known_keys
 from masktron.jobs.labelled_hierarchies import hierarchy_of_values
 from masktron.jobs.ordering import WRITTEN
@@ -274,6 +275,7 @@ def run_recode(
         recode=recode,
         notes=(
             *opened.notes,
+            *likely_notes(opened.likely),
             *asked.notes,
             *recoded_notes([name for name in recode if name in unnamed]),
             *_told(asked, nodes[chosen], listed, found),

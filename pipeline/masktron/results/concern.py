@@ -13,6 +13,8 @@ type ConcernKind = Literal[
     "below-zero",
     "identifying-field",
     "identifying-weight",
+    "likely-name",
+    "likely-role",
     "unchanged-records",
     "within-unit",
     "emptied-key",
@@ -51,6 +53,8 @@ class ConcernResult(Serialised):
     kind : str
         ``below-zero``: a masked number is below 0, and no original one is; ``identifying-field``: a field that is
         written as it was tells nearly every record from all others; ``identifying-weight``: the survey weight does;
+        ``likely-name``: a field that is masked as categories may name respondents; ``likely-role``: a field that is
+        masked as an amount may name records or be a weight;
         ``unchanged-records``: records came out as they went in, in all masked fields; ``within-unit``: members that
         are protected alone are alike others of the same unit only; ``missing-otherwise``: values are missing that
         were not, or the other way round; ``emptied-key``: suppression has left out much of a quasi-identifier;
@@ -76,7 +80,9 @@ class ConcernResult(Serialised):
     rule: MissingRule | None = None
 
 
-_TELLING_APART = frozenset({"identifying-field", "identifying-weight", "read-off-key", "unchanged-records"})
+_TELLING_APART = frozenset(
+    {"identifying-field", "identifying-weight", "likely-name", "read-off-key", "unchanged-records"}
+)
 """Kinds that are about protection; the others are about what the data are still good for."""
 
 

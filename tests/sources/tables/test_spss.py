@@ -358,3 +358,30 @@ def test_a_date_is_no_number_whatever_its_measure(tmp_path: Path, measure: str, 
         "mask", data, "-r", rules, "-o", tmp_path / "o.sav", "--role", "day=untouched", "--role", "name=identifier"
     )
     assert done.code == 0, done.err
+
+
+def test_a_measure_is_no_word_of_the_user(tmp_path: Path, run: Runner) -> None:
+    data, rules = tmp_path / "d.sav", write_rules(tmp_path / "r.sch", "A >= 0")
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(1001, 1061),
+            "A": [float(10 + 7 * at % 50) for at in range(60)],
+            "wgt": [1 + at / 7 for at in range(60)],
+            "group": [at % 5 for at in range(60)],
+        }
+    )
+    measures = {"id": "nominal", "A": "scale", "wgt": "scale", "group": "nominal"}
+    pyreadstat.write_sav(frame, str(data), variable_measure=measures)
+    noted = " ".join(map(str, masktron.describe(data).notes))
+    assert "id is masked as categories, and holds another whole number in every record" in noted
+    assert "wgt is masked as an amount, and is called like a survey weight" in noted
+    assert "group is masked" not in noted
+    done = run("mask", data, "-r", rules, "-o", tmp_path / "o.sav", "--json", tmp_path / "j.json")
+    assert done.code == 0, done.err
+    kinds = {one["field"]: one["kind"] for one in json.loads((tmp_path / "j.json").read_text())["concerns"]}
+    assert (kinds["id"], kinds["wgt"]) == ("likely-name", "likely-role")
+    assert "--role id=identifier" in done.out
+    assert "--role wgt=weight" in done.out
+    own = masktron.mask(data, rules, tmp_path / "p.sav", nominal=["id"], numeric=["wgt"])
+    assert "wgt" not in {one.field for one in own.concerns}
+    assert "60 different values" in " ".join(str(one.says) for one in own.concerns if one.field == "id")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.codes import fields_of
+from masktron.codes import fields_of, kinds_by_file
 from masktron.config import Config, Role, config_from
 from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, MasktronError
@@ -168,9 +168,15 @@ class RemedyTrials:
         config, _ = completed(stated, original.job.source)
         changed = replace(original, config=config, given=stated)
         if not _OF_FIELDS.isdisjoint(remedy.settings):
-            fields, _ = fields_of(original.records, original.job.edits, config, weights_later=True)
+            fields, likely = fields_of(
+                original.records,
+                original.job.edits,
+                config,
+                weights_later=True,
+                by_file=kinds_by_file(config, stated),
+            )
             require_weights(original.records, fields, original.originals.keep)
-            changed = replace(changed, fields=tuple(fields))
+            changed = replace(changed, fields=tuple(fields), likely=likely)
         if "allow" in remedy.settings:
             allowed = {original.job.index_of(rule) for rule in config.allow}
             released = tuple(sorted(allowed | {*original.originals.released}))

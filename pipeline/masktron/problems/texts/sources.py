@@ -164,7 +164,7 @@ TEXTS = {
         "release unmasked, [[--role {shown}=untouched]]; for codes, [[--nominal {fields}]]",
     ),
     "likely-role": (
-        "{field} would be masked as an amount, and {why}",
+        "{field} would be masked as {taken_for}, and {why}",
         "{field} {why}: [[--role {field}={role}]]",
     ),
 }
