@@ -241,6 +241,15 @@ def test_numbers_for_labels_stay_numbers_and_old_labels_of_others_go(data: Path,
     assert meta.variable_value_labels["REGION"] == {1: "North", code: "no answer"}, "2 is East or South now"
 
 
+def test_labels_of_classes_are_not_said_to_be_copied(data: Path, rules: Path) -> None:
+    note = "labels of values that no released record has are copied, for {}: look at them"
+    _, result = masked(data, rules, recode={"AGE": "breaks:0,20,40,60,90"})
+    copied = data.suffix == ".sav"  # 99 means missing there, is labelled as in the original, and no record has it
+    assert (note.format("AGE") in result.notes) == copied
+    _, result = masked(data, rules, recode={}, replace=True)
+    assert note.format("AGE") in result.notes
+
+
 def test_tails_keep_the_labels_of_values_that_stay(data: Path, rules: Path) -> None:
     frame, meta = read(masked(data, rules, recode={"AGE": "top:70"})[0])
     assert set(frame["AGE"][np.array(AGES) < 70]) == {age for age in AGES if age < 70}

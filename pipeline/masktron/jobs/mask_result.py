@@ -76,7 +76,7 @@ from masktron.settle.prototypes import EXITS
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.known_texts import Status
-from masktron.sources.source import Source
+from masktron.sources.variables import Variable
 from masktron.sources.wide.member_source import MemberSource
 from masktron.write.treatments import (
     Postrandomised,
@@ -179,7 +179,7 @@ def mask_result(
             *_group_notes(run, blocks),
             *privacy_notes(blocks, run.kept.columns, columns),
             *unmasked_notes(columns, [name for name in unmasked if name not in run.identifying]),
-            *_label_notes(run.source, columns),
+            *_label_notes(run, columns),
         ),
         figures=tuple(map(FigureResult.of, measured)),
         keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys),
@@ -365,18 +365,26 @@ def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
         )
 
 
-def _label_notes(source: Source, written: Mapping[str, Column]) -> Iterator[str]:
-    """Say which fields are released with labels of values that no released record has."""
+def _label_notes(run: Prepared, written: Mapping[str, Column]) -> Iterator[str]:
+    """Say which fields are released with labels of the original, of values that no released record has."""
+    copied = {one.name: _labelled(one) for one in run.untreated.job.source.own_variables}
     named = [
         variable.name
-        for variable in source.own_variables
+        for variable in run.source.own_variables
         if variable.name in written
-        and not {*variable.labels, *(code for code, label in variable.missing.items() if label)}.issubset(
+        and not {value for value, _ in _labelled(variable) & copied.get(variable.name, frozenset())}.issubset(
             written[variable.name].texts(Status.PRESENT, Status.EMPTY, Status.CODE)
         )
     ]
     if named:
         yield f"labels of values that no released record has are copied, for {', '.join(named)}: look at them"
+
+
+def _labelled(variable: Variable) -> frozenset[tuple[str, str]]:
+    """Return the values of a variable that have labels, with these."""
+    return frozenset(
+        (*variable.labels.items(), *((code, label) for code, label in variable.missing.items() if label))
+    )
 
 
 def _group_notes(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
