@@ -287,17 +287,17 @@ def test_what_helps_where_keys_are_refused() -> None:
     config = Config(recode={"AGE": "width:5"}, key_k=5, keys={"subsets": 2}, allow_lost=("R0",))
     suppressed = remedies_for([RefusalFacts("suppression", conditions=("AGE", "SEX"))], RefusedRun(config))
     assert [(one.kind, one.pasted) for one in suppressed] == [
-        ("recode", "--recode AGE=width:10 (without --recode AGE=width:5)"),
+        ("recode", "--recode AGE=width:10 instead of --recode AGE=width:5"),
         ("smaller-key-k", "--key-k 3"),
         ("smaller-key-k", "--key-k 2"),
-        ("smaller-key-k", "(without --key-k 5)"),
-        ("role", "--role AGE=identifier (without --recode AGE=width:5)"),
+        ("smaller-key-k", "leaving out --key-k 5"),
+        ("role", "--role AGE=identifier instead of --recode AGE=width:5"),
         ("role", "--role SEX=identifier"),
     ]
     assert suppressed[3].settings == {"key_k": None, "keys": {}}
     lost = remedies_for([RefusalFacts("keys", conditions=("AGE",), rules=("R1",))], RefusedRun(config))
     assert [(one.pasted, one.settings) for one in lost] == [
-        ("(without --recode AGE=width:5)", {"recode": {}}),
+        ("leaving out --recode AGE=width:5", {"recode": {}}),
         ("--allow-lost R1", {"allow_lost": ["R0", "R1"]}),
     ]
     reads = remedies_for([RefusalFacts("keys", rules=("R1",))], RefusedRun(config))
@@ -318,12 +318,12 @@ def test_keys_that_cannot_be_suppressed_are_made_coarser_or_fewer_or_rules_let_t
     fact = RefusalFacts("suppression", conditions=("OCC", "REGION", "TOWN", "AGE"))
     found = remedies_for([fact], now)
     assert [one.pasted for one in found if one.kind == "recode"] == [
-        "--recode REGION=h/region.csv:2 (without --recode REGION=h/region.csv:1)",
-        "--recode AGE=breaks:0,30,60 (without --recode AGE=breaks:0,15,30,45,60)",
+        "--recode REGION=h/region.csv:2 instead of --recode REGION=h/region.csv:1",
+        "--recode AGE=breaks:0,30,60 instead of --recode AGE=breaks:0,15,30,45,60",
     ]
     assert [one.pasted for one in found if one.kind == "allow"] == ["--allow wage", "--allow age"]
     assert next(one.options for one in found if one.kind == "role") == ("--role OCC=identifier",)
-    assert not any(one.pasted.startswith("(without --recode") for one in found), "finer keys"
+    assert not any(one.pasted.startswith("leaving out --recode") for one in found), "finer keys"
 
 
 def test_a_limit_above_the_k_of_suppression_raises_it() -> None:
@@ -394,7 +394,7 @@ def test_classes_that_do_not_do_are_made_wider() -> None:
     fields = {name: FieldFacts(name, Role.QUASI_IDENTIFIER, numeric=True, lowest=0.0) for name in ("AGE", "SEX")}
     found = remedies_for([RefusalFacts("limits", figures=("key_k",))], RefusedRun(config, fields))
     assert [(one.pasted, one.settings["recode"]["AGE"]) for one in found] == [
-        ("--recode AGE=width:20 (without --recode AGE=width:10)", "width:20")
+        ("--recode AGE=width:20 instead of --recode AGE=width:10", "width:20")
     ]
 
 
@@ -430,12 +430,12 @@ def test_rules_that_are_let_go_already_stay_let_go() -> None:
         (
             RefusalFacts("suppression", conditions=("AGE",)),
             Config(recode={"AGE": "width:5"}),
-            'recode={"AGE": "width:10"} (without recode={"AGE": "width:5"})',
+            'recode={"AGE": "width:10"} instead of recode={"AGE": "width:5"}',
         ),
         (
             RefusalFacts("written"),
             Config(order="random"),
-            'order="keep" (without order="random")',
+            'order="keep" instead of order="random"',
         ),
         (RefusalFacts("across-records", rules=("R2",)), Config(allow=("R1",)), 'allow=["R1", "R2"]'),
     ],

@@ -98,8 +98,8 @@ class RemedyResult(Serialised):
         if not self.drops:
             return Note("{adds:call}", adds=self.adds)
         if not self.adds:
-            return Note("(without {drops:call})", drops=self.drops)
-        return Note("{adds:call} (without {drops:call})", adds=self.adds, drops=self.drops)
+            return Note("leaving out {drops:call}", drops=self.drops)
+        return Note("{adds:call} instead of {drops:call}", adds=self.adds, drops=self.drops)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
