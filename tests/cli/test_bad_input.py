@@ -220,7 +220,8 @@ def test_a_manifest_of_another_file_is_not_overwritten(case: Case) -> None:
     before = manifest.read_bytes()
     other = case.out.with_name("other.xml")
     refused = case.run(*command, other, "--manifest", manifest)
-    refused.refuses(2, "would-overwrite", taken="the manifest of masked.xml")
+    refused.refuses(2, "manifest-taken", taken="masked.xml")
+    assert "--manifest" in refused.err and "other.xml.manifest.json" in refused.err
     assert not other.exists()
     # a second release beside the first has a manifest of its own
     assert case.run(*command, other).code == 0

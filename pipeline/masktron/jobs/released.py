@@ -265,6 +265,6 @@ def refuse_foreign_manifest(manifest: Path, out: Path) -> None:
     """
     own = str(out) if isinstance(out, AddressPath) else out.name
     if manifest.exists() and (other := described_output(manifest)) != own:
-        raise UsageError.of(
-            "would-overwrite", manifest, output="the manifest", taken=f"the manifest of {other or 'something else'}"
-        )
+        free = manifest.with_name(f"{out.name}.manifest.json")
+        name = "FILE" if free.exists() else shown(free)
+        raise UsageError.of("manifest-taken", manifest, taken=other or "something else", name=name)

@@ -13,5 +13,9 @@ TEXTS = {
         "name the file itself, or another one",
     ),
     "would-overwrite": ("{output} would overwrite {taken}", "give another name"),
+    "manifest-taken": (
+        "the manifest would overwrite that of {taken}",
+        "give the manifest another name, [[--manifest {name}]], or the masked file",
+    ),
     "no-folder-for-output": ("the folder of {output} does not exist", "create it first"),
 }
