@@ -260,19 +260,35 @@ def test_an_opendocument_spreadsheet_is_released_in_another_format(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("above", "below", "told"),
+    ("above", "below", "told", "header"),
     [
-        ([["Survey of 2020"]], [["a", "b"], [1, 2]], "A3:B4"),
-        ([["Survey of 2020"], ["by us"]], [["a", "b"], [1, 2], [3, 4]], "A4:B6"),
-        ([["a", "b"], [1, 2], [3, 4]], [["source: us"]], "A1:B3"),
-        ([["a", "b", "c"]], [[1, 2], [3, 4], [None, None], ["end"]], "A3:B4"),
+        ([["Survey of 2020"]], [["a", "b"], [1, 2]], "A3:B4", 3),
+        ([["Survey of 2020"], ["by us"]], [["a", "b"], [1, 2], [3, 4]], "A4:B6", 4),
+        ([["Survey of 2020"], []], [["of us"], ["a", "b"], [1, 2], [3, 4]], "A5:B7", 5),
+        ([["a", "b"], [1, 2], [3, 4]], [["source: us"]], "A1:B3", 1),
+        ([["a", "b", "c"]], [[1, 2], [3, 4], [None, None], ["end"]], "A3:B4", "none"),
     ],
 )
-def test_the_hint_names_the_table_and_no_title(tmp_path: Path, above: Cells, below: Cells, told: str) -> None:
+def test_the_hint_names_the_table_and_its_header(
+    tmp_path: Path, above: Cells, below: Cells, told: str, header: int | str
+) -> None:
     path = workbook(tmp_path / "a.xlsx", [*above, [], *below])
-    detail = f"row {len(above) + 1} is empty, and rows below it have values"
-    with refused(DocumentError, "sheet-unclear", detail=detail, range=told):
+    row = next(at for at, cells in enumerate([*above, []], start=1) if not cells)
+    with refused(DocumentError, "row-empty", row=row, range=told, header=header):
         read(path)
+    columns = cells_of(read(path, range=told, header=str(header))).to_pydict()
+    assert list(columns) == (["A", "B"] if header == "none" else ["a", "b"])
+    assert set(columns.popitem()[1]) <= {"2", "4"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"), [([["Survey"], ["a", "b"], [1, 2]], 2), ([["a", None], [1, 2], [3, 4]], "none")]
+)
+def test_the_hint_names_the_row_of_names(tmp_path: Path, rows: Cells, header: int | str) -> None:
+    path = workbook(tmp_path / "a.xlsx", rows)
+    with refused(DocumentError, "column-not-named", cell="B1", header=header):
+        read(path)
+    assert read(path, header=str(header))
 
 
 @pytest.mark.parametrize("options", [{"header": "3"}, {"range": "A3:B4"}])
@@ -297,7 +313,7 @@ def test_a_range_may_begin_where_nothing_stands(
 ) -> None:
     path = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, 2], [3, 4]], top=2, left=2)
     assert cells_of(read(path, range=cells, header=header)).to_pydict() == expected
-    with refused(DocumentError, "sheet-unclear", detail="cell B3 is empty, and should name its column"):
+    with refused(DocumentError, "column-not-named", cell="B3"):
         read(path, range="B3:D5")
 
 
@@ -310,7 +326,7 @@ def test_a_sheet_and_a_range_are_chosen(tmp_path: Path) -> None:
         fill(book, sheet, [["source: nobody"]], 8, 2)
         book.define_name("Table", "='2019 Survey'!$C$4:$D$6")
         book.define_name("Outside", "='[other.xlsx]S'!$C$4:$D$6")
-    with refused(DocumentError, "sheet-unclear", range="C4:D6"):
+    with refused(DocumentError, "row-empty", range="C4:D6", header=4):
         read(path, sheet="2019 Survey")
     for options in (
         {"sheet": "2", "range": "C4:D6"},
@@ -334,7 +350,7 @@ def test_a_sheet_and_a_range_are_chosen(tmp_path: Path) -> None:
 
 def test_columns_without_names_are_called_by_their_letters(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", [[1, 2], [3, 4]])
-    with refused(DocumentError, "sheet-unclear", detail="cell A1 holds no text, and should name its column"):
+    with refused(DocumentError, "column-not-named", cell="A1", header="none"):
         read(path)
     table = read(path, header="none")
     assert cells_of(table).to_pydict() == {"A": ["1", "3"], "B": ["2", "4"]}
@@ -360,14 +376,14 @@ def test_what_is_beside_the_table_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "code", "references"),
     [
-        ([["a", None, "c"], [1, 2, 3]], "sheet-unclear", {}),
+        ([["a", None, "c"], [1, 2, 3]], "column-not-named", {}),
         ([["a", "a"], [1, 2]], "name-taken", {"name": "a"}),
-        ([["a"], [1], [None], [2]], "sheet-unclear", {}),
+        ([["a"], [1], [None], [2]], "row-empty", {}),
         ([["a"], [(60, "yyyy-mm-dd")]], "cell-not-readable", {"cell": "A2"}),
         ([["a"], [(-1, "yyyy-mm-dd")]], "cell-not-readable", {"cell": "A2"}),
         ([["a"], [(1.25, "[h]:mm")]], "cell-not-readable", {"cell": "A2"}),
         ([["a"], [0], [(0.99999999999, "hh:mm:ss")]], "cell-not-readable", {"cell": "A3"}),
-        ([[]], "sheet-unclear", {"detail": "no cell has a value"}),
+        ([[]], "sheet-empty", {}),
     ],
 )
 def test_what_has_no_meaning_is_refused(tmp_path: Path, rows: Cells, code: str, references: dict[str, Any]) -> None:

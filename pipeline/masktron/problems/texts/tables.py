@@ -12,10 +12,20 @@ TEXTS = {
         "{field} holds {detail}",
         "convert it to text or leave it out before masktron reads it, for example with {how}",
     ),
-    "sheet-unclear": (
-        "{detail}",
-        "name the cells of the table: [[--format-option range={range}]]; name the row of its column names: "
-        "[[--format-option header=3]], or [[--format-option header=none]]; or choose another sheet: "
+    "row-empty": (
+        "row {row} is empty, and rows below it have values",
+        "name the cells of the table and the row of its column names: [[--format-option range={range}]] "
+        "[[--format-option header={header}]]; if the table goes on below row {row}, delete that row in the workbook; "
+        "or choose another sheet: [[--format-option sheet=NAME]]",
+    ),
+    "column-not-named": (
+        "cell {cell} {is_not}, and should name its column",
+        "enter a name; or say which row has the names, none if no row has: [[--format-option header={header}]]; or "
+        "choose another sheet: [[--format-option sheet=NAME]]",
+    ),
+    "sheet-empty": (
+        "no cell has a value",
+        "name cells that have values, [[--format-option range=A1:F200]], or another sheet: "
         "[[--format-option sheet=NAME]]",
     ),
     "new-value-does-not-fit": (

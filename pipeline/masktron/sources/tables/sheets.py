@@ -6,7 +6,7 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -139,8 +139,15 @@ def _sheet_and_cells(formula: str) -> tuple[str, str]:
     return (found[1] or found[2] or "").replace("''", "'"), cells
 
 
-def used_area(filled: NDArray[np.bool_], place: CellPlace, here: str) -> Area:
+def header_row(cells: CellKinds, area: Area) -> int | None:
+    """Return the first row of some cells in which each is a text, as names of columns are; None where none is."""
+    texts = (cells[area.top : area.bottom + 1, area.left : area.right + 1] == TEXT).all(axis=1)
+    return area.top + int(texts.argmax()) if texts.any() else None
+
+
+def used_area(cells: CellKinds, place: CellPlace, here: str) -> Area:
     """Return the cells from the first to the last that is not empty, of those that are wanted."""
+    filled = cells != NOTHING
     top = 0 if place.header is True or place.header is False else place.header - 1
     whole = place.area or Area(0, 0, *filled.shape)
     inside = np.zeros_like(filled)
@@ -148,7 +155,7 @@ def used_area(filled: NDArray[np.bool_], place: CellPlace, here: str) -> Area:
     inside[wanted] = filled[wanted]
     rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
     if not rows.size:
-        raise DocumentError.of("sheet-unclear", here, detail="no cell has a value", range="A1:F200")
+        raise DocumentError.of("sheet-empty", here)
     bottom, right = int(rows[-1]), int(columns[-1])
     if place.area is not None:
         return Area(max(top, whole.top), whole.left, bottom, right)
@@ -158,8 +165,15 @@ def used_area(filled: NDArray[np.bool_], place: CellPlace, here: str) -> Area:
         largest = max(blocks, key=lambda block: (len(block) > 1, inside[block].sum()))
         across = np.flatnonzero(inside[largest].any(axis=0))
         table = Area(int(largest[0]), int(across[0]), int(largest[-1]), int(across[-1]))
-        detail = f"row {blocks[0][-1] + 2} is empty, and rows below it have values"
-        raise DocumentError.of("sheet-unclear", here, detail=detail, range=str(table))
+        header = header_row(cells, table)
+        table = table if header is None else replace(table, top=header)
+        raise DocumentError.of(
+            "row-empty",
+            here,
+            row=int(blocks[0][-1]) + 2,
+            range=str(table),
+            header="none" if header is None else header + 1,
+        )
     return Area(top or int(rows[0]), int(columns[0]), bottom, right)
 
 

@@ -41,6 +41,7 @@ from masktron.sources.tables.sheets import (
     UNREAD,
     CellKinds,
     CellPlace,
+    header_row,
     kind_of,
     kinds_of,
     moment_of,
@@ -114,7 +115,7 @@ class _Workbook(TableFormat):
                 raise DocumentError.of("file-damaged", path, format=self.what, detail=reason) from error
         here = f"{where}, sheet {place.sheet!r}"
         filled = cells != NOTHING
-        area = used_area(filled, place, here)
+        area = used_area(cells, place, here)
         for row, column in sorted(around.unread):
             if area.top <= row <= area.bottom and area.left <= column <= area.right:
                 place_, detail = address(row, column), around.unread[row, column]
@@ -125,9 +126,14 @@ class _Workbook(TableFormat):
         if place.header is not False:
             for column, kind in zip(span, kinds, strict=True):
                 if kind[0] != TEXT:
-                    said = "holds no text" if kind[0] else "is empty"
-                    detail = f"cell {address(area.top, column)} {said}, and should name its column"
-                    raise DocumentError.of("sheet-unclear", here, detail=detail, range="A1:F200")
+                    said, header = "holds no text" if kind[0] else "is empty", header_row(cells, area)
+                    raise DocumentError.of(
+                        "column-not-named",
+                        here,
+                        cell=address(area.top, column),
+                        is_not=said,
+                        header="none" if header is None else header + 1,
+                    )
         heads = list(map(letters, span)) if place.header is False else [str(text[0]) for text in texts]
         first, variables, columns, found = carried.first - area.top, [], [], {}
         for name, head, text, kind in zip(xml_names(heads, here), heads, texts, kinds, strict=True):
