@@ -279,7 +279,8 @@ def run_describe(
     given = config if tree is None else named_as_fields(config, tree, str(data))
     config, declared = completed(given, source) if tree is None else completed_by_level(given, source, tree)
     names = [one.name for one in layout.fields] if tree is None else [*tree.names]
-    refuse_unknown_fields(config, names, str(data))
+    with source.naming_elsewhere():
+        refuse_unknown_fields(config, names, str(data))
     if not shape.flat and tree is None:
         problem = DescribedProblem(
             f"the records are no rows of single values: {shape.reason}",

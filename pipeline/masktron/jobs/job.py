@@ -234,7 +234,8 @@ def open_job(
     )
     source.require_readable()  # that is said before anything is said of documents
     if rulebook is None:
-        rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}, removed))
+        with source.naming_elsewhere():
+            rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}, removed))
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classified(rulebook, source))

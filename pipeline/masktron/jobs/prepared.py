@@ -337,7 +337,7 @@ def open_original(
 def judged_original(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> Opened:
     """Classify the fields of an original that is open, or of treated records, and judge it; as `open_original`."""
     job, nested = wide_job(job, config)
-    with said_by_level() as rewording:
+    with said_by_level() as rewording, job.source.naming_elsewhere():
         rewording.know(job.source, None if nested is None else nested.unrolled)
         return _judged_original(job, nested, config, progress, executor)
 

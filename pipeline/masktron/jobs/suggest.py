@@ -90,7 +90,8 @@ def run_suggest(
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress, whole=True)
     config, declared = completed(config, source)
-    refuse_unknown_fields(config, [one.name for one in source.layout.fields], str(data))
+    with source.naming_elsewhere():
+        refuse_unknown_fields(config, [one.name for one in source.layout.fields], str(data))
     if not source.shape.flat:
         place = Place(str(source.path), source.shape.line)
         raise DocumentError.of("records-not-flat", place, reason=source.shape.reason)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash
-from masktron.problems.problem import Place, Sentence
+from masktron.problems.problem import Place, Problem, Sentence
 from masktron.progress import Told, untold
 from masktron.scratch import create_private
 from masktron.sources.column import Column
@@ -91,6 +92,16 @@ class Changes:
     told: Told = untold
 
 
+def _lacks_field(problem: Problem) -> bool:
+    """Whether a problem, or one of those that it has, is that there is no such field."""
+    if problem.code == "reads-unknown" or (
+        problem.code == "unknown-name" and problem.references.get("kind") == "field"
+    ):
+        return True
+    named = (one if isinstance(one, tuple) else (one,) for one in problem.references.values())
+    return any(_lacks_field(one) for one in chain.from_iterable(named) if isinstance(one, Problem))
+
+
 class Source(ABC):
     """A file of microdata: the only one who knows its bytes, or opens it.
 
@@ -108,6 +119,21 @@ class Source(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.metadata: Path | None = None
+
+    @property
+    def elsewhere(self) -> Problem | None:
+        """Where a field may be that the file does not seem to have."""
+        return None
+
+    @contextmanager
+    def naming_elsewhere(self) -> Generator[None]:
+        """Let errors of fields that the file does not have say where they may be."""
+        try:
+            yield
+        except MasktronError as error:
+            if _lacks_field(error.problem) and (found := self.elsewhere) and found not in error.problem.further:
+                error.then(found)
+            raise
 
     @property
     def size(self) -> int:

@@ -348,6 +348,28 @@ def test_a_sheet_and_a_range_are_chosen(tmp_path: Path) -> None:
             read(path, **{name: value})
 
 
+def test_a_field_that_the_sheet_does_not_have_may_be_on_another(tmp_path: Path) -> None:
+    path, rules = tmp_path / "a.xlsx", tmp_path / "a.rules"
+    with xlsxwriter.Workbook(path) as book:
+        fill(book, book.add_worksheet("Read me"), [["note"], ["text"]])
+        fill(book, book.add_worksheet("My data"), [["a", "b"], [1, 2], [3, 4]])
+    rules.write_text("a <= b\nb >= 0\n")
+    written = write_rules(tmp_path / "a.sch", "a <= b")
+    for ask in (
+        lambda **how: masktron.validate(path, rules, **how),
+        lambda **how: masktron.describe(path, roles={"a": "identifier"}, **how),
+        lambda **how: masktron.mask(path, rules, out=tmp_path / "o.xlsx", roles={"a": "identifier"}, **how),
+        lambda **how: masktron.mask(path, written, out=tmp_path / "o.xlsx", nominal=["note"], **how),
+    ):
+        with pytest.raises(masktron.MasktronError) as caught:
+            ask()
+        assert "the sheet that is read is Read me; others are My data" in caught.value.hint
+        assert "sheet" in caught.value.hint
+        with pytest.raises(masktron.MasktronError) as caught:
+            ask(format_options={"sheet": "Read me"})
+        assert "My data" not in str(caught.value.hint)
+
+
 def test_columns_without_names_are_called_by_their_letters(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", [[1, 2], [3, 4]])
     with refused(DocumentError, "column-not-named", cell="A1", header="none"):

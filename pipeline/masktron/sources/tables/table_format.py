@@ -12,7 +12,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from masktron.errors import DocumentError
-from masktron.problems.problem import Place
+from masktron.problems.problem import Place, Problem
 from masktron.progress import Told
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.release import Release, StreamedRelease
@@ -229,6 +229,11 @@ class TableFormat(ABC):
         """Say how a file is written beside its table, in sentences: what no new file takes over."""
         del table
         yield from ()
+
+    def elsewhere(self, table: Dataset) -> Problem | None:
+        """Say where a field may be that a table does not have: in other tables of its file that nobody has chosen."""
+        del table
+        return None
 
     def misnamed(self, data: Path, out: Path) -> str:
         """Say why a file like `data` is not to be named `out`, though that is a name of this format; or nothing."""

@@ -26,7 +26,7 @@ from masktron.errors import DocumentError, MasktronError, ViolationError
 from masktron.files import file_hash, refuse_special
 from masktron.large_arrays import kept
 from masktron.memory import bounded_memory, told_of_memory
-from masktron.problems.problem import Note, Place, Sentence
+from masktron.problems.problem import Note, Place, Problem, Sentence
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
@@ -240,6 +240,12 @@ class TableSource(Source):
         if name not in (writes := written_formats(name)):
             return (*notes, f"masktron does not write .{name} files: a release is {' or '.join(writes)}")
         return notes
+
+    @property
+    def elsewhere(self) -> Problem | None:
+        """Other tables of the file, where nobody has said which of them is read."""
+        unchosen = self.format.choosing.isdisjoint(self._asked.options)
+        return self.format.elsewhere(self.table) if unchosen and self._stream is None else None
 
     @cached_property
     def _stream(self) -> TableStream | None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from masktron.errors import DocumentError, UsageError
 from masktron.extras import library
-from masktron.problems.problem import Known
+from masktron.problems.problem import Known, Note, Problem
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
@@ -73,12 +73,15 @@ class WorkbookCarried:
         Where the names of the columns stand, or the first record where they have none.
     kinds : mapping of str to CellKinds
         By the names of variables.
+    others : tuple of str
+        Other sheets.
     """
 
     place: CellPlace
     top: int = 0
     left: int = 0
     kinds: Mapping[str, CellKinds] | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def first(self) -> int:
@@ -120,7 +123,8 @@ class _Workbook(TableFormat):
             if area.top <= row <= area.bottom and area.left <= column <= area.right:
                 place_, detail = address(row, column), around.unread[row, column]
                 raise DocumentError.of("cell-not-readable", here, cell=place_, detail=detail)
-        span, carried = range(area.left, area.right + 1), WorkbookCarried(place, area.top, area.left, {})
+        others = tuple(one for one in sheets if one != place.sheet)
+        span, carried = range(area.left, area.right + 1), WorkbookCarried(place, area.top, area.left, {}, others)
         texts = [lexemes[area.top : area.bottom + 1, column] for column in span]
         kinds = [cells[area.top : area.bottom + 1, column] for column in span]
         if place.header is not False:
@@ -142,10 +146,22 @@ class _Workbook(TableFormat):
             columns.append(pa.array(text[first:].tolist(), pa.string()))
             found[name] = kind[first:]
         outside = int(filled.sum()) - sum(int((kind != NOTHING).sum()) for kind in kinds)
-        notes = tuple(_notes([one for one in sheets if one != place.sheet], around, outside))
+        notes = tuple(_notes(others, around, outside))
         rows = carried.first + 1 + np.arange(area.bottom + 1 - carried.first, dtype=np.int64)
         dataset = Dataset.of_columns(path, map(column_of, variables, columns), rows)
         return replace(dataset, format_state=replace(carried, kinds=found), notes=notes)
+
+    def elsewhere(self, table: Dataset) -> Problem | None:
+        """Name other sheets of the workbook."""
+        carried: WorkbookCarried = table.format_state
+        if not carried.others:
+            return None
+        return Note(
+            "the sheet that is read is {sheet}; others are {others:and}: [[--format-option sheet={first}]]",
+            sheet=carried.place.sheet,
+            others=carried.others,
+            first=carried.others[0],
+        )
 
     def read_again(self, path: Path, table: Dataset) -> None:
         """Return nothing: no second library reads both kinds of workbooks."""
