@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Iterable
@@ -548,3 +549,41 @@ def test_a_limit_that_the_weight_breaks_after_recoding_says_so(tmp_path: Path) -
     with refused(OutsideLimitsError, "outside-limits") as caught:
         masktron.mask(*files, tmp_path / "n.xml", **settings(tmp_path, roles={"W": "identifier"}, **more))
     assert not any("weight" in one.references for one in problem_of(caught.value).further)
+
+
+@pytest.mark.parametrize("treatment", [{}, {"key_k": 2}, {"recode": {"age": "width:10"}}])
+@pytest.mark.parametrize("suffix", [".csv", ".xml"])
+def test_how_a_record_that_is_left_out_is_spelled_shapes_nothing(
+    tmp_path: Path, suffix: str, treatment: dict[str, Any]
+) -> None:
+    """Its decimals would give fractions to a field of whole numbers."""
+    rules, found = write_rules(tmp_path / "r.sch", "pay >= 0"), []
+    for wrong in ("-7", "-7.125"):
+        pay = [str(1000 + 37 * at % 1900) for at in range(60)]
+        pay[59] = wrong
+        rows = [{"id": at, "region": "ns"[at % 2], "age": 20 + at % 40, "pay": pay[at]} for at in range(60)]
+        data, out = tmp_path / f"d{suffix}", tmp_path / f"o{suffix}"
+        if suffix == ".csv":
+            csv_of(data, rows)
+        else:
+            write_data(data, rows)
+        roles = {"id": "identifier", "region": "quasi-identifier", "age": "quasi-identifier"}
+        given: dict[str, Any] = {"k": 3, "invalid": "exclude", "order": "keep", "roles": roles, "numeric": ["pay"]}
+        assert masktron.mask(data, rules, out, secret=bytes(range(32)), **given, **treatment).excluded == (59,)
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+    assert b"." not in found[0].partition(b"?>")[2]
+
+
+def test_the_result_of_a_query_is_refused_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS A")
+    monkeypatch.setattr("masktron.jobs.mask.open_original", None)
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    with refused(UsageError, "query-not-written"):
+        masktron.mask(f"sqlite:{path}?query=SELECT * FROM t", rules, tmp_path / "o.sqlite", k=3)  # noqa: S608
+    with refused(UsageError, "query-not-written"):
+        masktron.mask(path, rules, tmp_path / "o.sqlite", k=3, format_options={"query": "SELECT * FROM t"})

@@ -169,3 +169,12 @@ def test_a_cell_takes_few_bytes(tmp_path: Path, read: Callable[[Path], Dataset])
         tracemalloc.stop()
     assert len(records) == rows
     assert taken / (rows * len(fields)) < 4 + 8 / len(fields) + 2  # a code, the line of the record, all else
+
+
+def test_decimals_are_those_of_the_cells_that_are_left() -> None:
+    """What records that are left out are spelled like says nothing of those that stay."""
+    own = Column.of_cells(Variable.named("A"), ["1", "2.125", "3.5"])
+    assert own.decimals == 3
+    left = own.taken(np.array([True, False, True]))
+    assert left.decimals == 1
+    assert left.apart(np.array([0])).decimals == 1, "a part has the scale of all"

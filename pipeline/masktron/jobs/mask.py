@@ -41,7 +41,7 @@ from masktron.methods.chosen import chosen
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 from masktron.sources.opening import format_of
-from masktron.sources.output_names import manifest_beside, numbered, refuse_other_names
+from masktron.sources.output_names import manifest_beside, numbered, refuse_other_names, refuse_query
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import manifest_content, write_plain
 from masktron.write.publication import publications, settle_publication
@@ -97,6 +97,7 @@ def run_mask(
     """
     method = chosen((config := config or Config()).method, config.params, config.k)
     refuse_class_limits(config.limits)
+    refuse_query(data, config.reading)
     refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)
     inputs = {"the original": data, "the rulebook": rules, **config.named_files}

@@ -167,7 +167,7 @@ def mask_result(
             *notes_of(judged.job),
             *run.sized,
             *run.originals.notes,
-            *source.outline_notes(left),
+            *run.source.outline_notes(left),
             *told(results),
             *run.notes,
             run.ordering.says,

@@ -39,11 +39,14 @@ class Column:
         Which text each cell has.
     known : KnownTexts
         The m texts, and what they are.
+    places : int or None
+        The fraction digits that count, where these are some cells of a column.
     """
 
     variable: Variable
     codes: NDArray[np.int32]
     known: KnownTexts
+    places: int | None = None
     _made: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -98,8 +101,12 @@ class Column:
 
     @property
     def decimals(self) -> int:
-        """Largest number of fraction digits among the numbers; 0 when all are integers."""
-        return self._read.decimals
+        """Largest number of fraction digits among the numbers of its cells; 0 when all are integers."""
+        if self.places is not None:
+            return self.places
+        if "decimals" not in self._made:
+            self._made["decimals"] = np.array([self._read.decimals[self.used].max(initial=0)])
+        return int(self._made["decimals"][0])
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -176,10 +183,9 @@ class Column:
         return replace(self, codes=self.codes[which])
 
     def apart(self, which: NDArray[np.intp]) -> Column:
-        """Return some cells as `taken` does, with the texts that these have and no others."""
+        """Return some cells as `taken` does, with the texts that these have and no others, in the scale of all."""
         used, codes = np.unique(self.codes[which], return_inverse=True)
-        self.known.read(text=self.variable.typed.text)  # as many decimals count as before
-        return replace(self, codes=codes.astype(np.int32), known=self.known.only(used))
+        return replace(self, codes=codes.astype(np.int32), known=self.known.only(used), places=self.decimals)
 
     def declaring(self, missing: Collection[str]) -> Column:
         """Return the same cells, of which some more texts mean 'missing'."""

@@ -41,13 +41,13 @@ class ReadTexts:
         `Status` of each text.
     numbers : ndarray of float64, shape (m,)
         Correctly rounded; NaN where the status is not PRESENT or the text is not a number.
-    decimals : int
-        Largest number of fraction digits among the numbers; 0 when all are integers.
+    decimals : ndarray of int32, shape (m,)
+        Fraction digits of each number; 0 of what is none.
     """
 
     states: NDArray[np.uint8]
     numbers: NDArray[np.float64]
-    decimals: int
+    decimals: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,10 +79,11 @@ class KnownTexts:
         return self._read[text]
 
     def only(self, which: NDArray[np.integer]) -> KnownTexts:
-        """Return the texts at some positions; as many decimals count as before."""
+        """Return the texts at some positions."""
         found = KnownTexts(self.lexicon.only(which), self.missing)
         found._read.update(
-            (text, ReadTexts(own.states[which], own.numbers[which], own.decimals)) for text, own in self._read.items()
+            (text, ReadTexts(own.states[which], own.numbers[which], own.decimals[which]))
+            for text, own in self._read.items()
         )
         return found
 
@@ -90,27 +91,27 @@ class KnownTexts:
 def read_texts(lexicon: Lexicon, codes: MissingCodes) -> ReadTexts:
     """Find out what texts are, given the codes that mean 'missing'."""
     states, numbers = new_array(len(lexicon), np.uint8), new_array(len(lexicon), np.float64)
-    decimals = 0
+    decimals = new_array(len(lexicon), np.int32)
     for at in range(0, len(lexicon), _AT_ONCE):
         own = slice(at, min(at + _AT_ONCE, len(lexicon)))
         found = _read_some(lexicon.part(own), codes, compiled=len(lexicon) >= _MANY)
-        states[own], numbers[own], decimals = found.states, found.numbers, max(decimals, found.decimals)
+        states[own], numbers[own], decimals[own] = found.states, found.numbers, found.decimals
     return ReadTexts(states, numbers, decimals)
 
 
 def _read_some(lexicon: Lexicon, codes: MissingCodes, *, compiled: bool) -> ReadTexts:
     states, numbers = np.full(len(lexicon), Status.PRESENT, dtype=np.uint8), np.full(len(lexicon), np.nan)
-    left, decimals = np.arange(len(lexicon)), 0
+    left, decimals = np.arange(len(lexicon)), np.zeros(len(lexicon), dtype=np.int32)
     if compiled:
         from masktron.sources.columns import plain_numbers  # noqa: PLC0415 -- loads numba
 
         plain = plain_numbers(lexicon)
         known = (plain.scale >= 0) & ~np.isin(plain.double, codes.doubles)
         numbers[known] = plain.double[known]
-        decimals, left = int(plain.scale[known].max(initial=0)), np.flatnonzero(~known)
+        decimals[known], left = plain.scale[known], np.flatnonzero(~known)
     for at, text in zip(left.tolist(), lexicon.some(left).tolist(), strict=True):
-        states[at], numbers[at], digits = (Status.ABSENT, np.nan, 0) if text is None else read_text(text, codes)
-        decimals = max(decimals, digits)
+        found = (Status.ABSENT, np.nan, 0) if text is None else read_text(text, codes)
+        states[at], numbers[at], decimals[at] = found
     return ReadTexts(states, numbers, decimals)
 
 

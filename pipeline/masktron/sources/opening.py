@@ -136,7 +136,7 @@ def _opened(
         )
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
-        from masktron.sources.tables.table_source import TableRequest  # noqa: PLC0415 -- loads pyarrow
+        from masktron.sources.tables.table_view import TableRequest  # noqa: PLC0415 -- loads pyarrow
 
         return FrameSource(path, TableRequest(record=reading.record, contexts=contexts, progress=progress))
     name = format_of(path, reading)
@@ -148,7 +148,8 @@ def _opened(
         require_options(path, name, reading.options)
     if name == XML:
         return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
-    from masktron.sources.tables.table_source import TableRequest, TableSource  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.table_source import TableSource  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.tables.table_view import TableRequest  # noqa: PLC0415 -- loads pyarrow
 
     options = path.options if isinstance(path, AddressPath) else reading.options
     if reading.levels:

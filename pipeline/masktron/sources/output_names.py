@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath, is_address
+from masktron.config import ReadOptions
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.problems.problem import Setting
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import (
     XML,
@@ -99,6 +101,20 @@ def table_beside(out: Path, level: str, data: Path) -> Path:
         return AddressPath(replace(out.address, table=table, shown=shown))
     ending = out.suffix if isinstance(data, AddressPath) else data.name[len(stem_of(data)) :]
     return out.with_name(f"{stem_of(out)}.{level}{ending}")
+
+
+def refuse_query(data: Path, reading: ReadOptions) -> None:
+    """Refuse to release what a query of a database in a file returns, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+        It would have the name of no table.
+    """
+    asked = data.address.query if isinstance(data, AddressPath) and data.address.is_file else ""
+    if asked or reading.options.get("query"):
+        table = "?table=NAME" if asked else Setting("--format-option", ("table=NAME",))
+        raise UsageError.of("query-not-written", data, table=table)
 
 
 def refuse_other_names(out: Path, read: str, data: Path) -> None:

@@ -25,7 +25,8 @@ from masktron.sources.tables.duckdb_files import DuckdbFormat
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.sqlite_files import SqliteFormat
 from masktron.sources.tables.table_format import TableFormat
-from masktron.sources.tables.table_source import TableRequest, TableSource
+from masktron.sources.tables.table_source import TableSource
+from masktron.sources.tables.table_view import TableRequest
 from masktron.sources.variables import UNTYPED, Typed, Variable
 from refusals import code_of, refused
 from sample_tables import require_masked_as_xml

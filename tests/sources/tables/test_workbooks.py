@@ -30,7 +30,8 @@ from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.descriptions import descriptions_lost
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import TableFormat
-from masktron.sources.tables.table_source import TableRequest, TableSource
+from masktron.sources.tables.table_source import TableSource
+from masktron.sources.tables.table_view import TableRequest
 from masktron.sources.tables.workbooks import OdsFormat, XlsxFormat
 from masktron.sources.variables import UNTYPED, Typed, Variable
 from ods_files import write_ods

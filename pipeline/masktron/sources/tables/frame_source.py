@@ -17,7 +17,8 @@ from masktron.sources.tables.conversion import with_types
 from masktron.sources.tables.descriptions import descriptions_lost, orders_lost
 from masktron.sources.tables.frames import categories_kept, frame_format, metadata_kept
 from masktron.sources.tables.release import Release
-from masktron.sources.tables.table_source import TableRequest, TableSource, opened_place
+from masktron.sources.tables.table_source import TableSource, opened_place
+from masktron.sources.tables.table_view import TableRequest
 from masktron.sources.xml.xml_source import XmlSource
 
 

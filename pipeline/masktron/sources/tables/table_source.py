@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import weakref
 import zlib
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -22,45 +19,37 @@ from numpy.typing import NDArray
 
 import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
-from masktron.errors import DocumentError, MasktronError, ViolationError
+from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
 from masktron.files import file_hash, refuse_special
 from masktron.large_arrays import kept
 from masktron.memory import bounded_memory, told_of_memory
 from masktron.problems.problem import Note, Place, Problem, Sentence
-from masktron.progress import Progress, Told, untold
-from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
+from masktron.progress import Told, untold
+from masktron.scratch import folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.column import MANY_RECORDS, Column
+from masktron.sources.column import Column
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, require_written, table_format, written_formats
 from masktron.sources.level_tree import TOP
-from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
+from masktron.sources.names import Vocabulary
 from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.tables.class_values import class_values, recoded
-from masktron.sources.tables.document import (
-    FIRST_LINE,
-    TwinNames,
-    twin_layout,
-    twin_names,
-    write_twin,
-)
+from masktron.sources.tables.document import TwinNames, twin_layout
 from masktron.sources.tables.release import Release, StreamedRelease
-from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
-from masktron.sources.tables.table_format import Options, TableFormat, UnreadError
+from masktron.sources.tables.table_format import TableFormat, UnreadError
 from masktron.sources.tables.table_records import DatasetStream, TableRecords, record_digest
 from masktron.sources.tables.table_stream import TableStream
+from masktron.sources.tables.table_view import TableRequest, TableView
 from masktron.sources.tables.two_readings import compared_with, written_otherwise
 from masktron.sources.variables import Variable
 from masktron.sources.xml import wellformed
 from masktron.sources.xml.names_in_file import names_of
-from masktron.sources.xml.plain_files import compile_first
 from masktron.sources.xml.wellformed import Stamp
-from masktron.sources.xml.xml_source import XmlSource
 from masktron.supervisor import tell_reading
 
 _OF_WRONG_BYTES = (
@@ -74,32 +63,6 @@ _OF_WRONG_BYTES = (
     pa.ArrowException,
 )
 """What libraries raise where bytes are not what they have to be."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableRequest:
-    """What is asked of a table beside its file.
-
-    Attributes
-    ----------
-    options : mapping of str to str
-        What the user says of the file.
-    record : str, optional
-        What the record element of the twin is called.
-    contexts : ContextNames
-        Of the rules: they say what the elements of the twin are called.
-    progress : callable, optional
-        Told of what takes long.
-    memory : int, optional
-        Bytes that the run may take, where all records will be asked for: a table that is small beside them is read at
-        once. Without it, any large file is read block by block.
-    """
-
-    options: Options = MappingProxyType({})
-    record: str | None = None
-    contexts: ContextNames = NO_CONTEXTS
-    progress: Progress | None = None
-    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +101,7 @@ class TableSource(Source):
         self,
         path: Path,
         format: TableFormat,  # noqa: A002 -- what it is called everywhere
-        asked: TableRequest = TableRequest(),
+        asked: TableRequest = TableRequest(),  # noqa: B008 -- frozen
     ) -> None:
         super().__init__(path)
         self._file = opened_place(path)
@@ -147,8 +110,6 @@ class TableSource(Source):
         self._unread: list[Sentence] = []
         self._read_back: TableSource | None = None
         self._treated: WrittenLike | None = None
-        self._held = ExitStack()
-        weakref.finalize(self, self._held.close)
 
     @cached_property
     def table(self) -> Dataset:
@@ -255,20 +216,29 @@ class TableSource(Source):
             return None  # it is not surveyed for nothing
         with _readable(str(self.path), self.format.name):
             found = self.format.stream(self._file, self._asked.options)
-        if found is None or self._size_of_twin(found) < wellformed.SMALLEST or self._is_held(found):
+        if found is None or self._asked.size_of_view(found) < wellformed.SMALLEST or self._is_held(found):
             return None
         # where a name stands twice, the survey of the twin has to say what that means
-        return None if twin_layout(self._twin_of(found.names), found.names, found.first) is None else found
+        return None if twin_layout(self._asked.names(found.names), found.names, found.first) is None else found
 
     @cached_property
     def _blocks(self) -> TableStream:
         """The records block by block, out of the file or out of memory."""
         return DatasetStream(self.table) if self._stream is None else self._stream
 
-    @property
-    def _is_large(self) -> bool:
-        """Whether what engines read of the records is worth a place on a disk."""
-        return self._size_of_twin(self._blocks) >= wellformed.SMALLEST
+    @cached_property
+    def _view(self) -> TableView:
+        """What rules and engines see of the records."""
+        return TableView(self.path, self._blocks, self._asked, self._both_readings)
+
+    @contextmanager
+    def _both_readings(self) -> Generator[None]:
+        """Read records in this context, of which a second library, where one reads the format, says the same."""
+        if self._stream is None:
+            self.confirmed  # noqa: B018 -- that of a stream is compared block by block
+        with _readable(str(self.path), self.format.name):
+            yield
+        self._require_unchanged()
 
     def _is_small_file(self) -> bool:
         """Whether all records will be asked for, and its table is small beside the memory in any case."""
@@ -283,35 +253,10 @@ class TableSource(Source):
         size = stream.text + stream.count * len(stream.names) * costs.TABLE_CELL
         return size * costs.COLUMN_SHARE <= self._asked.memory
 
-    def _size_of_twin(self, stream: TableStream) -> int:
-        """Return roughly how many bytes the twin would have."""
-        names = (self._twin_of(stream.names).record, *stream.names)
-        return stream.text + stream.count * sum(len(f"<{name}></{name}>") for name in names)
-
-    def _twin_of(self, columns: Sequence[str]) -> TwinNames:
-        return twin_names(columns, self._asked.record, self._asked.contexts)
-
-    @cached_property
+    @property
     def twin(self) -> TwinNames:
-        """What the elements of the XML twin are called."""
-        return self._twin_of(self._blocks.names)
-
-    @cached_property
-    def _document(self) -> Path:
-        """Where the twin is, of records on which a second library agrees, where one reads them."""
-        path, where, blocks = self._twin_path, str(self.path), self._blocks
-        if self._is_large:
-            require_room(path.parent, self._size_of_twin(blocks), what=f"what engines read of {self.path.name}")
-            compile_first(self._asked.progress)
-        path.unlink(missing_ok=True)  # of an attempt that was refused
-        with kept_in(path.parent):
-            os.close(create_private(path))
-        if self._stream is None:
-            self.confirmed  # noqa: B018 -- both readings agree
-        with _readable(where, self.format.name), closing(blocks.again()) as found:
-            write_twin(path, [variable.column for variable in blocks.variables], found, self.twin, where)
-        self._require_unchanged()
-        return path
+        """What the elements of the XML view are called."""
+        return self._view.names
 
     @cached_property
     def confirmed(self) -> Dataset:
@@ -338,39 +283,23 @@ class TableSource(Source):
         self._require_unchanged()
         return self.table
 
-    @cached_property
-    def _twin_path(self) -> Path:
-        above = folder_on_disk()[0] if self._is_large else None
-        return self._held.enter_context(private_folder(above)) / "document.xml"
-
-    @cached_property
-    def _seen(self) -> tuple[Layout, int | None]:
-        """What a survey of the twin would say: its layout, and its number of records where it is a large file."""
-        blocks = self._blocks
-        layout = twin_layout(self.twin, blocks.names, blocks.first)
-        if layout is None:
-            with self.in_own_places():
-                return XmlSource(self._document, record=self.twin.record, progress=self._asked.progress).layout, None
-        if not self._is_large and blocks.count < MANY_RECORDS:
-            return layout, None
-        compile_first(self._asked.progress)
-        return layout, blocks.count
-
     @property
     def layout(self) -> Layout:
-        """Where records and fields stand in the twin."""
-        return self._seen[0]
+        """Where records and fields stand in the XML view."""
+        with self.in_own_places():
+            return self._view.layout
 
     @property
     def shape(self) -> Shape:
         """A table is flat."""
-        self._seen  # noqa: B018 -- what cannot be read is told here, too
+        self.layout  # noqa: B018 -- what cannot be read is told here, too
         return Shape(True)
 
     @property
     def count(self) -> int | None:
         """Number of records of a table that is evaluated over columns."""
-        return self._seen[1]
+        with self.in_own_places():
+            return self._view.count
 
     def estimate(self) -> int:
         """Return the number of records."""
@@ -381,7 +310,7 @@ class TableSource(Source):
         """Bytes of the documents that engines read, and of what is put together for the file that is written."""
         if self._written_like.original._stream is None:
             return 0
-        return costs.TABLE_DOCUMENTS * self._size_of_twin(self._blocks) + costs.TABLE_COPIES * self._blocks.text
+        return costs.TABLE_DOCUMENTS * self._view.size + costs.TABLE_COPIES * self._blocks.text
 
     def vocabulary(self) -> Vocabulary:
         """Return the names of the twin."""
@@ -432,8 +361,8 @@ class TableSource(Source):
 
     @property
     def document_path(self) -> Path:
-        """Where the twin is, as long as the source is there."""
-        return self._document
+        """Where the document is, as long as the source is there."""
+        return self._view.document
 
     @property
     def converted(self) -> bool:
@@ -453,17 +382,11 @@ class TableSource(Source):
     def place(self, record: int, line: int, column: int) -> tuple[int, int]:
         """Return the line or row of a record."""
         del line, column
-        if record < 0:
-            return 0, 0
-        return int(self._blocks.lines(record, 1)[0]), 0
+        return self._view.line(record), 0
 
     def own_place(self, place: Place) -> Place:
-        """Return the file, and the line of the record, for a place in the twin."""
-        if place.source != str(self._twin_path):
-            return place
-        record = place.line - FIRST_LINE if place.line else -1
-        line = self.place(record, 0, 0)[0] if 0 <= record < self.estimate() else 0
-        return replace(place, source=str(self.path), line=line, column=0)
+        """Return the file, and the line of the record, for a place in the document."""
+        return self._view.own_place(place)
 
     def recoded(self, name: str, form: ColumnForm) -> Variable:
         """Return what a column that was recoded is like in the format, in a type that holds its values."""
@@ -550,7 +473,12 @@ class TableSource(Source):
         """Write what is released."""
         made = self._written or self.format
         require_written(target, made.name)
-        made.write(opened_place(target), release)
+        try:
+            made.write(opened_place(target), release)
+        except UsageError as error:
+            place = error.problem.place
+            error.at(replace(place, source=place.source or str(self.path)))
+            raise
 
     def _require_as_meant(self, target: Path, release: Release) -> None:
         """Refuse a written file that is read back with other cells, types, labels or missing codes."""
