@@ -15,7 +15,7 @@ from masktron.jobs.column_memory import column_notes, read_columns
 from masktron.large_arrays import LARGE, arrays_in_files, new_array
 from masktron.scratch import folder_on_disk, in_memory, private_folder
 from masktron.sources.opening import open_source
-from masktron.sources.tables import table_source
+from masktron.sources.tables import table_source, table_view
 
 MOUNTS = """22 27 0:21 / / rw,relatime - ext4 /dev/vda rw
 30 22 0:40 / {tmp} rw,nosuid shared:2 - tmpfs tmpfs rw,size=1000k
@@ -114,9 +114,10 @@ def test_what_a_table_in_blocks_needs_goes_there(
     source = open_source(data, whole=True, memory=1000)
     places: list[Path] = []
     room = table_source.require_room
-    monkeypatch.setattr(
-        table_source, "require_room", lambda *given, **more: (places.append(given[0]), room(*given, **more))
-    )
+    for module in (table_source, table_view):
+        monkeypatch.setattr(
+            module, "require_room", lambda *given, **more: (places.append(given[0]), room(*given, **more))
+        )
     assert source.document_path.parent.parent == mounts / "on disk"
     assert source.write(tmp_path / "out.csv", {}) == 50
     assert [path.parent for path in places] == [mounts / "on disk"] * 2

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from masktron.jobs.written import _Replacements
 from masktron.write import manifest
 from masktron.write.manifest import dump, write_plain
 
@@ -20,8 +18,3 @@ def test_lists_are_written_part_by_part(tmp_path: Path, numbers: list[int], monk
     lists = {name: np.array(numbers, dtype=np.intp) for name in ("order", "last")}
     write_plain(tmp_path / "m.json", content, lists)
     assert (tmp_path / "m.json").read_text(encoding="utf-8") == dump({**content, "order": numbers})
-
-
-def test_only_masked_fields_are_replaced() -> None:
-    none_masked = _Replacements(SimpleNamespace(), [])  # type: ignore[arg-type]
-    assert "A" not in none_masked and list(none_masked) == []
