@@ -208,6 +208,11 @@ def test_a_format_that_has_the_codes_has_numbers_beside_them(tmp_path: Path) -> 
     assert lexemes(out) == {"years": ["16", ".a", "90", None]}
 
 
+def test_a_column_without_a_value_is_not_in_xml(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["1", "x"], "b": pa.array([None, None], pa.string())}), tmp_path / "d.parquet")
+    assert run_convert(tmp_path / "d.parquet", tmp_path / "o.xml").losses == ("columns without a value: b",)
+
+
 def test_an_order_that_a_format_does_not_have_is_among_the_losses(tmp_path: Path) -> None:
     levels = ["primary", "lower", "upper"]
     for ordered, losses in ((True, ("the order of all categories: educ",)), (False, ())):

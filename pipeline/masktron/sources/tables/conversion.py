@@ -208,21 +208,22 @@ def numbers_as_texts(table: Dataset, again: Dataset, digits: int | None) -> list
     digits : int or None
         What `TableFormat.exact_digits` says.
     """
+    if digits is None:
+        return []
     texts = {
         variable.column: _without(table.columns[variable.name], variable.missing)
         for variable, other in zip(table.variables, again.variables, strict=True)
         if not variable.typed.text and variable.stored is not None and is_text(variable.stored) and other.typed.text
     }
-    words = {
+    beside = {
         variable.column: words
         for variable in table.variables
         if variable.column in texts
         and _all_match(texts[variable.column], _NUMBER)
         and (words := _words(table.columns[variable.name]))
     }
-    beside = words if digits is not None else {}
     plain = [(column, distinct) for column, distinct in texts.items() if column not in beside]
-    found = [column for column, distinct in plain if digits is not None and _are_fractions(distinct)]
+    found = [column for column, distinct in plain if _are_fractions(distinct)]
     long = [column for column, distinct in plain if digits == _OF_DOUBLES and _all_match(distinct, _WHOLE)]
     said: list[Sentence] = []
     if beside:
