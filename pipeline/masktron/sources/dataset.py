@@ -30,7 +30,8 @@ class DataLevel:
     lines : ndarray of int64, shape (n,)
         True source line (from 1) on which each record begins.
     parent : ndarray of intp, shape (n,)
-        Row of each record's parent in the level above, never falling; of the top level, the own row.
+        Row of each record's parent in the level above, never falling. In the top level nobody asks for it: it is the
+        own row, or empty where the file is flat.
     """
 
     level: Level
@@ -75,7 +76,7 @@ class Dataset:
     def flat(cls, path: Path, layout: Layout, columns: Mapping[str, Column], lines: NDArray[np.int64]) -> Self:
         """Return the records of a flat file."""
         tree = Tree.flat(layout, len(lines))
-        top = DataLevel(tree.top, MappingProxyType(dict(columns)), lines, np.arange(len(lines), dtype=np.intp))
+        top = DataLevel(tree.top, MappingProxyType(dict(columns)), lines, np.zeros(0, dtype=np.intp))
         return cls(path, tree, MappingProxyType({TOP: top}))
 
     @classmethod

@@ -89,8 +89,7 @@ class StreamedRelease:
     rows : ndarray of intp, shape (n,)
         The position in the original of each record.
     masked : mapping of str to Column
-        New lexemes of the variables that were masked, for each record of the original. Texts are made when they are
-        asked for, so that each is asked once.
+        New lexemes of the variables that were masked, for each record of the original.
     folder : Path
         For temporary files; the owner's alone.
     """

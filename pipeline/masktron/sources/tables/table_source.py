@@ -185,11 +185,17 @@ class TableSource(Source):
     @property
     def reading_options(self) -> Mapping[str, str]:
         """How the file is written, as its format says it."""
-        own = self._written_like.original
+        own = self._of_file
         return self.format.reading_options(own.table if own._stream is None else own._stream)
 
-    @cached_property
+    @property
+    def _of_file(self) -> TableSource:
+        """The source of the file: this one, but for treated records."""
+        return self if self._treated is None else self._treated.original
+
+    @property
     def _written_like(self) -> WrittenLike:
+        """What is written is like this; a row for each record, so that whoever writes asks once."""
         return self._treated or WrittenLike(self, np.arange(self._blocks.count, dtype=np.intp), frozenset())
 
     @property
@@ -308,7 +314,7 @@ class TableSource(Source):
     @property
     def beside_columns(self) -> int:
         """Bytes of the documents that engines read, and of what is put together for the file that is written."""
-        if self._written_like.original._stream is None:
+        if self._of_file._stream is None:
             return 0
         return costs.TABLE_DOCUMENTS * self._view.size + costs.TABLE_COPIES * self._blocks.text
 
