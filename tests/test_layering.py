@@ -206,7 +206,7 @@ OPENED = {
     "jobs.tune.settings_text": "settings",
     "hierarchies": "hierarchies of values",
     "jobs.post_randomised": "transition matrices",
-    "jobs.treated": "a rulebook that a former run has translated",
+    "jobs.steps": "a rulebook that a former run has translated",
     "memory": "what the system says of memory",
     "scratch": "temporary files",
     "settle.solver": "a device",

@@ -10,7 +10,7 @@ import masktron
 from masktron.config import config_from
 from masktron.errors import UsageError
 from masktron.jobs.concerns import likely_notes
-from masktron.jobs.prepared import open_original
+from masktron.jobs.opening import open_original
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from refusals import refused

@@ -14,9 +14,10 @@ from masktron.config import AS_IT_SAYS, Config, Role
 from masktron.jobs.job import open_job
 from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.level_wording import LevelWording, ordinal
-from masktron.jobs.wide_job import wide_job
+from masktron.jobs.lowering import lower
 from masktron.problems.problem import Field, Note, Rule
 from masktron.problems.wording import sentence
+from masktron.progress import no_progress
 from masktron.sources.wide.wide_record import Composition, WideRecord
 from nested_pairs import HOUSEHOLD, LAYOUT
 from nested_survey import ROLES, made, parsed
@@ -39,9 +40,9 @@ def masked(tmp_path_factory):
 
 
 def wording(tmp_path: Path, **how: bool) -> LevelWording:
-    job, nested = wide_job(open_job(*made(tmp_path, 3, **how), reading=AS_IT_SAYS), Config())
-    assert nested is not None
-    return LevelWording.of(job.source, nested.unrolled)
+    job, back = lower(open_job(*made(tmp_path, 3, **how), reading=AS_IT_SAYS), Config(), no_progress)
+    assert job is not back.job
+    return back.wording
 
 
 @pytest.mark.usefixtures("at_terminal")

@@ -9,7 +9,8 @@ import pytest
 
 from masktron.config import config_from
 from masktron.errors import UsageError
-from masktron.jobs.prepared import Opened, open_original
+from masktron.jobs.opening import open_original
+from masktron.jobs.run import Run
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from nested_survey import ROLES, made
@@ -21,7 +22,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return made(tmp_path_factory.mktemp("survey"), 1, 24)
 
 
-def opened(survey: tuple[Path, Path], **others: Any) -> Opened:
+def opened(survey: tuple[Path, Path], **others: Any) -> Run:
     settings = {"k": 3, "roles": ROLES, "rare_units": "exclude", **others}
     return open_original(*survey, config_from(settings), no_progress)
 

@@ -252,8 +252,8 @@ def _read(office: Office, rows: list[Row]) -> Any:
     office.count += 1
     source = open_source(write_data(office.folder / f"data{office.count}.xml", rows))
     drawn = SimpleNamespace(secret=b"of this run")
-    untreated = SimpleNamespace(records=source.records(), job=SimpleNamespace(source=source))
-    return SimpleNamespace(untreated=untreated, randomness=drawn, config=Config())
+    original = SimpleNamespace(records=source.records(), job=SimpleNamespace(source=source))
+    return SimpleNamespace(original=original, randomness=drawn, config=Config())
 
 
 def _looked_up(office: Office, rows: list[Row]) -> None:

@@ -20,8 +20,8 @@ from masktron.config import Config, config_from
 from masktron.errors import InfeasibleError, OutsideLimitsError, UsageError
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.key_treatments import run_keys
-from masktron.jobs.prepared import open_original
-from masktron.jobs.suppressed import suppressed_cells
+from masktron.jobs.opening import open_original
+from masktron.jobs.suppressed import suppress_keys
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from masktron.settings_file import load_config
@@ -388,7 +388,7 @@ def test_rules_that_share_no_field_are_asked_apart(tmp_path: Path, monkeypatch: 
 def test_what_suppression_has_done_is_told_as_a_share(tmp_path: Path, rules: Path) -> None:
     done: list[tuple[int, int]] = []
     opened = open_original(data_of(tmp_path, ".csv"), rules, config_from(settings()), no_progress)
-    suppressed_cells(opened, bytes(32), told=lambda at, size: done.append((at, size)))
+    suppress_keys(opened, told=lambda at, size: done.append((at, size)))
     assert {size for _, size in done} == {6}  # each of the three sets of two keys, in the search and for the bound
     numbers = [at for at, _ in done]
     assert numbers == sorted(numbers)

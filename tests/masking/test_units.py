@@ -17,14 +17,14 @@ from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.run_parts import RunPart, RunParts
 from masktron.executor.which import Serial
 from masktron.grouping.members import codes_of
-from masktron.jobs.prepared import Prepared, prepare
+from masktron.jobs.opening import open_original
+from masktron.jobs.run import Run
 from masktron.masking import Masked, mask_records
 from masktron.masking.groups.strata import parted
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.totals.file_conditions import FileConditions
 from masktron.masking.units.unit_cutting import LEAST, cut_into_units
 from masktron.masking.units.unit_parts import UnitSlices
-from masktron.methods.chosen import chosen
 from masktron.progress import no_progress
 from refusals import refused
 
@@ -52,31 +52,29 @@ def settings(k: int = 3) -> Config:
     return Config(k=k, secret=bytes(range(32)), roles=ROLES, ordinal={"R": ("l", "m", "h")}, numeric=("Q",))
 
 
-def prepared(folder: Path, n: int, k: int = 3) -> Prepared:
+def prepared(folder: Path, n: int, k: int = 3) -> Run:
     config = settings(k)
     data, rules = write_data(folder / "d.xml", rows(n)), write_rules(folder / "r.sch", *RULES)
-    return prepare(data, rules, config, chosen(config.method, config.params, k), no_progress)
+    return open_original(data, rules, config, no_progress).planned(no_progress)
 
 
-def inputs_of(run: Prepared) -> MaskingInputs:
+def inputs_of(run: Run) -> MaskingInputs:
     return MaskingInputs.of(run.kept, run.plan, run.job.edits, run.job.rulebook, run.source.document_path)
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return prepared(tmp_path_factory.mktemp("units"), 400)
 
 
 @pytest.fixture(scope="module")
-def inputs(run: Prepared) -> MaskingInputs:
+def inputs(run: Run) -> MaskingInputs:
     return inputs_of(run)
 
 
 @pytest.mark.parametrize("sample", [20, 1000])
 @pytest.mark.parametrize("most", [60, 100, 399, 400])
-def test_every_record_is_in_one_unit_of_bounded_size(
-    inputs: MaskingInputs, run: Prepared, most: int, sample: int
-) -> None:
+def test_every_record_is_in_one_unit_of_bounded_size(inputs: MaskingInputs, run: Run, most: int, sample: int) -> None:
     for partition in run.plan.partitions:
         units = cut_into_units(inputs.rules, partition, 3, most, sample=sample)
         assert sorted(units.members.order.tolist()) == list(range(400))
@@ -85,7 +83,7 @@ def test_every_record_is_in_one_unit_of_bounded_size(
         assert units.members.sizes.max() <= most + 2 * LEAST * 3
 
 
-def test_a_stratum_that_is_cut_shares_units_with_remnants_alone(inputs: MaskingInputs, run: Prepared) -> None:
+def test_a_stratum_that_is_cut_shares_units_with_remnants_alone(inputs: MaskingInputs, run: Run) -> None:
     for partition in run.plan.partitions:
         patterns = codes_of(inputs.file.missing(partition.variables))
         strata = parted(inputs.rules, partition, FileConditions(inputs.rules), patterns)
@@ -102,13 +100,13 @@ def test_records_far_out_are_masked_together(tmp_path: Path) -> None:
     made = [{"A": draw.randint(10_000, 90_000) if i in far else draw.randint(0, 100), "B": i % 7} for i in range(800)]
     data, rules = write_data(tmp_path / "d.xml", made), write_rules(tmp_path / "r.sch", "A >= 0", "B >= 0")
     config = Config(k=3, secret=bytes(range(32)), numeric=("B",))
-    run = prepare(data, rules, config, chosen(config.method, config.params, 3), no_progress)
+    run = open_original(data, rules, config, no_progress).planned(no_progress)
     (partition,) = (one for one in run.plan.partitions if "A" in one.grouped)
     units = cut_into_units(inputs_of(run).rules, partition, 3, 100)
     assert set(far) <= set(units.members[0].tolist())
 
 
-def test_a_part_is_measured_in_the_scales_of_the_file(inputs: MaskingInputs, run: Prepared) -> None:
+def test_a_part_is_measured_in_the_scales_of_the_file(inputs: MaskingInputs, run: Run) -> None:
     file, some = inputs.file, np.arange(3, 400, 7)
     part = file.part(some)
     for partition in run.plan.partitions:
@@ -125,7 +123,7 @@ def test_a_part_is_measured_in_the_scales_of_the_file(inputs: MaskingInputs, run
     assert part.measured_in("A") != file.part(some).measured_in("B")
 
 
-def masked(run: Prepared, slices: UnitSlices | None) -> Masked:
+def masked(run: Run, slices: UnitSlices | None) -> Masked:
     return mask_records(
         run.kept,
         run.plan,
@@ -145,7 +143,7 @@ def slices(tmp_path: Path) -> Iterator[UnitSlices]:
         yield UnitSlices(parts, Serial(), 90)
 
 
-def test_groups_lie_in_units_and_have_k_records(run: Prepared, inputs: MaskingInputs, slices: UnitSlices) -> None:
+def test_groups_lie_in_units_and_have_k_records(run: Run, inputs: MaskingInputs, slices: UnitSlices) -> None:
     made = masked(run, slices)
     for partition in run.plan.partitions:
         units = cut_into_units(inputs.rules, partition, 3, 90)
@@ -160,7 +158,7 @@ def test_groups_lie_in_units_and_have_k_records(run: Prepared, inputs: MaskingIn
 
 
 @pytest.mark.full
-def test_where_all_fits_nothing_is_cut(run: Prepared, tmp_path: Path) -> None:
+def test_where_all_fits_nothing_is_cut(run: Run, tmp_path: Path) -> None:
     with RunParts(tmp_path / "parts", {"input": "1"}) as parts:
         made = masked(run, UnitSlices(parts, Serial(), 400))
         assert parts.names == ()
@@ -171,7 +169,7 @@ def test_where_all_fits_nothing_is_cut(run: Prepared, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_goes_on_from_its_parts(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tmp_path / "whole"
     with RunParts(whole, {"input": "1"}) as parts:
         made = masked(run, UnitSlices(parts, Serial(), 90))
@@ -210,7 +208,7 @@ def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.full
-def test_processes_find_what_one_process_finds(run: Prepared, slices: UnitSlices, tmp_path: Path) -> None:
+def test_processes_find_what_one_process_finds(run: Run, slices: UnitSlices, tmp_path: Path) -> None:
     made = masked(run, slices)
     with RunParts(tmp_path / "others", {"input": "1"}) as parts, LocalProcesses(2) as processes:
         other = masked(run, UnitSlices(parts, processes, 90))
@@ -226,7 +224,7 @@ def test_a_unit_that_cannot_be_masked_ends_the_run(tmp_path: Path) -> None:
     for row in made[:2]:
         row["A"] = row["T"] = ""
     data, rules = write_data(tmp_path / "d.xml", made), write_rules(tmp_path / "r.sch", "A + B = T or A = ''")
-    run = prepare(data, rules, config, chosen(config.method, config.params, 3), no_progress)
+    run = open_original(data, rules, config, no_progress).planned(no_progress)
     with (
         RunParts(tmp_path / "parts", {"input": "1"}) as parts,
         refused(InfeasibleError, "rare-missing-pattern", k=3),

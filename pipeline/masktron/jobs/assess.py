@@ -23,7 +23,7 @@ from masktron.jobs.released_tables import described_release_of, of_release, with
 from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.twice import Against, with_earlier
-from masktron.jobs.wide_job import roles_by_name, weights_by_level
+from masktron.jobs.wide_settings import roles_by_name, weights_by_level
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired

@@ -14,12 +14,12 @@ from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, without_document
 from masktron.jobs.level_wording import LevelWording
+from masktron.jobs.lowering import job_on
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
-from masktron.jobs.wide_job import job_on
 from masktron.problems.problem import Note, Rule, Sentence
 from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown

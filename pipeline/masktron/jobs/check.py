@@ -182,7 +182,7 @@ def run_check(
                     *audit.notes,
                     *(() if executor is None else executor.notes),
                 ),
-                rules=again.named(results),
+                rules=results,
                 figures=tuple(map(FigureResult.of, figures)),
                 unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
                 sha256=job.source.digest,

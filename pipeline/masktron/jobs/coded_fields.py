@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
-from masktron.problems.problem import Note
+from masktron.jobs.run import Run
+from masktron.problems.problem import Field, Note
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.known_texts import Status
@@ -43,6 +45,32 @@ class CodedField:
     def written(self, own: NDArray[np.int32], codes: KeyCodes) -> NDArray[np.int32]:
         """Return which text of the column each record gets, shape (n,), given its own and its code."""
         return np.where(codes == self.codes, own, self.texts[codes]).astype(np.int32)
+
+
+@contextmanager
+def treating(fields: Sequence[str], where: str) -> Iterator[None]:
+    """Let errors say in which file they are, and which fields are treated."""
+    try:
+        yield
+    except (UsageError, DocumentError, InfeasibleError) as error:
+        place = error.problem.place
+        error.at(replace(place, source=place.source or where, field=place.field or Field("+".join(fields))))
+        error.facts = (RefusalFacts("keys", conditions=tuple(fields)),)
+        raise
+
+
+def with_codes(
+    run: Run, names: Sequence[str], fields: Sequence[CodedField], codes: Sequence[KeyCodes]
+) -> dict[str, Column]:
+    """Return columns, of all records of a run, in which those to release have the values with other codes."""
+    keep = np.flatnonzero(run.originals.keep)
+    columns = {}
+    for name, field_codes, own in zip(names, fields, codes, strict=True):
+        column = run.records.columns[name]
+        texts = column.codes.copy()
+        texts[keep] = field_codes.written(column.codes[keep], own)
+        columns[name] = replace(column, codes=texts)
+    return columns
 
 
 def coded(column: Column, missing: frozenset[str] = frozenset(), values: Sequence[str] = ()) -> CodedField:

@@ -20,7 +20,7 @@ from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, wit
 from masktron.jobs.ordering import RELEASED, WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.jobs.recoded import as_treated
-from masktron.jobs.wide_job import fields_as_wide
+from masktron.jobs.wide_settings import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords

@@ -17,7 +17,7 @@ from masktron.counts import counted
 from masktron.figures import figure_of
 from masktron.jobs.given_away import read_off_concerns
 from masktron.jobs.ordering import WRITTEN
-from masktron.jobs.prepared import Prepared
+from masktron.jobs.run import Run
 from masktron.kernels.distinct import alike
 from masktron.masking import Masked
 from masktron.measures.achieved_k import achieved_k
@@ -51,21 +51,19 @@ _NAMED = 3
 _NO_ID = re.compile(r"[^\w.-]")
 
 
-def concerns_of(
-    run: Prepared, made: Masked, written: Mapping[str, Column], files: Assessed
-) -> tuple[ConcernResult, ...]:
+def concerns_of(run: Run, made: Masked, written: Mapping[str, Column], files: Assessed) -> tuple[ConcernResult, ...]:
     """Look for values below 0, missing values that are filled, moved totals, fields that identify and others.
 
     Parameters
     ----------
-    run : Prepared
+    run : Run
     made : Masked
     written : mapping of str to Column
         The released records as they were read back, in the order of the original.
     files : Assessed
         The same records before and after.
     """
-    emptied = () if run.treated is None else emptied_keys(run.treated.treatments)
+    emptied = emptied_keys(run.account.treatments)
     return (
         *likely_concerns(run.likely, len(run.kept)),
         *_below_zero(run, written),
@@ -111,13 +109,13 @@ def likely_notes(likely: Suspects) -> Iterator[Sentence]:
 
 
 def candidate_concerns(
-    run: Prepared, made: Masked, written: Mapping[str, Column], files: Assessed
+    run: Run, made: Masked, written: Mapping[str, Column], files: Assessed
 ) -> tuple[Sentence, ...]:
     """Say what speaks against a candidate of `tune`: the concerns of `mask`, and records that stay unique.
 
     Parameters
     ----------
-    run : Prepared
+    run : Run
     made : Masked
     written : mapping of str to Column
         The masked fields as they would be written, in the order of the original.
@@ -141,7 +139,7 @@ def candidate_concerns(
     )
 
 
-def _moved_totals(run: Prepared, made: Masked, files: Assessed) -> Iterator[ConcernResult]:
+def _moved_totals(run: Run, made: Masked, files: Assessed) -> Iterator[ConcernResult]:
     """Yield the fields whose totals moved, with the groups whose averages the rules refused."""
     named = _names_by_level(run.source)
     parts: dict[str, dict[str, WeightedTotal]] = {}
@@ -195,7 +193,7 @@ def _refused_averages(made: Masked, files: Assessed, names: Collection[str]) -> 
     return groups, refused
 
 
-def _unexplained(run: Prepared, files: Assessed) -> Iterator[ConcernResult]:
+def _unexplained(run: Run, files: Assessed) -> Iterator[ConcernResult]:
     """Yield numbers of whose variance a field explains less than half as much as before."""
     figure = figure_of("eta_squared_change")
     if len(run.kept) > figure.unasked and figure.name not in run.config.limits:
@@ -251,7 +249,7 @@ def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:
                 )
 
 
-def _below_zero(run: Prepared, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+def _below_zero(run: Run, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
     """Numbers below 0 where no original one is: nobody wrote the rule that holds of itself."""
     paths = FieldPaths(run.source.layout)
     for fact in run.plan.fields:
@@ -272,7 +270,7 @@ def _below_zero(run: Prepared, written: Mapping[str, Column]) -> Iterator[Concer
         )
 
 
-def _not_negative(run: Prepared, paths: FieldPaths, name: str) -> MissingRule:
+def _not_negative(run: Run, paths: FieldPaths, name: str) -> MissingRule:
     """The rule that a field is not negative where it holds a number that is no code for a missing one."""
     path = paths[name]
     codes = run.config.missing.get(name, frozenset()) | run.config.missing.get("*", frozenset())
@@ -287,7 +285,7 @@ def _not_negative(run: Prepared, paths: FieldPaths, name: str) -> MissingRule:
     )
 
 
-def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+def _missing_otherwise(run: Run, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
     """Missing values that are filled, or have another code, and values that are missing now.
 
     A rare pattern of missing values takes over another one, with its codes.
@@ -343,7 +341,7 @@ def _most(many: Mapping[str, int]) -> dict[str, object]:
     return {"fields": named, "others": others}
 
 
-def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+def _identifying(run: Run, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
     """Fields that are written as they were and differ in nearly every record."""
     records = len(run.kept)
     for fact in run.plan.fields:
@@ -382,7 +380,7 @@ def _alone(column: Column) -> int:
     return int((np.bincount(present.numbered()) == 1).sum()) if len(present) else 0
 
 
-def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+def _unchanged(run: Run, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
     """Records whose masked fields are all as they were, and that fewer than k records of the original are like."""
     names = run.plan.by_role(Role.CONFIDENTIAL)
     held = np.logical_or.reduce([run.kept.columns[name].present for name in names])
@@ -406,7 +404,7 @@ def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> It
         )
 
 
-def _less_unchanged(run: Prepared, names: Sequence[str], written: Mapping[str, Column]) -> Sentence:
+def _less_unchanged(run: Run, names: Sequence[str], written: Mapping[str, Column]) -> Sentence:
     """Name another method, and a limit that these values do not meet, where there is a whole number for it."""
     shares = [unchanged(run.kept.columns[name], written[name]) for name in names]
     limit = int(np.nanmean(shares)) // 2
@@ -417,9 +415,9 @@ def _less_unchanged(run: Prepared, names: Sequence[str], written: Mapping[str, C
     )
 
 
-def _within_units(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+def _within_units(run: Run, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
     """Members, protected alone, that are alike others of their own unit only."""
-    source = run.nested.source if run.nested is not None else None
+    source = run.source
     if not isinstance(source, MemberSource):
         return
     solved = {one.variable for masked in made.blocks for one in masked.block.solved}
@@ -430,7 +428,7 @@ def _within_units(run: Prepared, made: Masked, written: Mapping[str, Column]) ->
     if run.config.grouping == "all" and blocks:
         blocks = [alike((written[name].numbered() for names in shared for name in names), len(run.kept))[0]]
     names = source.record_level[-1], source.levels.top.name
-    yield from groups_within_units(blocks, source.units[run.untreated.originals.keep], names)
+    yield from groups_within_units(blocks, source.units[run.original.originals.keep], names)
 
 
 def units_behind(groups: NDArray[np.intp], units: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role
-from masktron.jobs.prepared import Opened, Treated
 from masktron.jobs.recoded import as_treated
+from masktron.jobs.run import Run
 from masktron.kernels.distinct import codes_of
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.keys.read_off import WORK, ReadOff, Telling, read_off
 from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.results import ConcernResult
 from masktron.sources.column import Column
-from masktron.sources.dataset import Dataset
 from masktron.sources.known_texts import Status
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
 
@@ -31,7 +30,7 @@ _FILE_ORDER = "the order of the file"
 _RUN_OF_DIGITS = re.compile(r"([0-9]+)")
 
 
-def given_away_notes(done: Treated, released: Dataset) -> Iterator[Sentence]:
+def given_away_notes(run: Run) -> Iterator[Sentence]:
     """Name the fields that show where another one was changed: each value of that had one value of these before.
 
     A record with town b1 in county a has been moved, where all of b1 lay in county b. What the town was is another
@@ -39,14 +38,14 @@ def given_away_notes(done: Treated, released: Dataset) -> Iterator[Sentence]:
 
     Parameters
     ----------
-    done : Treated
-    released : Dataset
-        As treatments leave them, in the order of the original.
+    run : Run
+        Its records as treatments leave them.
     """
-    before = as_treated(done.original.kept, done.treatments)
-    changed = perturbed_fields(done.treatments)
+    original, released = run.original, run.kept
+    before = as_treated(original.kept, run.account.treatments)
+    changed = perturbed_fields(run.account.treatments)
     hidden = (Role.CONFIDENTIAL, Role.IDENTIFIER)
-    others = [fact.name for fact in done.original.fields if fact.role not in hidden and fact.name not in changed]
+    others = [fact.name for fact in original.fields if fact.role not in hidden and fact.name not in changed]
     for name in changed:
         was, now = (records.columns[name].numbered(held=True) for records in (before, released))
         own = {other: released.columns[other].numbered(held=True) for other in others}
@@ -60,14 +59,15 @@ def given_away_notes(done: Treated, released: Dataset) -> Iterator[Sentence]:
             )
 
 
-def read_off_before_masking(keys: KeyFile | None, found: Opened) -> KeyFile | None:
+def read_off_before_masking(keys: KeyFile | None, found: Run) -> KeyFile | None:
     """Fill in what fields give away that are neither masked nor removed, as `with_read_off` does for a whole file."""
-    if found.treated is None:
+    treatments = found.account.treatments
+    if not treatments:
         return keys
     left = found.masked | found.removed
     shown = {name: own for name, own in found.kept.columns.items() if name not in left}
-    before = as_treated(found.treated.original.kept, found.treated.treatments).columns
-    return with_read_off(keys, found.treated.treatments, before, shown, in_order=found.given.order == "keep")
+    before = as_treated(found.original.kept, treatments).columns
+    return with_read_off(keys, treatments, before, shown, in_order=found.given.order == "keep")
 
 
 def with_read_off(

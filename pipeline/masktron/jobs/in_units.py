@@ -27,8 +27,8 @@ from masktron.executor.run_parts import RunParts, former_fingerprint, left_behin
 from masktron.executor.standing import StandingExecutor
 from masktron.executor.which import executor_of
 from masktron.jobs.documents import digests
-from masktron.jobs.prepared import Opened, Prepared
 from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.run import Run
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.memory import memory_of_run
@@ -45,12 +45,12 @@ _NOT_IN_PARTS = names(Config, lambda one: one.decides != "values" or one.confide
 """Settings that change nothing in a part, and the size of units, which has a line of its own."""
 
 
-def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
+def sized(original: Run, out: Path, *, resume: bool) -> Run:
     """Settle how many records are masked at once; all where they fit.
 
     Parameters
     ----------
-    original : Opened
+    original : Run
     out : Path
         What is going to be written.
     resume : bool
@@ -102,7 +102,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
     return replace(original, config=config, given=stated, notes=notes)
 
 
-def _unit_records(original: Opened, config: Config) -> int | None:
+def _unit_records(original: Run, config: Config) -> int | None:
     """Return how many records are masked at once; None where all are.
 
     A power of two, so that a little more or less of free memory changes nothing.
@@ -148,7 +148,7 @@ def going_on(config: Config, out: Path) -> None:
 
 
 @contextmanager
-def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> Iterator[RunParts | None]:
+def parts_of(run: Run, out: Path, *, resume: bool, progress: Progress) -> Iterator[RunParts | None]:
     """Give the place of what units have come to, where the settings ask for units; it is removed at the end.
 
     They are kept where the run is ended from outside, or by something that can be mended there: a full disk, a lack
@@ -215,7 +215,7 @@ def _tell_left(stack: ExitStack, out: Path, progress: Progress) -> None:
         progress(f"found {found}; they go when {out.name} is written", 0)
 
 
-def _room(run: Prepared) -> int:
+def _room(run: Run) -> int:
     """Return how many bytes parts take at most: each partition has the cells of its fields, for each candidate."""
     cells = sum(
         len({*partition.variables, *(name for block in partition.blocks for name in block.conditions)})
@@ -226,14 +226,12 @@ def _room(run: Prepared) -> int:
 
 
 @contextmanager
-def units_in(
-    run: Prepared, parts: RunParts | None, shared: StandingExecutor | None = None
-) -> Iterator[UnitSlices | None]:
+def units_in(run: Run, parts: RunParts | None, shared: StandingExecutor | None = None) -> Iterator[UnitSlices | None]:
     """Give what masks unit by unit, with the workers that do so; None where the file is masked as a whole.
 
     Parameters
     ----------
-    run : Prepared
+    run : Run
     parts : RunParts or None
     shared : StandingExecutor, optional
         Of the whole run; it is taken where the memory holds a unit for each of its workers. Else it rests, since its
@@ -261,11 +259,13 @@ def _workers(config: Config, records: int, fields: int, most: int) -> int:
     return max(1, min(asked, left // (costs.WORKER + most * fields * costs.UNIT_CELL)))
 
 
-def _fingerprint(run: Prepared) -> dict[str, str]:
+def _fingerprint(run: Run) -> dict[str, str]:
     """Return what the parts of a run depend on."""
     settings = {name: value for name, value in run.config.settings.items() if name not in _NOT_IN_PARTS}
     text = json.dumps(settings, sort_keys=True, default=_plain)
-    rules = rules_hash(run.job.rulebook.path)  # the form has the files that it includes
+    asked = run.account.rulebook
+    # the form has the files that a rulebook includes
+    rules = hashlib.sha256(asked).hexdigest() if asked else rules_hash(run.job.rulebook.path)
     return {
         "input": run.source.digest,
         "rules": _summed(json.dumps([rules, rules_in_one_form(run.job, "")], default=_plain)),

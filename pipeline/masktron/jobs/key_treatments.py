@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ from masktron.jobs.concerns import emptied_keys, likely_notes
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.level_wording import said_by_level
+from masktron.jobs.lowering import Flat
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
+from masktron.jobs.opening import open_original
 from masktron.jobs.ordering import identifying
-from masktron.jobs.prepared import Opened, Treated, open_original
+from masktron.jobs.run import Account, Run
+from masktron.jobs.steps import rules_beside, treated
 from masktron.jobs.swapped import swap_notes
 from masktron.jobs.told_by_level import told_by_level
-from masktron.jobs.treated import rules_beside, treated
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
@@ -63,11 +65,11 @@ def run_keys(
     config = config or Config()
     opened = open_original(data, rules, replace(config, invalid="exclude", rare_units="exclude"), progress)
     with said_by_level() as rewording:
-        rewording.know(opened.job.source, opened.unrolled)
+        rewording.wording = opened.back.wording
         return told_by_level(_keys_told(opened, data, rules, config, progress), rewording.wording)
 
 
-def _keys_told(opened: Opened, data: Path, rules: Path, config: Config, progress: Progress) -> KeysResult:
+def _keys_told(opened: Run, data: Path, rules: Path, config: Config, progress: Progress) -> KeysResult:
     names = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
     progress("measuring what keys tell", 0)
     before = _file(opened, names, opened)
@@ -80,8 +82,8 @@ def _keys_told(opened: Opened, data: Path, rules: Path, config: Config, progress
         treated=_risk(tried.keys),
         before=_figures(before),
         figures=_figures(tried.keys),
-        treatments=() if tried.done is None else told_of(tried.done),
-        fates=() if tried.done is None else fates_of(tried.done),
+        treatments=told_of(tried.done),
+        fates=fates_of(tried.done),
         fields=tuple(_values(name, opened.kept.columns[name], tried) for name in names.names if name != names.weight),
         problem=tried.problem,
         notes=(
@@ -101,8 +103,8 @@ class _Tried:
 
     Attributes
     ----------
-    done : Treated or None
-        None where there is nothing to do, or where nothing could be done.
+    done : Account
+        Empty where there is nothing to do, or where nothing could be done.
     keys : KeyFile or None
         As they would be written.
     columns : mapping of str to Column
@@ -112,7 +114,7 @@ class _Tried:
         Which fields tell where others were changed.
     """
 
-    done: Treated | None = None
+    done: Account = field(default_factory=Account)
     keys: KeyFile | None = None
     columns: Mapping[str, Column] | None = None
     problem: Problem | None = None
@@ -121,13 +123,13 @@ class _Tried:
     @property
     def notes(self) -> Iterator[Sentence]:
         """What it costs to suppress keys; another run draws others."""
-        for one in () if self.done is None else suppressed_in(self.done.treatments):
+        for one in suppressed_in(self.done.treatments):
             yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
-        yield from () if self.done is None else swap_notes(self.done.treatments)
-        emptied = () if self.done is None else emptied_keys(self.done.treatments)
+        yield from swap_notes(self.done.treatments)
+        emptied = emptied_keys(self.done.treatments)
         for concern in (*emptied, *read_off_concerns(self.keys)):
             yield Note("{says}; {hint}", says=concern.says, hint=concern.hint)
-        for drawn in () if self.done is None else perturbed_in(self.done.treatments):
+        for drawn in perturbed_in(self.done.treatments):
             yield Note(
                 "{fields}: these are draws of a trial, and another run may draw others", fields=fields(drawn.fields)
             )
@@ -135,7 +137,7 @@ class _Tried:
         yield from read_off_notes(self.keys)
 
 
-def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
+def _tried(opened: Run, names: KnownKeys, progress: Progress) -> _Tried:
     """Treat the fields as settings say, or as far as that can be done, and say what stands in the way of the rest."""
     problem = None
     for changes in _less_and_less(opened.given):
@@ -144,20 +146,15 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
         try:
             with treated(own, rules_beside(path) if own.given.recode else None, progress) as found:
                 keys = read_off_before_masking(_file(opened, names, found), found)
-                return _Tried(found.treated, keys, found.kept.columns, problem, _given_away(found))
+                return _Tried(found.account, keys, found.kept.columns, problem, _given_away(found))
         except InfeasibleError as error:
             problem = problem or error.problem
     return _Tried(problem=problem)
 
 
-def _given_away(found: Opened) -> tuple[Sentence, ...]:
+def _given_away(found: Run) -> tuple[Sentence, ...]:
     """Say what is not promised, and which fields tell where others were changed; the order only if it is kept."""
-    if found.treated is None:
-        return ()
-    return (
-        *limit_notes(found.treated, found.job, found.originals.released),
-        *given_away_notes(found.treated, found.kept),
-    )
+    return (*limit_notes(found), *given_away_notes(found)) if found.account.treatments else ()
 
 
 def _less_and_less(config: Config) -> Iterator[dict[str, Any]]:
@@ -172,7 +169,7 @@ def _less_and_less(config: Config) -> Iterator[dict[str, Any]]:
             yield {**lost, "key_k": None, "keys": {}, "pram": {}, "swap": {}}
 
 
-def _file(opened: Opened, names: KnownKeys, found: Opened) -> KeyFile | None:
+def _file(opened: Run, names: KnownKeys, found: Run) -> KeyFile | None:
     """Return the keys as treatments leave them, with the weights of the original."""
     weights = None if names.weight is None else opened.kept.columns[names.weight].values
     return names.of(found.kept.columns, weights)
@@ -194,12 +191,12 @@ def _risk(keys: KeyFile | None) -> KeyRisk | None:
     return KeyRisk.of(keys)
 
 
-def _left_out(opened: Opened, config: Config) -> Iterator[Sentence]:
+def _left_out(opened: Run, config: Config) -> Iterator[Sentence]:
     """Say how many records are not looked at, and what lets `mask` leave them out, too."""
     if not (records := len(opened.records) - len(opened.kept)):
         return
     settings = {"--invalid": config.invalid, "--rare-units": config.rare_units}
-    if opened.nested is None:
+    if isinstance(opened.back, Flat):
         said = f"{counted(records, 'record that breaks a rule is', 'records that break a rule are')} left out"
         del settings["--rare-units"]
     else:
@@ -228,7 +225,7 @@ def _values(name: str, column: Column, tried: _Tried) -> KeyValues:
     values = sorted(before, key=_place)
     after = None if tried.columns is None else _counts(tried.columns[name])
     classes = None
-    if after is not None and tried.done is not None:
+    if after is not None:
         recoding = recodings_in(tried.done.treatments).get(name)
         order = dict.fromkeys(values if recoding is None else (recoding.label_of(one) or one for one in values))
         classes = _listed({label: after.get(label, 0) for label in order})

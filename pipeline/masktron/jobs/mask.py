@@ -20,8 +20,9 @@ from masktron.jobs.in_units import going_on, parts_of, sized, units_in
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.limits import refuse_class_limits
+from masktron.jobs.lowering import Flat
 from masktron.jobs.mask_result import mask_result
-from masktron.jobs.prepared import Prepared, open_original, planned
+from masktron.jobs.opening import open_original
 from masktron.jobs.registered import registration
 from masktron.jobs.released import (
     declared_of,
@@ -31,9 +32,10 @@ from masktron.jobs.released import (
     require_releasable,
 )
 from masktron.jobs.released_tables import tables_of_release
+from masktron.jobs.run import Run
 from masktron.jobs.sharing import executor_of_run
+from masktron.jobs.steps import place_of_rules, published_rules, stale_rules, treated
 from masktron.jobs.told_by_level import told_by_level
-from masktron.jobs.treated import place_of_rules, published_rules, stale_rules, treated
 from masktron.jobs.written import write
 from masktron.kernels.compiling import told_of_compiling
 from masktron.masking import Masked, SharedWork, mask_records
@@ -95,7 +97,8 @@ def run_mask(
         Engines disagree about it, a group is too small, or a limit or the contract of the method is not kept.
         In either case nothing is published.
     """
-    method = chosen((config := config or Config()).method, config.params, config.k)
+    config = config or Config()
+    chosen(config.method, config.params, config.k)  # what it refuses, it refuses before anything is read
     refuse_class_limits(config.limits)
     refuse_query(data, config.reading)
     refuse_other_names(out, format_of(data, config.reading), data)
@@ -119,9 +122,9 @@ def run_mask(
         if executor is not None:
             working.enter_context(executor)
         opened = open_original(data, rules, config, progress, executor)
-        rewording.know(opened.job.source, opened.unrolled)
+        rewording.wording = opened.back.wording
         original = sized(kept.enter_context(treated(opened, rules_out, progress, executor)), out, resume=resume)
-        run = planned(original, original.config, method, progress)
+        run = original.planned(progress)
         refuse_limits_without_keys(config.limits, keys_of_run(run.plan.fields, run.config, run.identifying))
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
@@ -133,7 +136,7 @@ def run_mask(
             made = masked_by(run, progress, parts=parts, executor=executor)
             with (
                 publications(tables.places, released=True, replaces=replaces) as places,
-                published_rules(run.treated, rules_out),
+                published_rules(run.account, rules_out),
                 atomic_path(manifest) as confidential,
             ):
                 written = write(run, made, place := places[tables.top], out, progress, executor, beside=places)
@@ -155,20 +158,20 @@ def run_mask(
                 with former_kept(manifest, content) as kept_former:
                     settle_publication(place)
     told = (
-        kept_former + (() if registered is None else registered.confirm()) + stale_rules(run.treated, out, rules_out)
+        kept_former + (() if registered is None else registered.confirm()) + stale_rules(run.account, out, rules_out)
     )
     return replace(by_level, data=in_memory, notes=(*by_level.notes, *told))
 
 
-def cells_of(run: Prepared) -> dict[str, int]:
+def cells_of(run: Run) -> dict[str, int]:
     """Return how many released cells fields of wide records have; none where records are flat."""
-    if run.nested is None:
+    if isinstance(run.back, Flat):
         return {}
     return {name: int(column.present.sum()) for name, column in run.kept.columns.items()}
 
 
 def masked_by(
-    run: Prepared,
+    run: Run,
     progress: Progress,
     shared: SharedWork | None = None,
     parts: RunParts | None = None,
@@ -197,7 +200,7 @@ def masked_by(
             method=run.method,
             streams=run.randomness.streams,
             classes=run.classes,
-            unlike=None if run.nested is None else run.nested.compositions[run.originals.keep],
+            unlike=run.back.compositions_of(run.originals.keep),
             excluded=len(run.originals.keep) - len(run.kept),
             keep_missing=config.keep_missing,
             workers=config.workers,

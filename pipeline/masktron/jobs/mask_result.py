@@ -24,14 +24,14 @@ from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.given_away import given_away_notes, read_off_notes, with_read_off
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
+from masktron.jobs.lowering import Lowered
 from masktron.jobs.ordering import RELEASED
 from masktron.jobs.post_randomised import drawn_how
-from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import as_treated, recoded_how
 from masktron.jobs.reweighted import spread_how
+from masktron.jobs.run import Account, Run
 from masktron.jobs.swapped import swap_notes, swapped_how
-from masktron.jobs.treated import of_file
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
@@ -77,7 +77,6 @@ from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.known_texts import Status
 from masktron.sources.variables import Variable
-from masktron.sources.wide.member_source import MemberSource
 from masktron.write.treatments import (
     Postrandomised,
     Recoded,
@@ -95,7 +94,7 @@ UNIQUES_UNASKED = 20_000_000
 
 
 def mask_result(
-    run: Prepared,
+    run: Run,
     made: Masked,
     written: WrittenFile,
     out: Path,
@@ -115,17 +114,17 @@ def mask_result(
     """
     confidential = run.plan.by_role(Role.CONFIDENTIAL)
     unmasked = tuple(fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER))
-    source = run.untreated.job.source
+    source = run.original.job.source
     left = source.left_out()
     columns = written.columns
-    judged = run.judged
-    results = judged.job.rule_results(written.verdict.evaluation, judged.loose)
-    results = written_untested(results, judged.job, judged.originals.untested, judged.originals.fired)
-    released = [judged.job.rulebook.checks[index] for index in judged.originals.released]
+    judged, as_written = run.back.job, run.as_written
+    results = judged.rule_results(written.verdict.evaluation, run.loose)
+    results = written_untested(results, judged, as_written.untested, as_written.fired)
+    released = [judged.rulebook.checks[index] for index in as_written.released]
     blocks = made.blocks
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
-    named = run.config.limits if run.treated is None else {*run.config.limits, "key_loss"}
+    named = run.config.limits if not run.account.treatments else {*run.config.limits, "key_loss"}
     wanted = unasked_figures(len(run.kept), named, keys=files.keys is not None)
     if files.keys is not None and files.keys.looked_at > UNIQUES_UNASKED and "suda_share" not in run.config.limits:
         wanted = [name for name in wanted if name != "suda_share"]
@@ -134,7 +133,7 @@ def mask_result(
     result = MaskResult(
         output=shown(out),
         manifest=shown(manifest),
-        records_in=len(run.untreated.records),
+        records_in=len(run.original.records),
         records_out=len(written.records),
         k=run.config.k,
         min_group=smallest_group(block_results, draw, len(written.records)),
@@ -164,7 +163,7 @@ def mask_result(
         let_go=tuple(check.id for check in released if not check.soft),
         notes=(
             *file_notes(source, missing=run.config.missing),
-            *notes_of(judged.job),
+            *notes_of(judged),
             *run.sized,
             *run.originals.notes,
             *run.source.outline_notes(left),
@@ -183,8 +182,8 @@ def mask_result(
         ),
         figures=tuple(map(FigureResult.of, measured)),
         keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys),
-        excluded=tuple(np.flatnonzero(~run.untreated.originals.keep).tolist()),
-        missing_weight=read_records(run).missing_weight(run.untreated.originals.keep),
+        excluded=tuple(np.flatnonzero(~run.original.originals.keep).tolist()),
+        missing_weight=read_records(run).missing_weight(run.original.originals.keep),
         left_out=left,
         method=run.method.name,
         promise="; ".join(filter(None, (_promised(run, figure["whole_record_k"]), both_parts(block_results)))),
@@ -201,7 +200,7 @@ def mask_result(
         values=shown_values(confidential, run.kept.columns, columns),
         tables=tables,
     )
-    lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT), run.treated)
+    lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT), run.account)
     result = replace(result, notes=(*result.notes, *lacking))
     return _with_treatments(run, files, result, rules_out), measured
 
@@ -225,27 +224,27 @@ def shown_values(
     )
 
 
-def levels_of_run(run: Prepared, columns: Mapping[str, Column]) -> tuple[MaskedLevel, ...]:
+def levels_of_run(run: Run, columns: Mapping[str, Column]) -> tuple[MaskedLevel, ...]:
     """Measure each level of a nested file."""
-    if run.nested is None:
+    back = run.back
+    if not isinstance(back, Lowered):
         return ()
     nested = NestedColumns(
-        run.nested.source,
+        back.source,
         np.flatnonzero(run.originals.keep),
         {fact.name: fact.role for fact in run.plan.fields},
         frozenset(fact.name for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL and fact.numeric),
-        run.nested.weights,
+        back.weights,
     )
     return figures_by_level(nested, run.kept.columns, columns, run.config.workers, read=read_records(run))
 
 
-def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_out: Path | None) -> MaskResult:
+def _with_treatments(run: Run, files: Assessed, result: MaskResult, rules_out: Path | None) -> MaskResult:
     """Say what was done to fields before they were masked, what became of rules, and what keys told before."""
-    done = run.treated
-    if done is None:
+    done = run.account
+    if not done.treatments:
         return result
     named = done.rulebook and rules_out is not None
-    temporary = str(run.job.rulebook.path)
     return replace(
         result,
         treatments=told_of(done),
@@ -256,29 +255,25 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
         },
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
-        rules=tuple(
-            replace(one, origin=of_file(one.origin, temporary, str(rules_out))) if named else one
-            for one in result.rules
-        ),
         before=tuple(map(FigureResult.of, _keys_before(files))),
         notes=(
-            *(note for note in done.original.originals.notes if note not in result.notes),
+            *(note for note in run.original.originals.notes if note not in result.notes),
             *result.notes,
             *swap_notes(done.treatments),
             *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
-            *limit_notes(done, run.job, run.plan.released),
-            *given_away_notes(done, run.kept),
+            *limit_notes(run),
+            *given_away_notes(run),
             *read_off_notes(files.keys),
         ),
     )
 
 
-def told_of(done: Treated) -> tuple[TreatmentResult, ...]:
+def told_of(done: Account) -> tuple[TreatmentResult, ...]:
     """Say what was done to each field, without a value."""
     return tuple(itertools.chain.from_iterable(map(_told_of, done.treatments)))
 
 
-def fates_of(done: Treated) -> tuple[RuleFate, ...]:
+def fates_of(done: Account) -> tuple[RuleFate, ...]:
     """Say what became of each rule that is not as it was."""
     return tuple(RuleFate.of(rule) for rule in done.rules if rule.changed)
 
@@ -326,30 +321,27 @@ def unasked_figures(records: int, limits: Iterable[str], *, keys: bool) -> list[
     ]
 
 
-def side_by_side(
-    run: Prepared, made: Masked, columns: Mapping[str, Column]
-) -> tuple[tuple[BlockResult, ...], Assessed]:
+def side_by_side(run: Run, made: Masked, columns: Mapping[str, Column]) -> tuple[tuple[BlockResult, ...], Assessed]:
     """Put masked columns, in the order of the original, beside it: block by block, and as figures need them."""
     codes = {name: kept(columns[name].numbered()) for name in run.plan.by_role(Role.CONFIDENTIAL)}
     blocks = tuple(_block_result(run, block, columns, codes) for block in made.blocks)
     return blocks, _assessed(run, columns, codes, blocks)
 
 
-def _promised(run: Prepared, whole_record_k: float) -> str:
+def _promised(run: Run, whole_record_k: float) -> str:
     """Say what the method promises: of whole records where one partition was made of all fields, and it holds."""
     contract = run.method.contract
     if not run.plan.by_role(Role.CONFIDENTIAL):
         return "nothing, as no field is masked"
     if not isinstance(contract, IdenticalGroups) or run.config.grouping != "all" or whole_record_k < contract.k:
         return contract.says
-    source = run.source
-    if isinstance(source, MemberSource) and source.sums:
-        sums = ", ".join(dict.fromkeys(one.field for one in source.sums))
+    if run.back.sums:
+        sums = ", ".join(dict.fromkeys(one.field for one in run.back.sums))
         return f"{contract.says_of_whole_records}, apart from what is summed anew around them: {sums}"
     return contract.says_of_whole_records
 
 
-def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
+def _unheeded(run: Run, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
     """Name the settings that have no say in what a method draws."""
     if not any(masked.block.drawn for masked in blocks):
         return
@@ -365,9 +357,9 @@ def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
         )
 
 
-def _label_notes(run: Prepared, written: Mapping[str, Column]) -> Iterator[str]:
+def _label_notes(run: Run, written: Mapping[str, Column]) -> Iterator[str]:
     """Say which fields are released with labels of the original, of values that no released record has."""
-    copied = {one.name: _labelled(one) for one in run.untreated.job.source.own_variables}
+    copied = {one.name: _labelled(one) for one in run.original.job.source.own_variables}
     named = [
         variable.name
         for variable in run.source.own_variables
@@ -387,7 +379,7 @@ def _labelled(variable: Variable) -> frozenset[tuple[str, str]]:
     )
 
 
-def _group_notes(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
+def _group_notes(run: Run, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
     """What the method says of its groups, once for blocks that share them."""
     if not isinstance(run.method, Partitioning):
         return
@@ -399,7 +391,7 @@ def _group_notes(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
 
 
 def _assessed(
-    run: Prepared,
+    run: Run,
     columns: Mapping[str, Column],
     codes: Mapping[str, NDArray[np.int32]],
     blocks: Sequence[BlockResult],
@@ -410,9 +402,9 @@ def _assessed(
     groups = sum(block.groups for block in blocks)
     keys = keys_of_run(run.plan.fields, run.config, run.identifying)
     shown = keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept))
-    if run.treated is not None:
-        before = as_treated(run.untreated.kept, run.treated.treatments)
-        shown = with_read_off(shown, run.treated.treatments, before.columns, columns, in_order=run.ordering.original)
+    if run.account.treatments:
+        before = as_treated(run.original.kept, run.account.treatments)
+        shown = with_read_off(shown, run.account.treatments, before.columns, columns, in_order=run.ordering.original)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
         masked=some_columns(columns, [fact.name for fact in confidential]),
@@ -429,25 +421,25 @@ def _assessed(
         workers=run.config.workers or usable_cores(),
         known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}).classes(run.kept.columns),
         keys=shown,
-        keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run, run.untreated.kept)),
-        weights_before=None if run.treated is None else _weights(run, run.untreated.kept),
+        keys_before=lambda: keys.of(run.original.kept.columns, _weights(run, run.original.kept)),
+        weights_before=None if not run.account.treatments else _weights(run, run.original.kept),
         everything=run.kept.columns,
         unmasked=tuple(fact.name for fact in run.plan.fields if fact.role in RELEASED),
         read=read_records(run),
     )
 
 
-def read_records(run: Prepared) -> ReadRecords:
+def read_records(run: Run) -> ReadRecords:
     """Return all records of the original, those left out included; a sample of them is compared with itself."""
-    before = run.untreated
+    before = run.original
     sampled = len(before.kept) < int(before.originals.keep.sum())
     records = before.kept if sampled else before.records
     return ReadRecords.of(records.columns, len(records), _weights(run, records))
 
 
-def _missing_notes(result: MaskResult, weight: Sequence[str], done: Treated | None) -> Iterator[str]:
+def _missing_notes(result: MaskResult, weight: Sequence[str], done: Account) -> Iterator[str]:
     """Say how much weight was left out with records, and whether others have it now."""
-    spread = () if done is None else reweighted_in(done.treatments)
+    spread = reweighted_in(done.treatments)
     if gone := result.records_in - result.records_out:
         share = result.missing_weight
         whose = f"of the weight {weight[0]}" if weight else "of all records"
@@ -461,13 +453,13 @@ def _missing_notes(result: MaskResult, weight: Sequence[str], done: Treated | No
         )
 
 
-def _weights(run: Prepared, records: Dataset) -> NDArray[np.float64] | None:
+def _weights(run: Run, records: Dataset) -> NDArray[np.float64] | None:
     weight = run.plan.by_role(Role.WEIGHT)
     return records.columns[weight[0]].values if weight else None
 
 
 def _block_result(
-    run: Prepared, masked: MaskedBlock, columns: Mapping[str, Column], codes: Mapping[str, NDArray[np.int32]]
+    run: Run, masked: MaskedBlock, columns: Mapping[str, Column], codes: Mapping[str, NDArray[np.int32]]
 ) -> BlockResult:
     block = masked.block
     numeric = [fact.name for fact in run.plan.fields if fact.name in block.variables and fact.numeric]
@@ -498,13 +490,13 @@ def _block_result(
     )
 
 
-def _equalities(run: Prepared, variable: str, block: Block) -> list[Atom]:
+def _equalities(run: Run, variable: str, block: Block) -> list[Atom]:
     """The equalities that give a variable of a block, where it is solved."""
     forms = {edit.check.index: form_of(edit.constraint) for edit in run.job.edits}
     return [forms[one.check][one.disjunct][one.atom] for one in block.solved if one.variable == variable]
 
 
-def _draw_result(run: Prepared, perturbed: Perturbed, columns: Mapping[str, Column]) -> DrawResult:
+def _draw_result(run: Run, perturbed: Perturbed, columns: Mapping[str, Column]) -> DrawResult:
     """What the method drew beside what is written, in the order of the original."""
     confidential = run.plan.by_role(Role.CONFIDENTIAL)
     same = np.logical_and.reduce([same_cells(run.kept.columns[name], columns[name]) for name in confidential])

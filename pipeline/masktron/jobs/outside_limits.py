@@ -10,7 +10,7 @@ import numpy as np
 
 from masktron.config import Role
 from masktron.figures import OF_KEYS_ALONE, figure_of
-from masktron.jobs.prepared import Prepared
+from masktron.jobs.run import Run
 from masktron.problems.problem import Field, Note, Problem
 from masktron.results import KeyRisk
 from masktron.sources.column import Column
@@ -37,12 +37,12 @@ _WEIGHT_IS_A_KEY = (
 )
 
 
-def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> Iterator[Problem]:
+def what_helps(run: Run, keys: KeyRisk | None, over: Collection[str]) -> Iterator[Problem]:
     """Say what changes figures that are outside their limits, and nothing that cannot change them.
 
     Parameters
     ----------
-    run : Prepared
+    run : Run
     keys : KeyRisk or None
         Of the masked file.
     over : collection of str
@@ -91,19 +91,19 @@ def weight_classes(column: Column, k: int) -> str:
     return f"breaks:0,{rounds[best]:f}:mean" if fewer[best] >= k else "breaks:0:mean"
 
 
-def _of_weight(run: Prepared, keys: KeyRisk) -> Problem | None:
+def _of_weight(run: Run, keys: KeyRisk) -> Problem | None:
     """Say what the weight does to figures of keys: it is a key where it is written."""
     without = keys.below_without_weight
     if keys.weight is None or without is None or keys.below == without:
         return None
     k, alike = next((k, n) for k, n in keys.below.items() if n != without[k])
     recoded = keys.weight in run.config.recode
-    how = "breaks:0:mean" if recoded else weight_classes(run.untreated.kept.columns[keys.weight], run.config.k)
+    how = "breaks:0:mean" if recoded else weight_classes(run.original.kept.columns[keys.weight], run.config.k)
     weight, others = Field(keys.weight), without[k]
     return Note(_WEIGHT_IS_A_KEY, weight=weight, alike=alike, without=others, k=int(k), how=how)
 
 
-def _by_weight_alone(run: Prepared, keys: KeyRisk, over: Collection[str]) -> bool:
+def _by_weight_alone(run: Run, keys: KeyRisk, over: Collection[str]) -> bool:
     """Tell whether the other keys by themselves are known to keep the limits."""
     return all(_kept_without_weight(name, run.config.limits[name], keys) for name in over)
 

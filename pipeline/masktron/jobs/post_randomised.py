@@ -15,9 +15,18 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.files import read_text
 from masktron.jobs.cell_rules import CellRules
-from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
+from masktron.jobs.coded_fields import (
+    NO_CODES,
+    CodedField,
+    admissible_codes,
+    coded,
+    hidden_records,
+    treating,
+    with_codes,
+    written_codes,
+)
 from masktron.jobs.job import Job
-from masktron.jobs.treating import Treating, treating
+from masktron.jobs.run import Run
 from masktron.kernels.distinct import alike
 from masktron.perturbation_settings import pram_settings, together
 from masktron.problems.problem import Field, Place, fields
@@ -26,15 +35,15 @@ from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.pram import PramFigures, PramFinding, PramLaw, pram_findings, pram_law, randomised
 from masktron.treatments.record_units import RecordUnits, record_units
 from masktron.treatments.transition import transition_of_text
-from masktron.write.treatments import Postrandomised
+from masktron.write.treatments import Postrandomised, plain_settings
 
 
-def draw_categories(state: Treating) -> Treating:
+def draw_categories(run: Run) -> Run:
     """Draw fields anew, one setting after the other.
 
     Parameters
     ----------
-    state : Treating
+    run : Run
 
     Raises
     ------
@@ -43,13 +52,13 @@ def draw_categories(state: Treating) -> Treating:
     InfeasibleError
         The rules leave no choice, or there are too many values.
     """
-    config = state.original.config
+    config = run.config
     if not config.pram:
-        return state
+        return run
     for name, text in config.pram.items():
         how = pram_settings(f"pram.{name}", text)
-        state.require_written(f"pram.{name}", (*together(name), *how.within))
-        state.require_there(f"pram.{name}", () if how.household is None else (how.household,))
+        run.require_written(f"pram.{name}", (*together(name), *how.within))
+        run.require_there(() if how.household is None else (how.household,))
         if how.household in together(name):
             raise UsageError.of(
                 "field-not-usable",
@@ -64,9 +73,9 @@ def draw_categories(state: Treating) -> Treating:
                 field=Field(own[0]),
                 reason="which is drawn anew and says among which records",
             )
-        with treating(together(name), str(state.job.source.path)):
-            state = _drawn(state, _treatment(state, name, text))
-    return state
+        with treating(together(name), str(run.job.source.path)):
+            run = _drawn(run, _treatment(run, name, text))
+    return run
 
 
 def read_transition(path: Path, name: str) -> tuple[tuple[str, ...], NDArray[np.float64]]:
@@ -80,7 +89,7 @@ def read_transition(path: Path, name: str) -> tuple[tuple[str, ...], NDArray[np.
     return transition_of_text(read_text(path, f"transition matrix of {name}"), str(path))
 
 
-def _treatment(state: Treating, name: str, text: str) -> Postrandomised:
+def _treatment(run: Run, name: str, text: str) -> Postrandomised:
     """Return what is going to be done, with the matrix that it takes."""
     how = pram_settings(f"pram.{name}", text)
     values: tuple[str, ...] = ()
@@ -88,19 +97,19 @@ def _treatment(state: Treating, name: str, text: str) -> Postrandomised:
     if how.matrix is not None:
         values, found = read_transition(how.matrix, name)
         matrix = tuple(tuple(row) for row in found.tolist())
-    weight = state.original.config.weight
-    return Postrandomised(together(name), replace(how, matrix=None), values, matrix, weight, state.let_go)
+    weight = run.config.weight
+    return Postrandomised(together(name), replace(how, matrix=None), values, matrix, weight, run.let_go)
 
 
-def _drawn(state: Treating, treatment: Postrandomised) -> Treating:
+def _drawn(run: Run, treatment: Postrandomised) -> Run:
     """Draw once, and return what that leaves, with what it protects and changes."""
-    kept = state.kept
-    found = law_of(kept, treatment, rules_of_law(kept, treatment, state.job))
-    state, streams = state.streams(treatment)
+    kept = run.kept
+    found = law_of(kept, treatment, rules_of_law(kept, treatment, run.job))
+    run, streams = run.streams(plain_settings([treatment]))
     made = randomised(found.law, streams.generator("pram"), allow_alone=treatment.settings.alone)
     told = {**_plain(made.figures), "changed": made.changed}
-    columns = state.with_codes(treatment.fields, found.fields, found.of_records(made.codes))
-    return state.after(columns, replace(treatment, figures=told))
+    columns = with_codes(run, treatment.fields, found.fields, found.of_records(made.codes))
+    return run.after(columns, replace(treatment, figures=told))
 
 
 def _plain(figures: PramFigures) -> dict[str, float | None]:

@@ -20,11 +20,12 @@ from masktron.hierarchies import Hierarchy, read_hierarchy
 from masktron.jobs.concerns import likely_notes
 from masktron.jobs.keys_known import known_keys
 from masktron.jobs.labelled_hierarchies import hierarchy_of_values
+from masktron.jobs.opening import open_original
 from masktron.jobs.ordering import WRITTEN
-from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
+from masktron.jobs.run import Run
 from masktron.jobs.treatment_limits import recoded_notes
-from masktron.jobs.wide_job import refuse_treatments
+from masktron.jobs.wide_settings import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.individual_risk import population_uniques
 from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields, rules
@@ -111,7 +112,7 @@ class RecodeWishes:
 class _Question:
     """An original, its keys and their hierarchies."""
 
-    opened: Opened
+    opened: Run
     rules: Path
     hierarchies: Mapping[str, Hierarchy]
     keys: tuple[LeveledKey, ...]
@@ -301,7 +302,7 @@ def _require_wishes(
         raise UsageError.of("cannot-write-settings", write, reason="it exists", settings=())
 
 
-def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy], wishes: RecodeWishes) -> _Question:
+def _question(opened: Run, rules: Path, hierarchies: Mapping[str, Hierarchy], wishes: RecodeWishes) -> _Question:
     roles = {fact.name: fact.role for fact in opened.fields}
     known = known_keys(roles, opened.config.quasi_identifiers)
     masked = [name for name in known.names if roles[name] not in WRITTEN]
@@ -380,7 +381,7 @@ def _records(bound: Threshold, records: int) -> int:
     return int(bound.bound * records / 100) if bound.share else int(bound.bound)
 
 
-def _key(opened: Opened, name: str, hierarchy: Hierarchy | None, importance: float) -> LeveledKey:
+def _key(opened: Run, name: str, hierarchy: Hierarchy | None, importance: float) -> LeveledKey:
     column = opened.kept.columns[name]
     codes = column.numbered(held=True)
     values = _values(column, codes)

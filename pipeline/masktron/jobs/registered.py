@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from masktron.addresses import AddressPath
 from masktron.config import Config
 from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
-from masktron.jobs.prepared import Prepared
+from masktron.jobs.run import Run
 from masktron.jobs.written import WrittenFile
 from masktron.problems.problem import Note, Sentence, Setting
 from masktron.setting_values import Register
@@ -103,7 +103,7 @@ class Registration:
             raise RuntimeError("records are looked up before they are entered")
         return self._records
 
-    def look_up(self, run: Prepared) -> None:
+    def look_up(self, run: Run) -> None:
         """Refuse records that have been released, before anything is computed.
 
         A run that may repeat a release to the byte is let go on: with a secret, or where nothing is random.
@@ -122,7 +122,7 @@ class Registration:
         if alike and self._again is None and not repeats:
             raise self._refusal(alike, run)
 
-    def enter(self, run: Prepared, written: WrittenFile) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def enter(self, run: Run, written: WrittenFile) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Add the entry of a release that is about to appear, unless its records have been released before.
 
         Returns
@@ -200,9 +200,9 @@ class Registration:
         share, together = self._known.together(counted)
         return [Alike(one, share, False, "", one["id"] in ended["published"], together=True) for one in together]
 
-    def _refusal(self, alike: Sequence[Alike], run: Prepared) -> ReleasedBeforeError:
+    def _refusal(self, alike: Sequence[Alike], run: Run) -> ReleasedBeforeError:
         return ReleasedBeforeError.of(
-            "released-before", run.untreated.job.source.path, earlier=f"{alike[-1]}{_more(alike)}"
+            "released-before", run.original.job.source.path, earlier=f"{alike[-1]}{_more(alike)}"
         )
 
     def _notes(self, alike: Sequence[Alike], others: Sequence[Alike]) -> Iterator[Sentence]:
@@ -269,8 +269,8 @@ class _Records:
     rows: dict[str, NDArray[np.intp]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: Prepared, secret: bytes) -> _Records:
-        records, source = run.untreated.records, run.untreated.job.source
+    def of(cls, run: Run, secret: bytes) -> _Records:
+        records, source = run.original.records, run.original.job.source
         hashes = RecordHashes.of(records.columns, secret, len(records))
         read = _hidden(secret, "file", source.digest, *source.part)
         return cls(read, len(records), hashes)

@@ -19,13 +19,14 @@ from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.jobs.documents import digests
 from masktron.jobs.limits import names_over, over_limits
+from masktron.jobs.lowering import Lowered
 from masktron.jobs.mask_result import in_groups
 from masktron.jobs.outside_limits import what_helps
-from masktron.jobs.prepared import NestedOriginal, Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.released_tables import digests_of_tables
 from masktron.jobs.repeatable import traits_by_level, traits_of
-from masktron.jobs.wide_job import named_as_fields
+from masktron.jobs.run import Account, Run
+from masktron.jobs.wide_settings import named_as_fields
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
@@ -48,7 +49,7 @@ _OF_THE_RUN = names(Config, lambda one: one.local or one.confidential)
 """Settings that a later run does not take over: its random numbers are its own."""
 
 
-def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Measured]) -> None:
+def require_releasable(run: Run, result: MaskResult, measured: Sequence[Measured]) -> None:
     """Refuse what breaks a rule, is refused by an engine, has too small groups or is outside its limits.
 
     Raises
@@ -81,7 +82,7 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
         )
 
 
-def _broken(run: Prepared, result: MaskResult) -> InfeasibleError:
+def _broken(run: Run, result: MaskResult) -> InfeasibleError:
     """Return the error that rules would break."""
     broken = [rule for rule in result.rules if rule.violations]
     ids = tuple(rule.id for rule in broken)
@@ -102,7 +103,7 @@ def _broken(run: Prepared, result: MaskResult) -> InfeasibleError:
     return InfeasibleError(problem, facts=[RefusalFacts("written", masked, rules=ids)])
 
 
-def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Column]) -> None:
+def require_contract(run: Run, declared: Declared, columns: Mapping[str, Column]) -> None:
     """Test what the method promises of what it drew, as `check` does.
 
     Parameters
@@ -138,7 +139,7 @@ def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Co
         )
 
 
-def declared_of(run: Prepared, made: Masked) -> Declared:
+def declared_of(run: Run, made: Masked) -> Declared:
     """What the method promises, and what `check` needs to test it."""
     perturbed = made.perturbed
     if perturbed is None:
@@ -156,7 +157,7 @@ def declared_of(run: Prepared, made: Masked) -> Declared:
 
 
 def manifest_of(
-    run: Prepared,
+    run: Run,
     made: Masked,
     result: MaskResult,
     written: WrittenFile,
@@ -173,7 +174,7 @@ def manifest_of(
     told : MaskResult, optional
         The result of a nested file as it is told: by level. `check` needs that of wide records, and pages this one.
     """
-    before = run.untreated
+    before = run.original
     source, rulebook = before.job.source, before.job.rulebook
     plan = run.plan.choosing(masked.block for masked in made.blocks)
     return {
@@ -195,26 +196,31 @@ def manifest_of(
         "order": None,
         "declared": declared.as_dict(),
         "repeat": _repeat_of(run, plan.fields, () if told is None else told.blocks),
-        **({} if run.nested is None else {"nested": nested_release_of(run.nested, run.given.roles).as_dict()}),
-        **({} if run.nested is None or told is None else {"told": told.as_dict()}),
-        **({} if run.treated is None else treatments_of(run.treated, result.rules_file)),
+        **(_of_nested(run.back, run.given.roles, told) if isinstance(run.back, Lowered) else {}),
+        **(treatments_of(run.account, result.rules_file) if run.account.treatments else {}),
         **({} if entry is None else {"register": dict(entry)}),
     }
 
 
-def _repeat_of(run: Prepared, facts: Sequence[FieldFacts], by_level: Sequence[BlockResult]) -> dict[str, Any]:
+def _repeat_of(run: Run, facts: Sequence[FieldFacts], by_level: Sequence[BlockResult]) -> dict[str, Any]:
     """Return what a later run is compared with; of a nested file, fields by level and rules as they are written."""
-    before, given = run.untreated, run.given
-    if run.nested is None:
-        traits = traits_of(before.job, before.records, given, before.config)
+    before, given = run.original, run.given
+    if isinstance(run.back, Lowered):
+        given = named_as_fields(given, run.back.source.levels, str(run.source.path))
+        traits = traits_by_level(run.back, given, facts, by_level)
     else:
-        given = named_as_fields(given, run.nested.source.levels, str(run.source.path))
-        traits = traits_by_level(run.nested, given, facts, by_level)
+        traits = traits_of(before.job, before.records, given, before.config)
     settings = {name: value for name, value in given.settings.items() if name not in _OF_THE_RUN}
     return {"settings": _plain(settings), **_plain(traits)}
 
 
-def nested_release_of(nested: NestedOriginal, roles: Mapping[str, Role]) -> NestedRelease:
+def _of_nested(nested: Lowered, roles: Mapping[str, Role], told: MaskResult | None) -> dict[str, Any]:
+    """Return what a manifest says of a nested file: how its units were read, and the result as it is told."""
+    found = {"nested": nested_release_of(nested, roles).as_dict()}
+    return found if told is None else {**found, "told": told.as_dict()}
+
+
+def nested_release_of(nested: Lowered, roles: Mapping[str, Role]) -> NestedRelease:
     """Return what a manifest says of how the units of a nested file were read, given roles as they were stated."""
     source = nested.source
     leaves = source.wide.by_field()
@@ -235,7 +241,7 @@ def nested_release_of(nested: NestedOriginal, roles: Mapping[str, Role]) -> Nest
     return release
 
 
-def treatments_of(done: Treated, rules_file: str) -> dict[str, Any]:
+def treatments_of(done: Account, rules_file: str) -> dict[str, Any]:
     """Return what a manifest says of treatments: what `check` needs to do them again, and what the rules became."""
     return {
         "treatments": [one.as_dict() for one in done.treatments],

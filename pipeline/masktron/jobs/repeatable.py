@@ -16,7 +16,7 @@ from masktron.jobs.fields_by_level import (
     variables_by_level,
 )
 from masktron.jobs.job import Job
-from masktron.jobs.prepared import NestedOriginal
+from masktron.jobs.lowering import Lowered
 from masktron.results import BlockResult
 from masktron.roles import FieldFacts
 from masktron.rulebook.schema import Rulebook
@@ -54,13 +54,13 @@ def traits_of(job: Job, records: Dataset, given: Config, config: Config) -> dict
 
 
 def traits_by_level(
-    nested: NestedOriginal, given: Config, facts: Sequence[FieldFacts], blocks: Sequence[BlockResult]
+    nested: Lowered, given: Config, facts: Sequence[FieldFacts], blocks: Sequence[BlockResult]
 ) -> dict[str, Any]:
     """Describe a nested file and its rules as they are written, for the manifest: no value of a field of numbers.
 
     Parameters
     ----------
-    nested : NestedOriginal
+    nested : Lowered
     given : Config
         The settings.
     facts : sequence of FieldFacts
@@ -68,7 +68,7 @@ def traits_by_level(
     blocks : sequence of BlockResult
         With the names of fields by level.
     """
-    job, tree = nested.nested.job, nested.source.levels
+    job, tree = nested.job, nested.source.levels
     config, _ = completed_by_level(given, job.source, tree)
     codes = declared_codes(variables_by_level(job.source, tree), config)
     dataset = job.source.level_records(missing=config.missing) if config.missing else nested.source.dataset
@@ -113,7 +113,7 @@ def tables_of_levels(source: Source, reading: ReadOptions) -> dict[str, tuple[st
 
 
 def _taken_by_level(
-    nested: NestedOriginal, config: Config, facts: Sequence[FieldFacts]
+    nested: Lowered, config: Config, facts: Sequence[FieldFacts]
 ) -> Callable[[str, HeldField], tuple[Role, Kind]]:
     """Return what tells the role and the kind of a field: as it was masked at its first position, or around it."""
     known = {fact.name: fact for fact in facts}

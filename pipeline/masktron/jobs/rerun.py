@@ -23,15 +23,15 @@ from masktron.jobs.documents import Given
 from masktron.jobs.fields_by_level import HeldField, completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.level_wording import Rewording, said_by_level
+from masktron.jobs.lowering import Lowered
 from masktron.jobs.mask import run_mask
+from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.jobs.prepared import prepare
 from masktron.jobs.registered import Registration
 from masktron.jobs.released_tables import tables_of_release
-from masktron.jobs.treated import files_of_recoding
-from masktron.jobs.wide_job import named_as_fields
+from masktron.jobs.steps import files_of_recoding
+from masktron.jobs.wide_settings import named_as_fields
 from masktron.level_settings import with_tables
-from masktron.methods.chosen import chosen
 from masktron.perturbation_settings import short_pram
 from masktron.problems.problem import Known, Note, Problem, Sentence, Setting, rules
 from masktron.processes import rules_within
@@ -408,8 +408,9 @@ def _dry(
     result: RerunResult, paths: _Paths, config: Config, how: Repeating, rewording: Rewording, progress: Progress
 ) -> RerunResult:
     """Say what would happen, up to where records are masked."""
-    method = chosen(config.method, config.params, config.k)
-    run = prepare(paths.data, paths.rules, config, method, progress, rewording)
+    opened = open_original(paths.data, paths.rules, config, progress)
+    rewording.wording = opened.back.wording
+    run = opened.planned(progress)
     if config.register is not None and config.register.path.exists():
         Registration(config.register, how.again, paths.out).look_up(run)
     plan = run.plan
@@ -422,7 +423,7 @@ def _dry(
         f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {counted(len(run.kept), 'record')}",
         f"blocks, and the aggregator that would be tried first: {blocks}",
         *([f"left out: {', '.join(gone)}"] if gone else []),
-        *([f"{_left_out(out, nested=run.nested is not None)} would be left out"] if out else []),
+        *([f"{_left_out(out, nested=isinstance(run.back, Lowered))} would be left out"] if out else []),
         "the same file and secret would give the same bytes where no version has changed"
         if result.same_original
         else "another file: a new secret would be made",

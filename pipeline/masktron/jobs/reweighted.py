@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
-from masktron.jobs.prepared import Opened
-from masktron.jobs.treating import Treating
+from masktron.jobs.run import Run
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Note, Sentence, Setting, fields
 from masktron.recodings import decimal_text, exact_number
@@ -30,7 +29,7 @@ _DIGITS = 15
 type _Class = tuple[str | None, ...]
 
 
-def require_spreadable(original: Opened) -> None:
+def require_spreadable(original: Run) -> None:
     """Refuse a weight that is not there, and fields by which classes cannot be seen in the released file.
 
     Raises
@@ -47,7 +46,7 @@ def require_spreadable(original: Opened) -> None:
             needed="a field that is the weight",
             setting=(Setting("--role", ("FIELD=weight",)),),
         )
-    Treating.of(original).require_written("reweight", config.reweight)
+    original.require_written("reweight", config.reweight)
     if weight in config.recode:
         raise UsageError.of(
             "field-not-usable",
@@ -84,7 +83,7 @@ def require_kept(spread: Iterable[Reweighted], suppressed: Suppressed, where: st
             )
 
 
-def spread_weights(state: Treating) -> Treating:
+def spread_weights(run: Run) -> Run:
     """Give the weights of records left out to those of the same class that are released.
 
     Each weight of a class is multiplied by the total of all its records, divided by that of the released ones, so
@@ -96,26 +95,25 @@ def spread_weights(state: Treating) -> Treating:
     InfeasibleError
         No record of a class is released, or fewer than k of one are left out.
     """
-    original = state.original
-    config, keep, weight = original.config, original.originals.keep, original.config.weight
+    config, keep, weight = run.config, run.originals.keep, run.config.weight
     if not config.reweight or weight is None:
-        return state
+        return run
     try:
-        factors = factors_of(state.records, keep, weight, config.reweight)
-        _require_several(state, keep, config.k)
+        factors = factors_of(run.records, keep, weight, config.reweight)
+        _require_several(run, keep, config.k)
     except InfeasibleError as error:
-        error.at(original.job.source.path)
+        error.at(run.job.source.path)
         raise
     if not factors:
-        return state
-    done = Reweighted(weight, config.reweight, factors, _decimals(state.records.columns[weight]))
-    return state.after({weight: reweighted_column(state.records, done)}, done)
+        return run
+    done = Reweighted(weight, config.reweight, factors, _decimals(run.records.columns[weight]))
+    return run.after({weight: reweighted_column(run.records, done)}, done)
 
 
-def _require_several(state: Treating, keep: NDArray[np.bool_], k: int) -> None:
+def _require_several(run: Run, keep: NDArray[np.bool_], k: int) -> None:
     """Refuse a class of which fewer than k records are left out: their weight could be computed from the others."""
-    within = state.original.config.reweight
-    gone = Counter(key for key, kept in zip(_classes(state.records, within), keep.tolist(), strict=True) if not kept)
+    within = run.config.reweight
+    gone = Counter(key for key, kept in zip(_classes(run.records, within), keep.tolist(), strict=True) if not kept)
     if few := sum(many < k for many in gone.values()):
         raise InfeasibleError.of(
             "weights-not-spread",

@@ -18,6 +18,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.expressions import compile_all
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rules_given import OF_VALIDATE, GivenRules, is_plain, text_of_rules
+from masktron.scratch import private_folder
 from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.names import column_name
@@ -44,6 +45,21 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
     found = compiled(_plain_rules(rules), levels, rules)
     compile_all(found)
     return found
+
+
+def read_translated(content: bytes, called: Path) -> Rulebook:
+    """Read a rulebook that masktron has written for recoded fields, from the bytes that are to be published.
+
+    Parameters
+    ----------
+    content : bytes
+    called : Path
+        What messages call it.
+    """
+    with private_folder() as folder:
+        path = folder / "rules.sch"
+        path.write_bytes(content)
+        return read_rules(path, called=called)
 
 
 def plain_rules(path: Path) -> PlainRules:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -12,12 +12,11 @@ from masktron.classify import classify
 from masktron.counts import counted
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
-from masktron.jobs.rulebooks import open_rulebook
-from masktron.jobs.treated import of_file, title_of
+from masktron.jobs.rulebooks import read_translated
+from masktron.jobs.steps import title_of
 from masktron.problems.problem import Sentence
-from masktron.results import RuleFate, RuleResult
+from masktron.results import RuleFate
 from masktron.rules_given import rules_hash
-from masktron.scratch import private_folder
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule, translated
 from masktron.versions import versions
@@ -38,8 +37,6 @@ class RulesAgain:
         What was translated.
     not_checked : tuple of str
         Rules that are lost, or read removed fields.
-    name : str
-        What stands in messages for the rulebook.
     fates : tuple of RuleFate
         What became of each rule that is not as it was.
     problems : tuple of str
@@ -50,14 +47,8 @@ class RulesAgain:
     as_described: bool
     notes: tuple[Sentence, ...] = ()
     not_checked: tuple[Sentence, ...] = ()
-    name: str = ""
     fates: tuple[RuleFate, ...] = ()
     problems: tuple[Sentence, ...] = ()
-
-    def named(self, results: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
-        """Return results of rules whose origins name no temporary file."""
-        path = str(self.job.rulebook.path)
-        return tuple(replace(one, origin=of_file(one.origin, path, self.name)) for one in results)
 
 
 def _unasked(rule: TranslatedRule) -> str:
@@ -85,13 +76,12 @@ def rules_of_release(
     given : Given
         The documents that rules read.
     """
-    name = str(job.rulebook.path)
     known = None if described is None else rules_hash(job.rulebook.path)
     if described is None or known != described.rules:
-        yield RulesAgain(job, described is not None and known == described.translated, name=name)
+        yield RulesAgain(job, described is not None and known == described.translated)
         return
     if not described.treatments:
-        yield RulesAgain(job, True, name=name)
+        yield RulesAgain(job, True)
         return
     recodings = recodings_in(described.treatments)
     layout = job.source.layout if original is None else original.layout
@@ -106,7 +96,7 @@ def rules_of_release(
     )
     lost = tuple(_unasked(rule) for rule in translation.rules if rule.fate in ("removed", "lost"))
     if not any(rule.changed for rule in translation.rules):
-        yield RulesAgain(job, True, name=name, problems=tuple(_another(None, described)))
+        yield RulesAgain(job, True, problems=tuple(_another(None, described)))
         return
     content = translation.schematron(title_of(recodings), names_in(described.treatments))
     changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "removed", "lost")]
@@ -122,13 +112,10 @@ def rules_of_release(
             "translated rulebook of the manifest: this version of masktron translates otherwise (another SHA-256)",
             *lost,
         )
-    with private_folder() as folder:
-        path = folder / f"{Path(name).stem}.sch"  # whatever language it was translated from
-        path.write_bytes(content)
-        rulebook = bound(open_rulebook(path), given)
-        again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
-        fates = tuple(RuleFate.of(rule) for rule in translation.rules if rule.changed)
-        yield RulesAgain(again, True, notes, lost, f"{name} (translated)", fates, problems)
+    rulebook = bound(read_translated(content, Path(f"{job.rulebook.path} (translated)")), given)
+    again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
+    fates = tuple(RuleFate.of(rule) for rule in translation.rules if rule.changed)
+    yield RulesAgain(again, True, notes, lost, fates, problems)
 
 
 def _another(found: str | None, described: DescribedRelease) -> Iterator[str]:

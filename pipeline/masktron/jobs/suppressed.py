@@ -15,13 +15,13 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.jobs.keys_known import keys_of_run, needs_keys
 from masktron.jobs.ordering import identifying
-from masktron.jobs.prepared import Opened
+from masktron.jobs.reweighted import require_kept
+from masktron.jobs.run import Run
 from masktron.problems.problem import Field, Problem, Rule, Setting
 from masktron.progress import Told, untold
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook
 from masktron.shell_words import shell_word
-from masktron.sources.column import Column
 from masktron.sources.record_layout import Layout
 from masktron.treatments.allowing import (
     Allowed,
@@ -33,7 +33,7 @@ from masktron.treatments.allowing import (
 )
 from masktron.treatments.suppression import LocalSuppression, NoWayError, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
-from masktron.write.treatments import Suppressed, perturbed_fields
+from masktron.write.treatments import Suppressed, perturbed_fields, reweighted_in
 
 _MOST_STANDING = 4
 """Values of the original that stand for a class, when a completion has another class than the record."""
@@ -64,17 +64,17 @@ class FormerRules:
     standing: dict[str, NDArray[np.int32]]
 
     @classmethod
-    def of(cls, opened: Opened, names: Sequence[str]) -> FormerRules:
+    def of(cls, opened: Run, names: Sequence[str]) -> FormerRules:
         """Take the rules that read some of the keys.
 
         Parameters
         ----------
-        opened : Opened
+        opened : Run
             As earlier treatments leave it.
         names : sequence of str
             The keys.
         """
-        before = opened if opened.treated is None else opened.treated.original
+        before = opened.original
         fields = list(before.kept.columns)
         every = {edit.check.index for edit in before.job.edits}
         each = [CellRules.of(before.job, every - {index}, names, fields) for index in _asked(opened, before)]
@@ -127,14 +127,13 @@ class FormerRules:
         return np.where(own, self.original.codes[name][records], some).astype(np.int32)
 
 
-def _asked(opened: Opened, before: Opened) -> Iterator[int]:
+def _asked(opened: Run, before: Run) -> Iterator[int]:
     """Yield rules of the original that are not asked of treated records, read no drawn and no removed field.
 
     What is published of a drawn field is not what such a rule spoke of, and a removed one nobody has.
     """
-    done = opened.treated
-    lost = {rule.index for rule in done.rules if rule.fate == "lost"} if done else set()
-    drawn = {*(perturbed_fields(done.treatments) if done else ()), *before.removed}
+    lost = {rule.index for rule in opened.account.rules if rule.fate == "lost"}
+    drawn = {*perturbed_fields(opened.account.treatments), *before.removed}
     far = locality(before.job.rulebook, before.job.source.layout)
     for edit in before.job.edits:
         index = edit.check.index
@@ -164,23 +163,14 @@ _GIVEN = 2
 """Texts, no value among them, up to which a field has one value: whoever sees that it is missing knows it."""
 
 
-def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tuple[dict[str, Column], Suppressed]:
-    """Choose the cells of keys that are left out, and return the fields without them.
+def suppress_keys(run: Run, told: Told = untold) -> Run:
+    """Leave out cells of keys, in the records as earlier steps leave them.
 
     Parameters
     ----------
-    original : Opened
-        As earlier treatments leave it.
-    secret : bytes
-        Of the release.
+    run : Run
     told : Told
         Told how far the search is.
-
-    Returns
-    -------
-    cells : dict of str to Column
-        The treated fields, for all records of `original`.
-    treatment : Suppressed
 
     Raises
     ------
@@ -189,16 +179,16 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
     InfeasibleError
         The rules leave no way, or a key would be suppressed in every record.
     """
-    config, kept = original.config, original.kept
-    where = str(original.job.source.path)
-    names = _keys(original)
+    config, kept = run.config, run.kept
+    where = str(run.job.source.path)
+    names = _keys(run)
     contract = SharedKeys(config.key_k or 0, config.keys.get("subsets"), config.keys.get("missing_matches", False))
-    asked = {one.name: float(config.keys.get("importance", {}).get(one.name, 1)) for one in original.fields}
-    streams = original.origin.streams(secret, [contract.as_dict(), [[name, asked[name]] for name in names]])
+    asked = {one.name: float(config.keys.get("importance", {}).get(one.name, 1)) for one in run.fields}
+    run, streams = run.streams([contract.as_dict(), [[name, asked[name]] for name in names]])
     columns = {name: kept.columns[name] for name in names}
-    rules = CellRules.of(original.job, original.originals.released, names, list(kept.columns))
+    rules = CellRules.of(run.job, run.originals.released, names, list(kept.columns))
     order = streams.generator("consequences").permutation(len(kept))
-    allowed, also = _allowed(rules, original, names, order)
+    allowed, also = _allowed(rules, run, names, order)
     try:
         found = local_suppression(
             [column.numbered() for column in columns.values()],
@@ -214,7 +204,7 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
     except InfeasibleError as error:
         error.at(where)
         error.facts = error.facts or (RefusalFacts("suppression", conditions=tuple(names)),)
-        error.then(*_kept_by_rules(error, rules, original))
+        error.then(*_kept_by_rules(error, rules, run))
         raise
     cells = {name: found.cells[:, at] for at, name in enumerate(names)}
     rows = np.flatnonzero(found.cells.any(axis=1))
@@ -234,13 +224,13 @@ def suppressed_cells(original: Opened, secret: bytes, told: Told = untold) -> tu
             )
     gone = {name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum())) for name, own in cells.items()}
     treatment = Suppressed(tuple(names), tuple(also), contract, gone, _says(found, contract.k))
-    keep = np.flatnonzero(original.originals.keep)
-    return {
-        name: original.records.columns[name].without(keep[own]) for name, own in cells.items() if own.any()
-    }, treatment
+    require_kept(reweighted_in(run.account.treatments), treatment, where)
+    keep = np.flatnonzero(run.originals.keep)
+    columns = {name: run.records.columns[name].without(keep[own]) for name, own in cells.items() if own.any()}
+    return run.after(columns, treatment)
 
 
-def _keys(original: Opened) -> list[str]:
+def _keys(original: Run) -> list[str]:
     """Return the quasi-identifiers; a weight is one of them where it was recoded, so that others can share it."""
     config = original.config
     known = keys_of_run(original.fields, config, identifying(original.kept, original.fields))
@@ -274,14 +264,14 @@ def _keys(original: Opened) -> list[str]:
     return names
 
 
-def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -> Iterator[Problem]:
+def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Run) -> Iterator[Problem]:
     """Say which rules keep keys from being left out, where that is why there is no way."""
     if isinstance(error, NoWayError) and rules.groups:
         names = [name for name in error.forbidden if name != original.config.weight]
         file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *rules.read))))
         checks = original.job.rulebook.checks
         found = {name: [checks[at].id for at in rules.broken_without(name, file)] for name in names}
-        before = original if original.treated is None else original.treated.original
+        before = original.original
         if any(found.values()):
             yield may_be_missing(before.job.rulebook, before.job.source.layout, found)
 
@@ -294,7 +284,7 @@ def _says(found: LocalSuppression, k: int) -> str:
 
 
 def _allowed(
-    rules: CellRules, original: Opened, names: Sequence[str], order: NDArray[np.intp]
+    rules: CellRules, original: Run, names: Sequence[str], order: NDArray[np.intp]
 ) -> tuple[Allowed | None, list[str]]:
     """Return what allows cells to be suppressed (None: everything may), and fields that may go with them.
 

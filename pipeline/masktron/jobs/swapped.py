@@ -12,27 +12,36 @@ from masktron.config import Role
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules
-from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
+from masktron.jobs.coded_fields import (
+    NO_CODES,
+    CodedField,
+    admissible_codes,
+    coded,
+    hidden_records,
+    treating,
+    with_codes,
+    written_codes,
+)
 from masktron.jobs.keys_known import needs_keys
-from masktron.jobs.treating import Treating, treating
+from masktron.jobs.run import Run
 from masktron.perturbation_settings import SwapSettings
 from masktron.problems.problem import Field, Place
 from masktron.sources.dataset import Dataset
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.record_swapping import RecordSwaps, SwapFinding, record_swaps, swap_findings
-from masktron.write.treatments import Swapped, Treatment
+from masktron.write.treatments import Swapped, Treatment, plain_settings
 
 _MANY = 0.1
 """Share of the units that change places above which that is said."""
 _FEWER = "name fewer similar fields, require fewer of them"
 
 
-def swap_regions(state: Treating) -> Treating:
+def swap_regions(run: Run) -> Run:
     """Let records that are rare in their region, or their households, change places with similar ones.
 
     Parameters
     ----------
-    state : Treating
+    run : Run
 
     Raises
     ------
@@ -41,15 +50,15 @@ def swap_regions(state: Treating) -> Treating:
     InfeasibleError
         Records are rare, and none can be exchanged.
     """
-    config = state.original.config
+    config = run.config
     if not config.swap:
-        return state
+        return run
     how = SwapSettings(**config.swap)
-    state.require_written("swap", (*how.regions, *how.keys, *how.similar))
-    state.require_there("swap", () if how.household is None else (how.household,))
+    run.require_written("swap", (*how.regions, *how.keys, *how.similar))
+    run.require_there(() if how.household is None else (how.household,))
     _require_apart(how)
-    with treating(how.regions, str(state.job.source.path)):
-        return _swapped(state, replace(how, keys=how.keys or _keys(state, how)))
+    with treating(how.regions, str(run.job.source.path)):
+        return _swapped(run, replace(how, keys=how.keys or _keys(run, how)))
 
 
 def _require_apart(how: SwapSettings) -> None:
@@ -64,12 +73,12 @@ def _require_apart(how: SwapSettings) -> None:
                 )
 
 
-def _keys(state: Treating, how: SwapSettings) -> tuple[str, ...]:
+def _keys(run: Run, how: SwapSettings) -> tuple[str, ...]:
     """Return the quasi-identifiers that are no regions."""
-    named = {*state.original.config.quasi_identifiers}
+    named = {*run.config.quasi_identifiers}
     found = [
         fact.name
-        for fact in state.original.fields
+        for fact in run.fields
         if fact.name not in (*how.regions, how.household)
         and (fact.role is Role.QUASI_IDENTIFIER or (fact.name in named and fact.role is Role.UNTOUCHED))
     ]
@@ -78,15 +87,15 @@ def _keys(state: Treating, how: SwapSettings) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _swapped(state: Treating, how: SwapSettings) -> Treating:
+def _swapped(run: Run, how: SwapSettings) -> Run:
     """Exchange regions, and return what that leaves, with what it protects and changes."""
-    kept = state.kept
+    kept = run.kept
     fields = tuple(coded(kept.columns[name]) for name in how.regions)
-    weight = state.original.config.weight
-    treatment = Swapped(how, 0, state.let_go)
-    state, streams = state.streams(treatment)
-    released = {check.index for check in state.job.rulebook.checks if check.id in state.let_go}
-    rules = CellRules.of(state.job, released, how.regions, list(kept.columns))
+    weight = run.config.weight
+    treatment = Swapped(how, 0, run.let_go)
+    run, streams = run.streams(plain_settings([treatment]))
+    released = {check.index for check in run.job.rulebook.checks if check.id in run.let_go}
+    rules = CellRules.of(run.job, released, how.regions, list(kept.columns))
     made = record_swaps(
         [one.codes for one in fields],
         streams.generator("swapping"),
@@ -109,8 +118,8 @@ def _swapped(state: Treating, how: SwapSettings) -> Treating:
             reason=f"nobody is rare, or nobody similar is in {counted(how.least_regions, 'other region')}",
             facts=[RefusalFacts("keys", conditions=how.regions)],
         )
-    columns = state.with_codes(how.regions, fields, made.regions)
-    return state.after(columns, replace(treatment, pairs=pairs, figures=_told(made)))
+    columns = with_codes(run, how.regions, fields, made.regions)
+    return run.after(columns, replace(treatment, pairs=pairs, figures=_told(made)))
 
 
 def _require_regions(how: SwapSettings, fields: Sequence[CodedField]) -> None:

@@ -6,26 +6,24 @@ from collections.abc import Collection, Iterator, Sequence
 
 from masktron.constraints import OpaqueEdit
 from masktron.jobs.job import Job
-from masktron.jobs.prepared import Treated
+from masktron.jobs.run import Run
 from masktron.problems.problem import Note, Sentence, fields
 from masktron.rulebook.locality import locality
 from masktron.write.treatments import Postrandomised, perturbed_fields, recodings_in, suppressed_in
 
 
-def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[Sentence]:
+def limit_notes(run: Run) -> Iterator[Sentence]:
     """Say what is unmasked, which rules may tell what treatments hide, and what k counts where values are drawn.
 
     Parameters
     ----------
-    done : Treated
-    job : Job
+    run : Run
         With the rules as they are asked of the treated records.
-    released : collection of int
-        Rules that need not hold.
     """
+    job, released, done = run.job, run.originals.released, run.account
     drawn = {name for one in done.treatments if isinstance(one, Postrandomised) for name in one.fields}
     masked = perturbed_fields(done.treatments)
-    unnamed = done.original.given.recoded_unnamed
+    unnamed = run.given.recoded_unnamed
     yield from recoded_notes(
         [name for name in recodings_in(done.treatments) if name in unnamed and name not in masked]
     )

@@ -18,8 +18,8 @@ from masktron.evaluation.tiered import evaluate
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import ReorderedColumns
-from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
+from masktron.jobs.run import Run
 from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock
 from masktron.problems.problem import Field, Note, Place, fields, rules
@@ -29,7 +29,6 @@ from masktron.sources.column import Column, written_alike
 from masktron.sources.dataset import Dataset
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.source import Source
-from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource, releasing
 from masktron.write.atomic import blamed
 
@@ -59,7 +58,7 @@ class WrittenFile:
 
 
 def write(
-    run: Prepared,
+    run: Run,
     made: Masked,
     target: Path,
     out: Path,
@@ -89,9 +88,9 @@ def write(
     """
     order = _order(run)
     written, count = _put(run, made, target, out, order, progress, beside)
-    judged = run.judged
-    asked, original = of_units(written), judged.job.source
-    asking = Asking(asked, judged.job, original=original, progress=progress, executor=executor)
+    judged = run.back.job
+    asked, original = of_units(written), judged.source
+    asking = Asking(asked, judged, original=original, progress=progress, executor=executor)
     with written.in_own_places(), asking:
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
@@ -99,9 +98,9 @@ def write(
         _require_cells(run, made, masked, order, respelled=asked.respells_numbers)
         verdict = revalidate(
             asked,
-            judged.job,
+            judged,
             original=original,
-            binding=judged.binding,
+            binding=run.binding_as_written,
             progress=progress,
             asking=asking,
             executor=executor,
@@ -116,7 +115,7 @@ def of_units(source: Source) -> Source:
     return source.nested if isinstance(source, WideSource) else source
 
 
-def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
+def refuse_broken(run: Run, made: Masked, progress: Progress) -> None:
     """Write a file for a moment, and have what decides judge it, and nobody else.
 
     Raises
@@ -142,7 +141,7 @@ def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
 
 
 def _put(
-    run: Prepared,
+    run: Run,
     made: Masked,
     target: Path,
     out: Path,
@@ -167,17 +166,15 @@ def _put(
     return written, count
 
 
-def _order(run: Prepared) -> NDArray[np.intp] | None:
+def _order(run: Run) -> NDArray[np.intp] | None:
     """Permutation of the kept records: written record i is kept record order[i]."""
     if not run.ordering.random or run.randomness.streams is None:
         return None
     generator = run.randomness.streams.generator("order")
-    if isinstance(run.source, MemberSource):
-        return kept(run.source.shuffled(run.originals.keep, generator))
-    return kept(generator.permutation(int(run.originals.keep.sum())).astype(np.intp, copy=False))
+    return kept(run.back.shuffled(run.originals.keep, generator))
 
 
-def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
+def _source_order(run: Run, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Permutation of all source records: the kept ones in order, then those that are not written."""
     keep = run.originals.keep
     if keep.all():
@@ -185,7 +182,7 @@ def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
 
 
-def _replacements(run: Prepared, blocks: Sequence[MaskedBlock]) -> dict[str, Column]:
+def _replacements(run: Run, blocks: Sequence[MaskedBlock]) -> dict[str, Column]:
     """Return masked lexemes for every record of the source; excluded records, which are not written, have none."""
     found = {}
     everyone = np.arange(len(run.kept), dtype=np.int32)
@@ -202,7 +199,7 @@ def _replacements(run: Prepared, blocks: Sequence[MaskedBlock]) -> dict[str, Col
     return found
 
 
-def _spread(run: Prepared, codes: NDArray[np.int32], nothing: int) -> NDArray[np.int32]:
+def _spread(run: Run, codes: NDArray[np.int32], nothing: int) -> NDArray[np.int32]:
     """Codes of the kept records as codes of all records of the source."""
     if run.originals.keep.all():
         return codes
@@ -211,7 +208,7 @@ def _spread(run: Prepared, codes: NDArray[np.int32], nothing: int) -> NDArray[np
     return spread
 
 
-def _require_layout(run: Prepared, written: Source) -> None:
+def _require_layout(run: Run, written: Source) -> None:
     """Refuse a written file that is no table of the fields to release."""
     if not written.has_layout_of(run.job.source, run.plan.by_role(Role.IDENTIFIER)):
         raise ViolationError.of(
@@ -219,7 +216,7 @@ def _require_layout(run: Prepared, written: Source) -> None:
         )
 
 
-def _require_all(run: Prepared, written: int, masked: Dataset) -> None:
+def _require_all(run: Run, written: int, masked: Dataset) -> None:
     """Refuse a written file that has not all records to release."""
     expected = int(run.originals.keep.sum())
     if not written == len(masked) == expected:
@@ -231,7 +228,7 @@ def _require_all(run: Prepared, written: int, masked: Dataset) -> None:
 
 
 def _require_cells(
-    run: Prepared, made: Masked, masked: Dataset, order: NDArray[np.intp] | None, *, respelled: bool
+    run: Run, made: Masked, masked: Dataset, order: NDArray[np.intp] | None, *, respelled: bool
 ) -> None:
     """Refuse a written file of which a cell is read back as another one than was to be written."""
     new = {name: (block, at) for block in made.blocks for at, name in enumerate(block.block.variables)}
@@ -248,7 +245,7 @@ def _require_cells(
             raise ViolationError.of("self-check-failed", place, detail=detail)
 
 
-def _meant(run: Prepared, name: str, block: MaskedBlock | None, at: int) -> tuple[Lexicon, NDArray[np.integer]]:
+def _meant(run: Run, name: str, block: MaskedBlock | None, at: int) -> tuple[Lexicon, NDArray[np.integer]]:
     """Return the texts of a field that were to be written, and which one each kept record has."""
     if block is None:
         return run.kept.columns[name].lexicon, run.kept.columns[name].codes
@@ -257,7 +254,7 @@ def _meant(run: Prepared, name: str, block: MaskedBlock | None, at: int) -> tupl
     return block.settled.written[at], block.grouping.labels
 
 
-def _in_order(run: Prepared, masked: Dataset, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
+def _in_order(run: Run, masked: Dataset, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
     """The columns as written, those of all fields that are released, in the order of the original."""
     columns = dict(masked.columns)
     for fact in run.plan.fields:  # of a field that only records had that were left out, no cell is written

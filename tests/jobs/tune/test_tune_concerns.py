@@ -10,7 +10,7 @@ import pytest
 from cli_runner import write_rules
 from masktron.config import Config, Role
 from masktron.jobs.concerns import MOVED_TOTAL
-from masktron.jobs.prepared import open_original
+from masktron.jobs.opening import open_original
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.problems.wording import sentence

@@ -17,7 +17,7 @@ from masktron.errors import MasktronError
 from masktron.figures import FIGURES
 from masktron.jobs.assess import run_assess
 from masktron.jobs.mask import run_mask
-from masktron.jobs.prepared import open_original
+from masktron.jobs.opening import open_original
 from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
 from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of

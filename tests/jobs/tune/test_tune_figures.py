@@ -16,7 +16,7 @@ from masktron.errors import InfeasibleError
 from masktron.figures import FIGURES
 from masktron.jobs.assess import run_assess
 from masktron.jobs.mask import run_mask
-from masktron.jobs.prepared import open_original
+from masktron.jobs.opening import open_original
 from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.masking import SharedWork

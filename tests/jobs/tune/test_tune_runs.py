@@ -23,8 +23,8 @@ import masktron
 from examples import parts
 from masktron.config import Config, Role
 from masktron.errors import ResourceError, UsageError
+from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.jobs.prepared import open_original
 from masktron.jobs.tune import FOLDER, RESULT, outcomes, sampling, schedule, trials
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome

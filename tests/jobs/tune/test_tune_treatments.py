@@ -18,7 +18,7 @@ from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, UsageError
 from masktron.jobs.mask import run_mask
-from masktron.jobs.prepared import open_original
+from masktron.jobs.opening import open_original
 from masktron.jobs.tune import bench as bench_module
 from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
 from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run

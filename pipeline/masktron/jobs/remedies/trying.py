@@ -16,12 +16,14 @@ from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
 from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.level_wording import LevelWording
+from masktron.jobs.lowering import Lowered
+from masktron.jobs.opening import open_original
 from masktron.jobs.ordering import identifying
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.remedy_cost import cost_of
 from masktron.jobs.remedies.suited import remedies_for
+from masktron.jobs.run import Run
 from masktron.jobs.tune.bench import Attempt, Bench
 from masktron.jobs.tune.choosing import near_unmasked
 from masktron.jobs.tune.recipes import recipe_of
@@ -74,7 +76,7 @@ class RemedyTrials:
     @property
     def _nested(self) -> bool:
         """Whether records are units with all their members, whose fields settings do not name."""
-        return self._original is not None and self._original.nested is not None
+        return self._original is not None and isinstance(self._original.back, Lowered)
 
     def result(self, error: MasktronError) -> RefusalResult:
         """Try what suits an error, within the time.
@@ -159,7 +161,7 @@ class RemedyTrials:
             concerns=made.concerns,
         )
 
-    def _changed(self, remedy: RemedyResult) -> Opened:
+    def _changed(self, remedy: RemedyResult) -> Run:
         """Return the original as it is with a remedy: read again where what is kept of it changes."""
         stated = config_from(remedy.settings, base=self._config)
         original = self._original
@@ -183,14 +185,14 @@ class RemedyTrials:
             changed = replace(changed, originals=replace(original.originals, released=released))
         return changed
 
-    def _opened(self, config: Config) -> Opened | None:
+    def _opened(self, config: Config) -> Run | None:
         """Read the original; None where it is what was refused: it breaks a rule, or has too few units of a kind."""
         try:
             return open_original(self._data, self._rules, config, self._deadline.watching(self._progress))
         except (InvalidOriginalError, InfeasibleError):
             return None
 
-    def _names(self, opened: Opened) -> tuple[str, ...]:
+    def _names(self, opened: Run) -> tuple[str, ...]:
         """Name the figures that show what a remedy costs, and those with limits."""
         keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
         wanted = {*_SHOWN, *opened.config.limits, *(_OF_KEYS if keys.names else ())}
@@ -199,7 +201,7 @@ class RemedyTrials:
         return tuple(name for name in NAMES if name in wanted)
 
 
-def _fields_masked(opened: Opened) -> tuple[str, ...]:
+def _fields_masked(opened: Run) -> tuple[str, ...]:
     """Return the masked fields; those of members once each, whatever their position."""
     names = (fact.name for fact in opened.fields if fact.role is Role.CONFIDENTIAL)
     return LevelWording.of(opened.job.source).names(names)

@@ -30,9 +30,9 @@ from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.mask import masked_by
 from masktron.jobs.mask_result import levels_of_run, side_by_side
 from masktron.jobs.ordering import identifying
-from masktron.jobs.prepared import Opened, Prepared, planned
 from masktron.jobs.released import declared_of, require_contract
-from masktron.jobs.treated import rules_beside, treated
+from masktron.jobs.run import Run
+from masktron.jobs.steps import rules_beside, treated
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.written import refuse_broken
 from masktron.kernels.compiling import told_of_compiling
@@ -40,7 +40,6 @@ from masktron.masking import Masked, SharedWork
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import OF_KEYS_ALONE, measure
 from masktron.measures.keys.key_file import KeyFile
-from masktron.methods.chosen import chosen
 from masktron.plan import Partition
 from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, no_progress
@@ -114,20 +113,20 @@ class Attempt:
 class _Tried:
     """An original with its keys as some treatment leaves them, and what all candidates share that mask it."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: Run) -> None:
         self._opened = opened
-        self._sampled: Opened | None = None
+        self._sampled: Run | None = None
         self._of_keys: dict[str, float] | None = None
         self.shared = {True: SharedWork(), False: SharedWork()}
-        done = opened.treated
-        self.protection = {} if done is None else protection_of(done.treatments)
+        done = opened.account.treatments
+        self.protection = protection_of(done)
         self._keys = read_off_before_masking(_keys_of(opened), opened)
         read: Iterable[Sentence] = (
             Note("{says}; {hint}", says=one.says, hint=one.hint) for one in read_off_concerns(self._keys)
         )
-        self.given_away = () if done is None else (*given_away_notes(done, opened.kept), *read)
+        self.given_away = (*given_away_notes(opened), *read) if done else ()
 
-    def opened(self, sample: NDArray[np.intp] | None) -> Opened:
+    def opened(self, sample: NDArray[np.intp] | None) -> Run:
         """Return all records to release, or those of a sample."""
         if sample is None:
             return self._opened
@@ -141,7 +140,7 @@ class _Tried:
             keys = self._keys
             masked = keys is not None and not files.masked.keys().isdisjoint(keys.names)
             own = [] if keys is None or masked else [name for name in OF_KEYS_ALONE if name in {*names}]
-            before = self._opened if self._opened.treated is None else self._opened.treated.original
+            before = self._opened.original
             found = measure(own, replace(files, keys=keys, keys_before=lambda: _keys_of(before)))
             self._of_keys = {one.figure.name: one.value for one in found}
         return self._of_keys
@@ -154,7 +153,7 @@ class Bench:
 
     Parameters
     ----------
-    original : Opened
+    original : Run
     names : sequence of str
         Figures that are computed.
     sample : ndarray of intp, or None
@@ -164,7 +163,7 @@ class Bench:
     """
 
     def __init__(
-        self, original: Opened, names: Sequence[str], sample: NDArray[np.intp] | None = None, threads: int = 1
+        self, original: Run, names: Sequence[str], sample: NDArray[np.intp] | None = None, threads: int = 1
     ) -> None:
         self._original = original
         self.names = tuple(names)
@@ -209,7 +208,7 @@ class Bench:
         found = self._treated[key] = self._treated.pop(key)  # the last of them is the one that was asked for last
         return found[1]
 
-    def _opened_treated(self, recipe: TuneRecipe, seed: int, progress: Progress) -> AbstractContextManager[Opened]:
+    def _opened_treated(self, recipe: TuneRecipe, seed: int, progress: Progress) -> AbstractContextManager[Run]:
         original, path = self._original, self._original.job.source.path
         config, given = (
             replace(settings_of(recipe, one), secret=secret_of_run(seed)) for one in (original.config, original.given)
@@ -226,7 +225,7 @@ class Bench:
 
     def prepared(
         self, recipe: TuneRecipe, seed: int = 0, *, whole: bool = True, progress: Progress = no_progress
-    ) -> Prepared:
+    ) -> Run:
         """Plan a candidate, with its keys treated.
 
         Raises
@@ -238,8 +237,7 @@ class Bench:
         """
         opened = self._tried(recipe, seed, progress).opened(None if whole else self.sample)
         config = replace(settings_of(recipe, opened.config), secret=secret_of_run(seed), workers=self.threads)
-        method = chosen(config.method, config.params, config.k)
-        return planned(opened, config, method, no_progress)
+        return replace(opened, config=config).planned(no_progress)
 
     def shape(
         self, recipe: TuneRecipe, progress: Progress = no_progress
@@ -318,13 +316,13 @@ def secret_of_run(seed: int) -> bytes:
     return secret_of_seed(seed)
 
 
-def _sampled(opened: Opened, sample: NDArray[np.intp]) -> Opened:
+def _sampled(opened: Run, sample: NDArray[np.intp]) -> Run:
     """Return an original with some of its records, and so it was before its keys were treated."""
-    before = opened.treated and replace(opened.treated, original=_sampled(opened.treated.original, sample))
-    return replace(opened, kept=opened.kept.taken(sample), treated=before)
+    before = opened.before and _sampled(opened.before, sample)
+    return replace(opened, kept=opened.kept.taken(sample), before=before)
 
 
-def _keys_of(opened: Opened) -> KeyFile | None:
+def _keys_of(opened: Run) -> KeyFile | None:
     """Return the quasi-identifiers of records that are released as they are."""
     columns = opened.kept.columns
     keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
@@ -369,12 +367,12 @@ def _of_swaps(done: Swapped) -> dict[str, float]:
     return {**moved, **({"swap_at_home": max(shares)} if shares else {})}
 
 
-def unwritten_columns(run: Prepared, made: Masked) -> dict[str, Column]:
+def unwritten_columns(run: Run, made: Masked) -> dict[str, Column]:
     """Return the masked fields as they would be read from the written file, in the order of the original.
 
     Parameters
     ----------
-    run : Prepared
+    run : Run
     made : Masked
         Of the same records.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.errors import MasktronError
-from masktron.jobs.prepared import open_original
+from masktron.jobs.opening import open_original
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.problems.readers import Reader, reading
 from masktron.processes import end, pipe, rules_within, send, started

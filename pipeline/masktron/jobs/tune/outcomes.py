@@ -20,9 +20,9 @@ from masktron.config import Config
 from masktron.declared import names
 from masktron.errors import DocumentError
 from masktron.files import file_hash
-from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.recoded import hierarchy_files
+from masktron.jobs.run import Run
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
@@ -45,14 +45,14 @@ class KeptOutcomes:
     ----------
     folder : Path or None
         None keeps nothing.
-    original : Opened
+    original : Run
     names : sequence of str
         Figures that are computed.
     sample : str
         What decides the sample.
     """
 
-    def __init__(self, folder: Path | None, original: Opened, names: tuple[str, ...], sample: str) -> None:
+    def __init__(self, folder: Path | None, original: Run, names: tuple[str, ...], sample: str) -> None:
         self._folder = folder
         digest = original.job.source.digest
         content = {

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.grouping.members import codes_of
-from masktron.jobs.prepared import Prepared
+from masktron.jobs.run import Run
 from masktron.masking.inputs import MaskingInputs
 from masktron.partitions.kdcut import kd_cut
 
@@ -29,12 +29,12 @@ _LEAST = 20
 _SEED = 0
 
 
-def sample_of(run: Prepared, size: int, k: int) -> NDArray[np.intp]:
+def sample_of(run: Run, size: int, k: int) -> NDArray[np.intp]:
     """Draw records, stratum by stratum.
 
     Parameters
     ----------
-    run : Prepared
+    run : Run
         Of any candidate: only its fields and rules count.
     size : int
         Records of the sample, about: strata are not cut to get it.
@@ -57,7 +57,7 @@ def sample_of(run: Prepared, size: int, k: int) -> NDArray[np.intp]:
     return np.sort(np.concatenate(found)) if found else np.sort(units[int(order[0])])
 
 
-def _units(run: Prepared, most: int, k: int) -> Iterator[NDArray[np.intp]]:
+def _units(run: Run, most: int, k: int) -> Iterator[NDArray[np.intp]]:
     """Yield the strata, those of more than `most` records cut into blocks of near ones."""
     job = run.job
     rules = MaskingInputs.of(run.kept, run.plan, job.edits, job.rulebook, run.source.document_path).rules

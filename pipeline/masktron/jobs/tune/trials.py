@@ -17,7 +17,7 @@ from masktron.figures import NAMES
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.mask_result import unasked_figures
 from masktron.jobs.ordering import identifying
-from masktron.jobs.prepared import Opened
+from masktron.jobs.run import Run
 from masktron.jobs.tune import FOLDER, sampling
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
@@ -82,7 +82,7 @@ _PERTURBED = (
 )
 
 
-def original_notes(original: Opened) -> Iterator[Sentence]:
+def original_notes(original: Run) -> Iterator[Sentence]:
     """Say what was left out of the original, and how it was understood."""
     yield from original.notes
     gone = len(original.records) - len(original.kept)
@@ -143,7 +143,7 @@ def missed_note(candidates: Sequence[TuneCandidate], budget: float, *, over: boo
 _PLANNING = "planning candidates"
 
 
-def kinds_masked(original: Opened) -> dict[str, bool]:
+def kinds_masked(original: Run) -> dict[str, bool]:
     """Tell whether numbers are masked, and categories."""
     numeric = {fact.numeric for fact in original.fields if fact.role is Role.CONFIDENTIAL}
     return {"numbers": True in numeric, "categories": False in numeric}
@@ -164,7 +164,7 @@ class Trials:
 
     def __init__(
         self,
-        original: Opened,
+        original: Run,
         bench: Bench,
         asked: TuneSettings,
         found: Sequence[TuneRecipe],

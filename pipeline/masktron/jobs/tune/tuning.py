@@ -13,8 +13,9 @@ from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.limits import refuse_class_limits
+from masktron.jobs.opening import open_original
 from masktron.jobs.post_randomised import read_transition
-from masktron.jobs.prepared import Opened, open_original
+from masktron.jobs.run import Run
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in
@@ -23,7 +24,7 @@ from masktron.jobs.tune.helper import HelperFile, helpers_of
 from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, treatments_tried, with_keys
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.jobs.tune.trials import MapSoFar, Trials, kinds_masked
-from masktron.jobs.wide_job import refuse_treatments
+from masktron.jobs.wide_settings import refuse_treatments
 from masktron.kernels.cores import usable_cores
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
@@ -109,7 +110,7 @@ def run_tune(
         found = recipes(original.config, asked, **kinds_masked(original))
         _require_there(candidate, found)
         with Bench(original, ()) as bench, said_by_level() as rewording:
-            rewording.know(original.job.source, original.unrolled)
+            rewording.wording = original.back.wording
             trials = Trials(original, bench, asked, found, deadline, helpers, file, out, kept, progress, told)
             result = told_by_level(trials.result(), rewording.wording)
     finally:
@@ -122,7 +123,7 @@ def run_tune(
     return result
 
 
-def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
+def _with_groupings(asked: TuneSettings, original: Run) -> TuneSettings:
     """Return what is asked for with the groupings that `mask` has: of whole units, all fields together alone."""
     source = original.job.source
     if not isinstance(source, WideSource) or not source.has_members:

@@ -226,8 +226,8 @@ class IncludedFiles:
             self.notes.append(text)
 
 
-def load(path: Path) -> tuple[etree._Element, IncludedFiles]:
-    """Read a rulebook: inclusions expanded in place, comments gone, old namespaces made new.
+def load(path: Path, called: Path | None = None) -> tuple[etree._Element, IncludedFiles]:
+    """Read a rulebook, whatever it is called: inclusions expanded in place, comments gone, old namespaces made new.
 
     Returns
     -------
@@ -241,7 +241,7 @@ def load(path: Path) -> tuple[etree._Element, IncludedFiles]:
         A file is missing, malformed, lies outside the rulebook's folder, or includes itself.
     """
     sources = IncludedFiles(path.parent.resolve(), path.parent)
-    root = _read(path, str(path), sources)
+    root = _read(path, str(called or path), sources)
     name = etree.QName(root).localname
     if name == "pattern":
         # the edit paper prints bare patterns

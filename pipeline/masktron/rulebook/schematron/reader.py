@@ -34,7 +34,7 @@ BINDINGS: Mapping[str, XPathVersion] = MappingProxyType(
 """The XPath version of each query binding. ISO names XPath 3.0 for the third; 3.1 contains it and is what runs."""
 
 
-def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
+def read_rules(path: str | Path, phase: str | None = None, *, called: Path | None = None) -> Rulebook:
     """Read and resolve a rulebook, and compile every expression in it.
 
     Parameters
@@ -43,6 +43,8 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
         Schematron in the ISO namespace, the old one of Schematron 1.5, or none.
     phase : str, optional
         Id of a phase, ``#ALL`` or ``#DEFAULT``; by default the schema's ``defaultPhase``, else all patterns.
+    called : Path, optional
+        What the file is going to be called, where it is not in its place yet.
 
     Returns
     -------
@@ -55,8 +57,7 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
         The rulebook is missing, malformed or not Schematron; it includes what lies outside its folder; it calls a
         forbidden function; an expression is not XPath; the phase is unknown; there is nothing to check.
     """
-    path = Path(path)
-    schema, sources = load(path)
+    schema, sources = load(Path(path), called)
     binding = schema.get("queryBinding", "").strip()
     version = _version(binding, schema, sources)
     check_edition(schema, sources)
@@ -68,7 +69,7 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
     namespaces = tuple(dict.fromkeys(namespaces))
     lets, patterns, about = resolve(schema, sources, phase, namespaces, version)
     rulebook = Rulebook(
-        path=path,
+        path=called or Path(path),
         binding=binding or "xslt",
         namespaces=namespaces,
         lets=lets,

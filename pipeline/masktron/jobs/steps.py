@@ -1,12 +1,12 @@
-"""Treatments: what is done to fields that are written as they are, before the numbers are masked.
+"""The steps of a run that change fields before the others are masked: recode, spread weights, draw, swap, suppress.
 
-The released records with their treated fields take the place of the original, and a rulebook that says what the rules
-leave to be asked that of its own; from there on, they are masked as any original is.
+Each is given a run and returns it with other records, and with what it has done in the account; recoding changes the
+rules, too. What they come to is judged as a file is, and masked from there on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 
 from masktron.addresses import AddressPath
-from masktron.classify import Edit
+from masktron.classify import Edit, classify
 from masktron.config import Config
 from masktron.constraints import DomainEdit, InDomain
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
+from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job, classified
+from masktron.jobs.opening import judged
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
-from masktron.jobs.prepared import Opened, Treated, judged_original
-from masktron.jobs.randomness import secret_for_treatments
 from masktron.jobs.recoded import (
     checked_recoding,
     hierarchy_files,
@@ -33,20 +33,19 @@ from masktron.jobs.recoded import (
     recoding_of,
     variable_of,
 )
-from masktron.jobs.reweighted import require_kept, require_spreadable, spread_weights
-from masktron.jobs.suppressed import suppressed_cells
+from masktron.jobs.reweighted import require_spreadable, spread_weights
+from masktron.jobs.rulebooks import read_translated
+from masktron.jobs.run import Account, Run
+from masktron.jobs.suppressed import suppress_keys
 from masktron.jobs.swapped import swap_regions
-from masktron.jobs.treating import Treating
-from masktron.jobs.wide_job import refuse_treatments
+from masktron.jobs.wide_settings import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Rule, Setting, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.rulebook.analysis import readers
-from masktron.rulebook.schema import Rulebook
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.dataset import Dataset
 from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
 from masktron.sources.source import Source
@@ -60,30 +59,31 @@ from masktron.write.treatments import (
     Swapped,
     Treatment,
     names_in,
-    plain_settings,
     recodings_in,
-    reweighted_in,
 )
 
 _RULES = "the translated rulebook"
-_FROM = " (from "
 _TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
 
 
-def recode_fields(state: Treating) -> Treating:
-    """Recode fields, and translate the rules.
+def recode_fields(run: Run, rules_out: Path) -> Run:
+    """Recode fields, and ask the rules as they are translated: written, and read back.
+
+    Parameters
+    ----------
+    run : Run
+    rules_out : Path
+        What the translated rulebook is going to be called.
 
     Raises
     ------
     UsageError, DocumentError, InfeasibleError
         A field cannot be recoded so; or a rule is lost that nobody let go.
     """
-    original = state.original
-    config, records, keep = original.config, original.records, original.originals.keep
+    config, records, keep, job = run.config, run.records, run.originals.keep, run.job
     if not config.recode:
-        return state
-    job = original.job
+        return run
     done, columns = [], {}
     for name, how in config.recode.items():
         variable, missing = variable_of(job.source, name), missing_codes_of(name, config)
@@ -102,21 +102,29 @@ def recode_fields(state: Treating) -> Treating:
         job.edits,
         recodings,
         job.source.layout,
-        let_go=state.let_go,
-        masked=original.masked,
-        removed=original.removed,
+        let_go=run.let_go,
+        masked=run.masked,
+        removed=run.removed,
     )
-    _refuse_lost(original, translation)
-    changed = any(rule.changed for rule in translation.rules)
-    return replace(
-        state.after(columns, *done),
-        rules=translation.rules,
-        rulebook=translation.schematron(title_of(config.recode), names_in(done)) if changed else b"",
-    )
+    _refuse_lost(run, translation)
+    done_so_far = run.after(columns, *done)
+    account = replace(done_so_far.account, rules=translation.rules)
+    if not any(rule.changed for rule in translation.rules):
+        return replace(done_so_far, account=account)
+    content = translation.schematron(title_of(config.recode), names_in(done))
+    return _asked_by(replace(done_so_far, account=replace(account, rulebook=content)), rules_out)
 
 
-PERTURBATIONS: tuple[Callable[[Treating], Treating], ...] = (draw_categories, swap_regions)
-"""Treatments that draw, in the order in which they are done: after recoding, under the rules as they are then asked.
+def _asked_by(run: Run, rules_out: Path) -> Run:
+    """Return the same records with the rules as they are asked of them now, written and read back."""
+    given, source = run.given, run.job.source
+    documents = Given(given.documents, source.path, spare=frozenset(given.documents))
+    rulebook = bound(read_translated(run.account.rulebook, rules_out), documents)
+    return replace(run, job=Job(source, rulebook, classify(rulebook, source.layout)))
+
+
+CHANGES: tuple[Callable[[Run], Run], ...] = (spread_weights, draw_categories, swap_regions)
+"""Steps after recoding, in the order in which they are done, under the rules as they are then asked.
 
 Keys are suppressed after that, in the records that they leave.
 """
@@ -124,18 +132,18 @@ Keys are suppressed after that, in the records that they leave.
 
 @contextmanager
 def treated(
-    original: Opened, rules_out: Path | None, progress: Progress, executor: Executor | None = None
-) -> Iterator[Opened]:
-    """Treat the fields of an original, and open what they come to in its place, as long as the context lasts.
+    original: Run, rules_out: Path | None, progress: Progress, executor: Executor | None = None
+) -> Iterator[Run]:
+    """Take the steps of the settings that change fields, and judge what they come to.
 
     Parameters
     ----------
-    original : Opened
+    original : Run
     rules_out : Path or None
         What the translated rulebook is going to be called, as `place_of_rules` says.
     progress : callable
     executor : Executor, optional
-        Who judges slices of a treated file in XML.
+        Who judges slices of treated records in XML, which stand in a file as long as the context lasts.
 
     Raises
     ------
@@ -144,61 +152,35 @@ def treated(
     ViolationError
         A treated record breaks a rule.
     """
-    config = original.given
-    with ExitStack() as stack:
-        opened = original
-        _require_known(original)
-        if config.treats_keys:
-            refuse_treatments(["treatments"], original.job.source)
-            _require_possible(original)
-        if config.reweight:
-            require_spreadable(original)
-        spread = bool(config.reweight) and not original.originals.keep.all()
-        if config.recode or config.pram or config.swap or spread:
-            opened = stack.enter_context(_changed(original, rules_out, progress, executor))
+    config, run, disk = original.given, original, folder_on_disk()[0]
+    _require_known(original)
+    if config.treats_keys:
+        refuse_treatments(["treatments"], original.job.source)
+        _require_possible(original)
+    if config.reweight:
+        require_spreadable(original)
+    with ExitStack() as stack, _named_as(original.source.path) as named:
+        if config.recode or config.pram or config.swap or (config.reweight and not original.originals.keep.all()):
+            progress("treating fields", 0)
+            run = run if rules_out is None else recode_fields(run, rules_out)
+            for step in CHANGES:
+                run = step(run)
+            run = _judged_anew(run, stack.enter_context(private_folder(disk)), named, progress, executor)
         if config.key_k is not None:
-            opened = stack.enter_context(_suppressed(opened, progress, executor))
-        yield opened
+            run = suppress_keys(run, told_as(progress, "suppressing keys", "sets of keys"))
+            run = _judged_anew(run, stack.enter_context(private_folder(disk)), named, progress, executor)
+        yield run
 
 
 @contextmanager
-def _suppressed(opened: Opened, progress: Progress, executor: Executor | None) -> Iterator[Opened]:
-    """Suppress cells of keys in what earlier treatments leave, and open it."""
-    before = opened.treated or Treated(opened, opened.origin)
-    path = before.original.job.source.path
-    with private_folder(folder_on_disk()[0]) as folder, _named({str(opened.job.source.path): str(path)}):
-        secret = before.secret or secret_for_treatments(opened.config)
-        cells, treatment = suppressed_cells(opened, secret, told_as(progress, "suppressing keys", "sets of keys"))
-        require_kept(reweighted_in(before.treatments), treatment, str(path))
-        source = _treated(opened, opened.records.with_columns(cells), cells, folder, progress)
-        origin = before.origin.after(plain_settings([treatment]), cells)
-        done = replace(before, origin=origin, treatments=(*before.treatments, treatment), secret=secret)
-        with _named({str(source.path): str(path)}):
-            yield _opened(opened, source, opened.job.rulebook, done, progress, executor)
-
-
-@contextmanager
-def _changed(
-    original: Opened, rules_out: Path | None, progress: Progress, executor: Executor | None
-) -> Iterator[Opened]:
-    """Recode and draw, and open what comes of it, with rules to match."""
-    progress("treating fields", 0)
-    with private_folder(folder_on_disk()[0]) as folder:
-        state, named = spread_weights(recode_fields(Treating.of(original))), {}
-        if state.rulebook and rules_out is not None:
-            (folder / "rules").mkdir(mode=0o700)
-            path = folder / "rules" / rules_out.name
-            path.write_bytes(state.rulebook)
-            named[str(path)] = str(rules_out)
-        with _named(named):
-            if named:
-                state = state.asked_by(path)
-            for step in PERTURBATIONS:
-                state = step(state)
-        source = _treated(original, state.records, state.fields, folder, progress)
-        done = Treated(original, state.origin, state.treatments, state.rules, state.rulebook, state.secret)
-        with _named({**named, str(source.path): str(original.job.source.path)}):
-            yield _opened(original, source, state.job.rulebook, done, progress, executor)
+def _named_as(own: Path) -> Iterator[set[str]]:
+    """Let errors name a file as the user does, and not the temporary ones that are added to the set."""
+    temporary: set[str] = set()
+    try:
+        yield temporary
+    except MasktronError as error:
+        error.rename_files(dict.fromkeys(temporary, str(own)))
+        raise
 
 
 _DRAWN: Mapping[type[Treatment], str] = {
@@ -221,38 +203,40 @@ def _fields_of(treatment: Treatment) -> tuple[str, ...]:
     return ()
 
 
-def _opened(
-    original: Opened, source: Source, rulebook: Rulebook, done: Treated, progress: Progress, executor: Executor | None
-) -> Opened:
-    """Open treated records and their rules as an original is opened."""
-    given = original.given
-    config = _with_missing(_without_rules(given, original, done), original, source, done)
+def _judged_anew(run: Run, folder: Path, named: set[str], progress: Progress, executor: Executor | None) -> Run:
+    """Judge what steps have come to, as a file is judged, by the rules as they are asked now."""
+    original, account, given = run.original, run.account, run.given
+    path, last = original.source.path, account.treatments[-1]
+    told = told_as(progress, "treating fields")
+    source = run.source.treated(run.records, account.fields, run.originals.keep, folder, told)
+    named.add(str(source.path))
+    config = _with_missing(_without_rules(given, account), original, source, account)
     try:
-        job = Job(source, rulebook, classified(rulebook, source))
-        opened = judged_original(job, config, progress, executor)
+        job = Job(source, run.job.rulebook, classified(run.job.rulebook, source))
+        found = judged(job, config, progress, executor)
     except InvalidOriginalError as error:
-        if (drawn := _DRAWN.get(type(done.treatments[-1]))) is not None:
+        if (drawn := _DRAWN.get(type(last))) is not None:
             (broken,) = error.facts
             raise InfeasibleError.of(
                 "rules-not-kept",
-                original.job.source.path,
-                fields=fields(_fields_of(done.treatments[-1])),
+                path,
+                fields=fields(_fields_of(last)),
                 rules=tuple(map(Rule, broken.rules)),
                 reason=drawn,
                 facts=[RefusalFacts("keys")],
             ) from error
-        raise ViolationError.of("self-check-failed", original.job.source.path, detail=error.problem) from error
+        raise ViolationError.of("self-check-failed", path, detail=error.problem) from error
     config = replace(
-        opened.config,
+        found.config,
         allow=given.allow,
         allow_unfired=given.allow_unfired,
         invalid=given.invalid,
         phase=given.phase,
     )
-    return replace(opened, config=config, given=given, treated=done)
+    return replace(found, config=config, given=given, account=account, before=original)
 
 
-def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
+def _without_rules(given: Config, done: Account) -> Config:
     """Return settings that name no rule that is not asked any more; no record is left out any more."""
     if not done.rulebook:
         return replace(given, invalid="stop")
@@ -266,7 +250,7 @@ def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
     )
 
 
-def _with_missing(config: Config, original: Opened, source: Source, done: Treated) -> Config:
+def _with_missing(config: Config, original: Run, source: Source, done: Account) -> Config:
     """Return settings that declare codes for missing values that the treated records do not declare any more.
 
     A column of numbers with codes beside them may have become one of texts, in which a format has no such codes.
@@ -281,15 +265,15 @@ def _with_missing(config: Config, original: Opened, source: Source, done: Treate
     return replace(config, missing=found)
 
 
-def _require_known(original: Opened) -> None:
+def _require_known(original: Run) -> None:
     """Refuse to let rules be lost that nobody knows, whether or not something is recoded."""
-    job = original.job if original.nested is None else original.nested.nested.job
+    job = original.back.job
     for name in original.config.allow_lost:
         if name != ALL_FIELDS:
             job.index_of(name)
 
 
-def _require_possible(original: Opened) -> None:
+def _require_possible(original: Run) -> None:
     """Refuse what cannot be treated: rules that read the original itself."""
     rulebook, config = original.job.rulebook, original.config
     drawn = (name for several in config.pram for name in together(several))
@@ -313,7 +297,7 @@ def _require_possible(original: Opened) -> None:
             )
 
 
-def _looks_up_masked(original: Opened, edit: Edit) -> bool:
+def _looks_up_masked(original: Run, edit: Edit) -> bool:
     """Tell whether a rule looks values of masked fields up in the original, where no treatment changes them."""
     if not isinstance(edit.constraint, DomainEdit) or not original.masked.issuperset(edit.variables):
         return False
@@ -322,7 +306,7 @@ def _looks_up_masked(original: Opened, edit: Edit) -> bool:
     return own and bool(original.originals.keep.all())  # else the treated records have fewer values
 
 
-def _refuse_lost(original: Opened, translation: Translation) -> None:
+def _refuse_lost(original: Run, translation: Translation) -> None:
     """Refuse to lose a rule that has to hold, unless it may be lost."""
     released, allowed = set(original.originals.released), set(original.config.allow_lost)
     lost = [
@@ -349,32 +333,6 @@ def _refuse_lost(original: Opened, translation: Translation) -> None:
 def title_of(fields: Iterable[str]) -> str:
     """Return the title of a rulebook that is translated for recoded fields."""
     return f"{_TITLE} {', '.join(fields)}"
-
-
-def _treated(original: Opened, records: Dataset, names: Collection[str], folder: Path, progress: Progress) -> Source:
-    """Return the released records with their treated fields."""
-    told = told_as(progress, "treating fields")
-    return original.job.source.treated(records, names, original.originals.keep, folder, told)
-
-
-@contextmanager
-def _named(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name files as the user does, and not temporary ones."""
-
-    def own(source: str) -> str:
-        return next((of_file(source, *pair) for pair in names.items() if source.startswith(pair[0])), source)
-
-    try:
-        yield
-    except MasktronError as error:
-        error.problem = error.problem.renamed(source=own)
-        raise
-
-
-def of_file(origin: str, temporary: str, own: str) -> str:
-    """Return the origin of a rule, ``a.sch:7`` or ``a.sch:7 (from b.sch:3)``, with another name of its file."""
-    parts = origin.split(_FROM)
-    return _FROM.join(own + one.removeprefix(temporary) if one.startswith(temporary) else one for one in parts)
 
 
 def place_of_rules(
@@ -440,7 +398,7 @@ def rules_beside(out: Path) -> Path:
 
 
 @contextmanager
-def published_rules(done: Treated | None, rules_out: Path | None) -> Iterator[None]:
+def published_rules(done: Account, rules_out: Path | None) -> Iterator[None]:
     """Let translated rules appear when the context ends, where there are any; by an error, they do not.
 
     Raises
@@ -448,7 +406,7 @@ def published_rules(done: Treated | None, rules_out: Path | None) -> Iterator[No
     DocumentError
         The file cannot be written.
     """
-    if done is None or not done.rulebook or rules_out is None:
+    if not done.rulebook or rules_out is None:
         yield
         return
     with atomic_path(rules_out, released=True) as place:
@@ -456,11 +414,10 @@ def published_rules(done: Treated | None, rules_out: Path | None) -> Iterator[No
         yield
 
 
-def stale_rules(done: Treated | None, out: Path, rules_out: Path | None) -> tuple[str, ...]:
+def stale_rules(done: Account, out: Path, rules_out: Path | None) -> tuple[str, ...]:
     """Say that translated rules of an earlier release lie where those of this one would, which has none."""
     place = rules_out or rules_beside(out)
-    written = done is not None and done.rulebook
-    if written or isinstance(out, AddressPath | FramePath) or not place.is_file() or not _is_former(place):
+    if done.rulebook or isinstance(out, AddressPath | FramePath) or not place.is_file() or not _is_former(place):
         return ()
     return (
         f"{place.name} is the translated rulebook of an earlier release; this one changes no rule, so that the rules "

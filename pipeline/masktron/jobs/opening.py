@@ -1,0 +1,139 @@
+"""A run up to where its fields are treated: the file and the rules are read, the records judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from masktron.codes import fields_of, kinds_by_file, likely_missing, unmet_in
+from masktron.config import Config, Role
+from masktron.errors import UsageError
+from masktron.executor.contract import Executor
+from masktron.jobs.column_memory import column_notes, read_columns
+from masktron.jobs.common import judging_stage, require_records, size_notes
+from masktron.jobs.described import completed
+from masktron.jobs.documents import Given
+from masktron.jobs.job import Job, open_job
+from masktron.jobs.level_wording import said_by_level
+from masktron.jobs.lowering import Back, Flat, Lowered, lower
+from masktron.jobs.originals import judge_originals
+from masktron.jobs.run import Run
+from masktron.jobs.untested import may_be_untested, require_names
+from masktron.problems.problem import Field
+from masktron.progress import Progress, told_as
+from masktron.roles import FieldFacts, require_weights
+from masktron.sources.source import Source
+
+
+def open_original(
+    data: Path,
+    rules: Path,
+    config: Config,
+    progress: Progress,
+    executor: Executor | None = None,
+) -> Run:
+    """Parse, classify the rules and the fields, and judge the original: a run up to where its fields are treated.
+
+    Parameters
+    ----------
+    data, rules : Path
+    config : Config
+    progress : callable
+    executor : Executor, optional
+        Who judges slices of the original.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, InvalidOriginalError
+        What is given cannot be masked.
+    """
+    job = open_job(
+        data,
+        rules,
+        reading=config.reading,
+        phase=config.phase,
+        progress=progress,
+        given=Given(config.documents, data, spare=config.spare_documents),
+        whole=True,
+        memory=config.memory,
+        missing=config.missing,
+    )
+    return judged(job, config, progress, executor)
+
+
+def judged(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> Run:
+    """Lower the records of a file that is open, or of treated ones, classify their fields and judge them."""
+    job, back = lower(job, config, progress, executor)
+    with said_by_level() as rewording, job.source.naming_elsewhere():
+        rewording.wording = back.wording
+        return _judged(job, back, config, progress, executor)
+
+
+def _judged(job: Job, back: Back, stated: Config, progress: Progress, executor: Executor | None) -> Run:
+    by_users = back.settings(stated, job)
+    config, told = completed(back.with_kinds(by_users), job.source)
+    reading = told_as(progress, f"reading {job.source.path.name}")
+    records = read_columns(job.source, missing=config.missing, memory=config.memory, told=reading)
+    require_records(job, len(records))
+    require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
+    fields, likely = fields_of(
+        records,
+        job.edits,
+        config,
+        weights_later=True,
+        called=back.wording.name,
+        by_file=kinds_by_file(config, by_users),
+        nested=isinstance(back, Lowered),
+    )
+    sized = size_notes(job)
+    progress(judging_stage(job, sized), 0)
+    originals = judge_originals(job, config, progress, executor)
+    if not job.rulebook.checks:  # no rule speaks of a single record of a nested file: nobody has looked at any
+        originals = replace(originals, keep=np.ones(len(records), dtype=np.bool_))
+    originals = back.released(originals, job, config)
+    require_weights(records, fields, originals.keep)
+    if isinstance(back, Flat):
+        _require_names(job.source, fields)
+    return Run(
+        given=stated,
+        config=config,
+        job=job,
+        fields=tuple(fields),
+        records=records,
+        kept=records if originals.keep.all() else records.taken(originals.keep),
+        originals=originals,
+        back=back,
+        notes=(
+            *told,
+            *back.notes(stated),
+            *column_notes(job.source, config.memory),
+            *unmet_in(records, stated.missing),
+            *likely.notes(),
+            *likely_missing(records, fields, job.edits, job.source.variables),
+        ),
+        likely=likely,
+        sized=tuple(sized),
+    )
+
+
+def _require_names(source: Source, fields: Sequence[FieldFacts]) -> None:
+    """Refuse to leave out a column where those behind it would get other names: those of columns without any.
+
+    Raises
+    ------
+    UsageError
+    """
+    if source.reading_options.get("header") != "no":
+        return
+    kept = [fact.role is not Role.IDENTIFIER for fact in fields]
+    if not all(kept) and any(kept[kept.index(False) :]):
+        raise UsageError.of(
+            "names-would-shift",
+            source.path,
+            fields=tuple(Field(fact.name) for fact in fields if fact.role is Role.IDENTIFIER),
+            first=Field(fields[0].name),
+            last=Field(fields[-1].name),
+        )
