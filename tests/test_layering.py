@@ -155,12 +155,11 @@ DATA_IN_XML = {
     "evaluation.exact": "the engine that decides, on files of any shape",
     "evaluation.cross_check": "engines that are not ours, each with its own parser",
     "evaluation.parallel": "engines that are not ours, on slices of the bytes",
-    "evaluation.positions": "columns of nodes that engines name",
+    "evaluation.findings": "columns of nodes that engines name",
     "evaluation.recommended": "documents of numbers as XPath 1.0 reads them",
-    "evaluation.recount.carrying": "aggregates that engines compute again, from slices of the bytes",
+    "evaluation.recount.aggregates": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.recount.recount": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.recount.sample": "aggregates that engines compute again, from slices of the bytes",
-    "evaluation.recount.tasks": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.recount.field_values": "aggregates that engines compute again, from slices of the bytes",
     "evaluation.report_reader": "nodes that engines name",
     "evaluation.tiered": "the original beside a file, as rules across records read it",
@@ -172,7 +171,7 @@ DATA_IN_XML = {
 }
 """Who reads XML beside the sources, and what: engines have their own way from the bytes to what they judge."""
 PARSERS = {
-    "classify.evaluate": "an XPath engine, without a document",
+    "classify.truth": "an XPath engine, without a document",
     "evaluation": "engines and their documents",
     "jobs.doctor": "asks the engines how they are",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
@@ -188,7 +187,7 @@ OPENED = {
     "engines.engine_process": "a device",
     "evaluation.deferral": "counts columns in the document of the engine that decides",
     "evaluation.cross_check": "slices for engines that are not ours",
-    "evaluation.recount.tasks": "slices for engines that are not ours",
+    "evaluation.recount.recount": "slices for engines that are not ours",
     "executor.run_parts": "parts of runs",
     "files": "texts of the user, and hashes",
     "commands.explain": "whether XML is rules or microdata",

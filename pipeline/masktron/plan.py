@@ -27,7 +27,7 @@ from masktron.aggregators.mode import Mode
 from masktron.classify import Edit, reading_removed
 from masktron.classify.elimination import Solved, assignments
 from masktron.classify.forms import form_of
-from masktron.classify.relations import always_linear
+from masktron.classify.polynomial import always_linear
 from masktron.config import Config, Kind, Role
 from masktron.constraints import (
     Atom,

@@ -6,7 +6,7 @@ import pytest
 
 from masktron.classify.display import render_form
 from masktron.classify.forms import form_of
-from masktron.classify.relations import always_linear
+from masktron.classify.polynomial import always_linear
 from rulebook_builder import edit_of
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from masktron.classify import classify
 from masktron.classify.forms import form_of
-from masktron.classify.lints import equality_lints
+from masktron.classify.reading import equality_lints
 from rulebook_builder import edit_of, layout, rulebook
 
 FILE = layout("V1", "V2", "V9", "V14", "INCOME")

@@ -34,9 +34,8 @@ from across_rules import (
 )
 from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
 from examples import examples, spread
-from masktron.evaluation.across.gathering import plan_across
-from masktron.evaluation.across.two_passes import ColumnJudge
-from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.across.two_passes import ColumnJudge, plan_across
+from masktron.evaluation.columns.items import Outcome
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.request import EvaluationRequest

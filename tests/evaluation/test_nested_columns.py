@@ -13,7 +13,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.nested import unit_program
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate, tiers_of
-from masktron.evaluation.tiers import Tier
+from masktron.evaluation.walk import Tier
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.xml.nested_units import NestedUnits, survey_nested

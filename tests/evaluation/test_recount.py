@@ -41,13 +41,12 @@ from masktron.errors import ViolationError
 from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
 from masktron.evaluation.cross_check import Question, ask, by_processes
-from masktron.evaluation.events import Events
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.recount.carrying import carrying, carrying_guard
+from masktron.evaluation.recount.aggregates import carrying, carrying_guard
 from masktron.evaluation.recount.field_values import program_of
-from masktron.evaluation.recount.recount import EngineRecount, Recount, by_hand, recount
+from masktron.evaluation.recount.recount import Asked, EngineRecount, Hand, Recount, asked_of, by_hand, recount
 from masktron.evaluation.recount.sample import _odd
-from masktron.evaluation.recount.tasks import Asked, Hand, asked_of
+from masktron.evaluation.report_reader import Events
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.stylesheet import CheckSelection, EngineName
 from masktron.evaluation.worker_pool import RefusedError
@@ -364,7 +363,7 @@ def test_what_an_engine_could_not_be_asked_is_named(tmp_path: Path, monkeypatch:
     assert any(line.startswith("SaxonC") and "for 1 of 2 rules" in line for line in found.checked)
     left = [line for line in found.not_checked if "R2" in line]
     assert left == ["by SaxonC-HE 13.1 in XPath 1.0 mode, rule R2: a value that is no number"]
-    monkeypatch.setattr("masktron.evaluation.recount.tasks.framed", lambda *_: None)
+    monkeypatch.setattr("masktron.evaluation.recount.recount.framed", lambda *_: None)
     alone = masktron.check(data, rules)
     why = "rule R2: judged by masktron's columns alone, the file cannot be cut into slices of records"
     assert f"by an engine that is not masktron's, {why}" in alone.not_checked
@@ -472,7 +471,7 @@ def one_more(read: Callable[..., Any]) -> Callable[..., Any]:
     [
         ("field_values.Events", SimpleNamespace(of=one_more(Events.of))),
         ("recount.places", one_more(places)),
-        ("tasks.Events", SimpleNamespace(of=one_more(Events.of))),
+        ("recount.Events", SimpleNamespace(of=one_more(Events.of))),
     ],
     ids=["conditions", "sample", "verdicts"],
 )

@@ -24,9 +24,8 @@ from cli_runner import Runner
 from examples import FULL, examples, parts
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.evaluation import tiered
-from masktron.evaluation.findings import Finding
+from masktron.evaluation.findings import Finding, Shown
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.shown_fields import Shown
 from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.which import Serial, executor_of
 from masktron.jobs.validate import run_validate

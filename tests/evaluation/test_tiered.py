@@ -22,11 +22,9 @@ from masktron.evaluation import tiered
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.findings import Evaluation, Finding
+from masktron.evaluation.findings import Evaluation, Finding, Shown
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.shown_fields import Shown
-from masktron.evaluation.tiers import Assigned, Tier
-from masktron.evaluation.walk import Walk
+from masktron.evaluation.walk import Assigned, Tier, Walk
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Batch

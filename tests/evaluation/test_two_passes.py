@@ -37,9 +37,8 @@ from masktron.evaluation.across.two_passes import FlatTable
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.findings import Evaluation, Finding
+from masktron.evaluation.findings import Evaluation, Finding, Shown
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.shown_fields import Shown
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.columns import Batch
 from masktron.sources.record_layout import Layout

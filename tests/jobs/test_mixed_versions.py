@@ -22,7 +22,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.parallel import count
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
-from masktron.evaluation.tiers import Tier
+from masktron.evaluation.walk import Tier
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.repeatable import rule_digests
@@ -232,7 +232,7 @@ def test_what_no_engine_could_be_asked_is_named_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "WHOLE", 0)
-    monkeypatch.setattr("masktron.evaluation.recount.tasks.framed", lambda *_: None)
+    monkeypatch.setattr("masktron.evaluation.recount.recount.framed", lambda *_: None)
     found = masktron.check(*written(tmp_path, BALANCE, EITHER))
     alone = [line for line in found.not_checked if line.startswith("by an engine that is not masktron's")]
     assert [line.partition("rule ")[2] for line in alone] == [

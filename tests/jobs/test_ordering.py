@@ -10,7 +10,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.rulebook.record_order import in_order_by
+from masktron.rulebook.locality import in_order_by
 from refusals import refused
 
 type Rows = list[dict[str, object]]

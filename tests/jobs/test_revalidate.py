@@ -17,12 +17,12 @@ from cli_runner import numbers, write_data, write_rules
 from masktron.config import Config, Role
 from masktron.errors import ViolationError
 from masktron.evaluation import exact, parallel
-from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.columns.items import Outcome
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.cross_check import Question, by_processes
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiers import CompiledColumns
+from masktron.evaluation.walk import CompiledColumns
 from masktron.jobs import job as opening
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job

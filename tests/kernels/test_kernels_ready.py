@@ -18,7 +18,7 @@ import masktron
 from made_columns import new_column
 from masktron.evaluation.across.collect import spans
 from masktron.evaluation.across.selection import Key
-from masktron.evaluation.columns.field_source import BatchSource
+from masktron.evaluation.columns.state import BatchSource
 from masktron.kernels import kept, mdav_tree, ready, separated
 from masktron.sources.columns import plain_numbers
 from masktron.sources.key_table import KeyTable

@@ -366,7 +366,7 @@ def test_geometric_factors_are_taken_where_they_exist(tmp_path: Path, settled_by
     def look(settle: Settle, block: Block) -> Settle:
         def changed(inputs: MaskingInputs, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
             from masktron.aggregators.mean import Mean
-            from masktron.masking.block.group_aggregates import targets
+            from masktron.masking.block.patterns import targets
 
             if block.aggregator == "derive_geometric":
                 data = inputs.file.coded(block.variables)

@@ -24,7 +24,7 @@ from masktron.constraints import CrossRecordEdit, Tally
 from masktron.errors import InfeasibleError
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.masking.totals.total_condition import TallyTerm, TotalCondition
+from masktron.masking.totals.file_conditions import TallyTerm, TotalCondition
 from pairs.judge import smallest_group, table, violations
 from pairs.spelling import SCH
 from pairs.values import multiplies_up, written

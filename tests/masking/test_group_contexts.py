@@ -14,7 +14,7 @@ from examples import parts
 from masktron.config import Config
 from masktron.grouping.record_groups import RecordGroups
 from masktron.jobs.job import open_job
-from masktron.masking.block import group_aggregates, joint_search
+from masktron.masking.block import joint_search, patterns
 from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.block.joint_search import GroupContexts
 from masktron.masking.inputs import MaskingInputs
@@ -98,7 +98,7 @@ def test_records_on_their_own_leave_by_projections_and_not_by_hunts(
     n = len(rows)
     noise = np.random.default_rng(3).normal(0, 15, (n, 3))
     moved = inputs.file.coded(block.variables) + noise
-    monkeypatch.setattr(group_aggregates, "targets", lambda *_: moved)
+    monkeypatch.setattr(patterns, "targets", lambda *_: moved)
     grouping = RecordGroups(np.arange(n), np.zeros(n, bool), np.zeros(n, bool))
     searches = GroupSearches(inputs, block, grouping)
     judging = Judging(inputs.rules, block)

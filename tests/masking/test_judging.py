@@ -14,8 +14,7 @@ from masktron.config import Config
 from masktron.jobs.job import open_job
 from masktron.masking import judging
 from masktron.masking.inputs import MaskingInputs
-from masktron.masking.judging import Judging, Written
-from masktron.masking.record_rules import RecordRules
+from masktron.masking.judging import Judging, RecordRules, Written
 from masktron.plan import Block, make_plan
 from masktron.roles import resolve_roles
 from masktron.settle.decimals import Decimals

@@ -17,7 +17,7 @@ from masktron.arrays import Floats, Labels
 from masktron.grouping import admissible
 from masktron.grouping.admissible import group_admissible
 from masktron.grouping.disjuncts import Disjuncts
-from masktron.masking.groups.partitioning import MethodPartitioner
+from masktron.masking.inputs import MethodPartitioner
 from masktron.methods.base import Partitioning, RecordContext
 from masktron.partitions.mdav import partition
 from refusals import refused

@@ -12,7 +12,7 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.spool import Spool
+from masktron.report.formats.listed import Spool
 from masktron.report.formats.svrl import SVRL
 from masktron.report.outputs import Outputs
 from masktron.results import RuleResult, ValidateResult
@@ -137,7 +137,7 @@ def test_memory_does_not_grow_with_the_findings(tmp_path: Path) -> None:
 
 
 def test_a_spool_gives_back_what_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.evaluation.spool._MOST", 5_000)
+    monkeypatch.setattr("masktron.report.formats.listed._MOST", 5_000)
     generator = np.random.default_rng(1)
     with Spool(tmp_path) as spool:
         expected = dict.fromkeys(range(40), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masktron.rulebook.schematron.advice import advice
+from masktron.rulebook.schematron.expressions import advice
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from masktron.errors import RulebookError, UsageError
 from masktron.rulebook.schematron.reader import read_rules
-from masktron.rulebook_text.accepted import accepted_rules
 from masktron.rulebook_text.rule_changes import (
     NewRule,
+    accepted_rules,
     alone,
     empty_rulebook,
     moved,

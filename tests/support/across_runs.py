@@ -11,8 +11,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
-from masktron.evaluation.across.gathering import Across, plan_across
-from masktron.evaluation.across.two_passes import EngineJudge
+from masktron.evaluation.across.two_passes import Across, EngineJudge, plan_across
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from columns_twin import batch_of
 from masktron.evaluation.columns.expressions import compile_test
-from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.items import NotColumnar
 from masktron.evaluation.columns.state import ColumnScope
 from masktron.evaluation.columns.xpath2 import XPATH2
 from masktron.evaluation.exact import BatchEvaluator

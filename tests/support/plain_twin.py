@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from columns_twin import TwinBatch
-from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.columns.items import Outcome
 from masktron.evaluation.programs import Original
 from masktron.evaluation.runner import Run, Runner
 from masktron.rulebook.schema import Rulebook

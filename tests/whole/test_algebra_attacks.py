@@ -26,8 +26,8 @@ from masktron.aggregators import ALL, Aggregator, GroupContext, ObservedAggregat
 from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
 from masktron.classify import Edit, classify
-from masktron.classify.evaluate import decide, undecidable
 from masktron.classify.forms import form_of, holds, satisfied
+from masktron.classify.truth import decide, undecidable
 from masktron.config import Config
 from masktron.constraints import (
     Atom,

@@ -11,13 +11,13 @@ import pytest
 
 from cost_shapes import FILES, RULES, records
 from examples import parts
-from masktron.classify import classify, effort
-from masktron.classify.effort import PER_CHECK, Effort, TooManyDisjunctsError
+from masktron.classify import classify, forms
+from masktron.classify.forms import PER_CHECK, Effort, TooManyDisjunctsError
 from masktron.config import Config, ReadOptions
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.shortcuts import looks_through
-from masktron.evaluation.tiers import Assigned, Tier
+from masktron.evaluation.walk import Assigned, Tier
 from masktron.jobs import common
 from masktron.jobs.check import run_check
 from masktron.jobs.common import size_notes
@@ -79,7 +79,7 @@ BOUNDED = ("conjunction", "nested ifs")
 def test_a_test_costs_no_more_than_its_effort(
     shape: str, size: int, per_check: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(effort, "PER_CHECK", per_check)
+    monkeypatch.setattr(forms, "PER_CHECK", per_check)
     assert cost_of(shape, size, tmp_path) < 80 * per_check
 
 

@@ -30,7 +30,7 @@ from masktron.problems.problem import Field, Place, Problem
 from masktron.problems.readers import Reader, reading
 from masktron.problems.wording import names_in, texts
 from masktron.rulebook.expressions.forbidden import FORBIDDEN
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE
 from masktron.rulebook.functions import FUNCTIONS
 from refusals import code_of
 from xpath_functions import ARRAY, CONSTRUCTORS, FN, MAP, MATH, XPATH1, XPATH2, calls

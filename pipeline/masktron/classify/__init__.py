@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 
 from masktron.classify.edit import Edit, reading_removed
-from masktron.classify.effort import Effort
+from masktron.classify.forms import Effort
 from masktron.classify.reading import CLASSES, Reading
 from masktron.classify.situation import situations
 from masktron.errors import RulebookError

@@ -6,21 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from masktron.classify.comparing import Comparing, all_of, compare, expanded
-from masktron.classify.formula import Formula
+from masktron.classify.forms import Formula
 from masktron.classify.polynomial import MonomialSum
 from masktron.classify.quantities import (
     NOT_A_NUMBER,
     Amount,
     Cases,
+    Comparing,
     Extreme,
     Nothing,
     Quantity,
     Unresolved,
     UntranslatableError,
     add,
+    all_of,
+    compare,
     constant,
     divide,
+    expanded,
     extreme,
     lift,
     multiply,

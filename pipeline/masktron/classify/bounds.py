@@ -6,8 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from masktron.classify.polynomial import MonomialSum
-from masktron.classify.relations import divides, polynomial_of, relation_of
+from masktron.classify.polynomial import MonomialSum, divides, polynomial_of, relation_of
 from masktron.constraints import Atom, Linear, Polynomial, Product, Range
 
 _KNOWN = 4096

@@ -8,26 +8,26 @@ from fractions import Fraction
 from math import ceil, floor
 
 from masktron.classify.amounts import Amounts, absolute
-from masktron.classify.comparing import Comparing, compare
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records
-from masktron.classify.evaluate import decide, undecidable
-from masktron.classify.formula import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
+from masktron.classify.forms import FALSE, TRUE, All, Formula, Leaf, Negation, Some, choice
 from masktron.classify.integrality import castable, fractional, integrality, remainder
 from masktron.classify.kinds import ValueKind, kind_of
 from masktron.classify.quantities import (
     Amount,
     Cases,
+    Comparing,
     Extreme,
     Nothing,
     Quantity,
     Unresolved,
     UntranslatableError,
     add,
+    compare,
     constant,
     lift,
     subtract,
 )
-from masktron.classify.truth import number_of
+from masktron.classify.truth import decide, number_of, undecidable
 from masktron.classify.values import (
     domain_of,
     emptiness,

@@ -20,8 +20,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
-from masktron.classify.polynomial import MonomialSum, Powers, solved_value
-from masktron.classify.relations import as_polynomial, as_product, polynomial_of, relation_of
+from masktron.classify.polynomial import (
+    MonomialSum,
+    Powers,
+    as_polynomial,
+    as_product,
+    polynomial_of,
+    relation_of,
+    solved_value,
+)
 from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product, Range, Relation
 

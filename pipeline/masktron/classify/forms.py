@@ -1,15 +1,15 @@
-"""Disjunctions of conjunctions: the algebra of the normal form."""
+"""The algebra of the normal form: disjunctions of conjunctions, and their Boolean combinations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
 
 from masktron.classify.conjunctions import Conjunction, implies, normalise, opposites, slots, sort_key
-from masktron.classify.effort import Effort, TooManyDisjunctsError
 from masktron.classify.truth import CellValue, holds, number_of, satisfied, variables_of_atom
-from masktron.classify.unions import union
+from masktron.classify.unions import pooled, union
 from masktron.constraints import (
     Atom,
     Constraint,
@@ -27,6 +27,72 @@ from masktron.constraints import (
     Untranslated,
     ValueEdit,
 )
+
+PER_CHECK = 100_000
+"""Comparisons of two disjuncts for one check: less than half a second."""
+PER_RULEBOOK = 200_000
+"""For all checks of a rulebook: a second or so. As much is shared equally before, so that costly rules cost no other
+its class: unrolled rulebooks have a check for each member, and counts over many of them have thousands of
+alternatives."""
+
+
+class TooManyDisjunctsError(Exception):
+    """A form has more alternatives than are compared; caught by the classification, which calls the rule opaque."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Effort:
+    """What is left of the work that may be done.
+
+    Attributes
+    ----------
+    left : int
+        Comparisons of two disjuncts, for the check at hand.
+    total : int
+        The same, for all checks.
+    each : int
+        Comparisons for any check.
+    """
+
+    left: int = PER_CHECK
+    total: int = PER_RULEBOOK
+    each: int = PER_CHECK
+
+    @classmethod
+    def shared(cls, checks: int) -> Effort:
+        """Return what lets each of some checks do as much as any other."""
+        return cls(each=min(PER_CHECK, PER_RULEBOOK // max(1, checks)))
+
+    @property
+    def narrow(self) -> bool:
+        """Whether a check may do less than it ever may."""
+        return self.each < PER_CHECK
+
+    def begin(self) -> None:
+        """Turn to the next check."""
+        self.left = self.each
+
+    def spend(self, comparisons: int) -> None:
+        """Count some work.
+
+        Raises
+        ------
+        TooManyDisjunctsError
+            There is none left.
+        """
+        self.left -= comparisons
+        self.total -= comparisons
+        if self.left < 0:
+            raise TooManyDisjunctsError("it takes too long to compare its alternatives with each other")
+        if self.total < 0:
+            raise TooManyDisjunctsError(
+                "it was not analysed: the rules before it took the time that there is for a rulebook"
+            )
+
 
 __all__ = [
     "ALWAYS",
@@ -288,3 +354,103 @@ def _asks_missing(atom: Atom, missing: Mapping[str, frozenset[str]]) -> bool:
         case Member(variable=name, values=values, negated=False):
             return values <= {"", *missing.get(name, ()), *missing.get("*", ())}
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A condition whose truth and falsity are both known as forms.
+
+    In XPath every condition is true or false, but the negation of a comparison is not the reverse comparison: it also
+    holds where an operand is missing. So a leaf carries both.
+    """
+
+    positive: Form
+    negative: Form
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part holds."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Some part holds."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """The part does not hold."""
+
+    part: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One formula where the condition holds, another where it does not."""
+
+    condition: Formula
+    then: Formula
+    otherwise: Formula
+
+
+def choice(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
+    """IF ... THEN ... ELSE, as an implication or a conjunction where a branch is constant."""
+    if otherwise == TRUE:
+        return Some((Negation(condition), then))
+    if otherwise == FALSE:
+        return All((condition, then))
+    if then == TRUE:
+        return Some((condition, otherwise))
+    return All((Negation(condition), otherwise)) if then == FALSE else Choice(condition, then, otherwise)
+
+
+type Formula = Leaf | All | Some | Negation | Choice
+
+TRUE = Leaf(ALWAYS, NEVER)
+FALSE = Leaf(NEVER, ALWAYS)
+
+
+def dnf(formula: Formula, effort: Effort | None = None, *, negated: bool = False) -> Form:
+    """Bring a formula, or its negation, to the normal form.
+
+    Parameters
+    ----------
+    formula : Formula
+    effort : Effort, optional
+        What it may take; as long as it takes by default.
+    negated : bool
+
+    Raises
+    ------
+    TooManyDisjunctsError
+    """
+    match formula:
+        case Leaf(positive=positive, negative=negative):
+            return negative if negated else positive
+        case Negation(part=part):
+            return dnf(part, effort, negated=not negated)
+        case All(parts=parts):
+            return _combined(parts, effort, conjunction=not negated, negated=negated)
+        case Some(parts=parts):
+            return _combined(parts, effort, conjunction=negated, negated=negated)
+        case Choice(condition=condition, then=then, otherwise=otherwise):
+            return disjoin(
+                conjoin(dnf(condition, effort), dnf(then, effort, negated=negated), effort),
+                conjoin(dnf(condition, effort, negated=True), dnf(otherwise, effort, negated=negated), effort),
+                effort=effort,
+            )
+
+
+def _combined(parts: tuple[Formula, ...], effort: Effort | None, *, conjunction: bool, negated: bool) -> Form:
+    forms = (dnf(part, effort, negated=negated) for part in parts)
+    if conjunction:
+        return reduce(lambda one, two: conjoin(one, two, effort), forms, ALWAYS)
+    found = Disjunction(effort)
+    for form in pooled(forms):
+        found.add(map(normalise, form))
+    return found.form()

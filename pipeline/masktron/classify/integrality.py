@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from masktron.classify.conjunctions import Conjunction
-from masktron.classify.formula import Formula, Leaf
+from masktron.classify.forms import Formula, Leaf
 from masktron.classify.kinds import kind_of
 from masktron.constraints import Form, Lexical, Missing, Present, Range, Whole
 from masktron.reading.nodes import (

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 
 from masktron.classify.conditions import Conditions
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records, stands_outside
-from masktron.classify.effort import Effort, TooManyDisjunctsError
-from masktron.classify.forms import Disjunction
-from masktron.classify.formula import All, Formula, dnf
+from masktron.classify.forms import All, Disjunction, Effort, Formula, TooManyDisjunctsError, dnf
 from masktron.classify.values import present
 from masktron.errors import RulebookError
 from masktron.reading.contexts import ANY_NODE, NodeSort, Place, meet, places

@@ -15,9 +15,7 @@ from masktron.classify.crossrecord import (
     reads_other_records,
     stands_outside,
 )
-from masktron.classify.effort import Effort, TooManyDisjunctsError
-from masktron.classify.forms import ALWAYS, conjoin
-from masktron.classify.formula import dnf
+from masktron.classify.forms import ALWAYS, Effort, TooManyDisjunctsError, conjoin, dnf
 from masktron.constraints import Form, Relation, Tally, TallyBound
 from masktron.reading.nodes import (
     OPPOSITE,

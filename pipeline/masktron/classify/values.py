@@ -8,8 +8,7 @@ from itertools import product
 from math import isqrt, prod
 from typing import cast
 
-from masktron.classify.forms import disjoin, variables_of, variables_of_atom
-from masktron.classify.formula import FALSE, Formula, Leaf, Some
+from masktron.classify.forms import FALSE, Formula, Leaf, Some, disjoin, variables_of, variables_of_atom
 from masktron.classify.integrality import field_of
 from masktron.classify.quantities import Amount, Quantity
 from masktron.constraints import (

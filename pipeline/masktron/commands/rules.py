@@ -142,8 +142,7 @@ def _require_change(option: str, given: list[str], takes: tuple[str, ...]) -> No
 def _change(
     given: list[str], asked: Mapping[str, str | bool | Path | None], wanted: dict[str, str], accept: list[str]
 ) -> TextChange | None:
-    from masktron.rulebook_text.accepted import accepted_rules
-    from masktron.rulebook_text.rule_changes import NewRule, moved, with_parts, with_rules, without
+    from masktron.rulebook_text.rule_changes import NewRule, accepted_rules, moved, with_parts, with_rules, without
 
     if not given:
         return None

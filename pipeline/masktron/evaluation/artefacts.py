@@ -18,8 +18,7 @@ from typing import assert_never
 from masktron.classify import record_names
 from masktron.classify.conditions import Conditions
 from masktron.classify.crossrecord import CrossRecordError
-from masktron.classify.effort import Effort, TooManyDisjunctsError
-from masktron.classify.formula import All, Choice, Formula, Leaf, Negation, Some
+from masktron.classify.forms import All, Choice, Effort, Formula, Leaf, Negation, Some, TooManyDisjunctsError
 from masktron.classify.situation import Situation
 from masktron.classify.truth import holds, number_of, variables_of_atom
 from masktron.constraints import Atom, Form, InDomain, Lexical, Untranslated

@@ -23,7 +23,6 @@ from typing import Any, Literal
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
 from masktron.errors import DocumentError, ResourceError
-from masktron.evaluation.background import Background
 from masktron.evaluation.parallel import (
     SLICE,
     SMALL,
@@ -36,11 +35,11 @@ from masktron.evaluation.parallel import (
 )
 from masktron.evaluation.programs import EngineError, NotFramedError
 from masktron.evaluation.recount import recount as recounting
-from masktron.evaluation.recount.tasks import Asked, Hand, ReadTask, RecountTask, asked_of
+from masktron.evaluation.recount.recount import Asked, Hand, ReadTask, RecountTask, asked_of
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, beyond, engine_name
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.worker_pool import RefusedError, Task, Work, WorkerPool, WorkerPoolError
+from masktron.evaluation.worker_pool import Background, RefusedError, Task, Work, WorkerPool, WorkerPoolError
 from masktron.executor.contract import Executor
 from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter

@@ -15,8 +15,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.positions import starts_in_file
+from masktron.evaluation.findings import Evaluation, Shown, starts_in_file
 from masktron.evaluation.programs import Documents, Original
 from masktron.evaluation.report_reader import (
     FindingMaker,
@@ -27,10 +26,8 @@ from masktron.evaluation.report_reader import (
     read_report,
     records_of,
 )
-from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.request import EvaluationRequest, VerdictTally
 from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, engine_name, engines_of, runs_of
-from masktron.evaluation.shown_fields import Shown
-from masktron.evaluation.tally import VerdictTally
 from masktron.rulebook.locality import locality, locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.events import Events
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.evaluation.programs import Documents, EngineError, Guard, NotFramedError, Program, compile_program
+from masktron.evaluation.report_reader import Events
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, beyond, engine_name, engines_of, runs_of, time_for
 from masktron.evaluation.stylesheet import CheckSelection, stylesheet

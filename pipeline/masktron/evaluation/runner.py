@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from masktron.counts import counted
 from masktron.errors import MasktronError, ResourceError, RulebookError, UsageError
-from masktron.evaluation.events import Events
 from masktron.evaluation.programs import (
     Documents,
     EngineError,
@@ -24,7 +23,7 @@ from masktron.evaluation.programs import (
     describe,
 )
 from masktron.evaluation.recommended import Correction
-from masktron.evaluation.report_reader import document_with, records_of
+from masktron.evaluation.report_reader import Events, document_with, records_of
 from masktron.evaluation.shortcuts import looks_through
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, needs_saxon, stylesheet
 from masktron.problems import problem

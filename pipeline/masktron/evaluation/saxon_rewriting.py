@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from masktron.evaluation.conversions import Type, is_xpath1, with_conversions
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.expressions.tree import (
     Call,
     Comparison,
@@ -23,6 +22,7 @@ from masktron.rulebook.expressions.tree import (
     Step,
     walk,
 )
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE
 
 PREFIX = "m-sax"
 URI = "urn:masktron:saxon"

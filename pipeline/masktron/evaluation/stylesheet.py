@@ -27,9 +27,9 @@ from masktron.evaluation.saxon_rewriting import functions
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath, condition
-from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES, XSL, declarations
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Call, Path, Root, walk
+from masktron.rulebook.expressions.words import STANDARD_NAMESPACES, XSL, declarations
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf, XPathVersion
 from masktron.sources.record_layout import Layout
 

@@ -21,22 +21,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation import exact
-from masktron.evaluation.across.gathering import Across
-from masktron.evaluation.across.two_passes import Batches, FlatTable, TwoPasses, plan_passes
+from masktron.evaluation.across.two_passes import Across, Batches, FlatTable, TwoPasses, plan_passes
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.conversions import Reads
-from masktron.evaluation.deferral import ColumnCounter, DocumentFrame
+from masktron.evaluation.deferral import ColumnCounter, DocumentFrame, OutcomeCache
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.programs import Documents
 from masktron.evaluation.recommended import reads_of
 from masktron.evaluation.report_reader import outside_names
-from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.request import EvaluationRequest, VerdictTally
 from masktron.evaluation.runner import Runner, engine_name, engines_of, runs_of
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.tally import VerdictTally
-from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier, assign, without_columns
-from masktron.evaluation.walk import Lane, Walk
+from masktron.evaluation.walk import (
+    Assigned,
+    ColumnCompiler,
+    CompiledColumns,
+    Lane,
+    Tier,
+    Walk,
+    assign,
+    without_columns,
+)
 from masktron.executor.contract import Executor
 from masktron.files import same_file
 from masktron.rulebook.analysis import once

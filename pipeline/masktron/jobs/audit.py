@@ -33,8 +33,8 @@ from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import Swapped, perturbed_in
 
 if TYPE_CHECKING:
-    from masktron.evaluation.background import Background
     from masktron.evaluation.parallel import EngineCounts
+    from masktron.evaluation.worker_pool import Background
     from masktron.measures.figures import Measured
 
 

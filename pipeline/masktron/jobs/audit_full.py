@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
-from masktron.classify.relations import always_linear
+from masktron.classify.polynomial import always_linear
 from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.counts import counted

@@ -10,7 +10,7 @@ from masktron.errors import DocumentError
 from masktron.evaluation.findings import Departure, Evaluation, Finding
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.shortcuts import looks_through
-from masktron.evaluation.tiers import MEMORY, PRACTICAL, Tier
+from masktron.evaluation.walk import MEMORY, PRACTICAL, Tier
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told

@@ -9,13 +9,13 @@ from pathlib import Path
 from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
-from masktron.classify.lints import equality_lints
+from masktron.classify.reading import equality_lints
 from masktron.codes import fields_of, kinds_by_file, likely_missing, unmet_in
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError, UsageError
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.tiers import Assigned
+from masktron.evaluation.walk import Assigned
 from masktron.jobs.common import (
     file_notes,
     fired_notes,

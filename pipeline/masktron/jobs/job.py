@@ -10,15 +10,13 @@ from types import MappingProxyType
 from typing import Unpack
 
 from masktron.classify import Edit, classify
-from masktron.classify.across_levels import LevelNames, crossing, without_other_levels
-from masktron.classify.nested_rules.across_edits import across_edits
+from masktron.classify.nested_rules.across_edits import LevelNames, across_edits, crossing, without_other_levels
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.request import EvaluationRequest, Kept
-from masktron.evaluation.tally import Sink
+from masktron.evaluation.request import EvaluationRequest, Kept, Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
-from masktron.evaluation.tiers import Assigned, Tier
+from masktron.evaluation.walk import Assigned, Tier
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
 from masktron.jobs.rulebooks import levels_of, open_rulebook

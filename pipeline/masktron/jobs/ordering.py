@@ -14,7 +14,7 @@ from masktron.jobs.job import Job
 from masktron.problems.problem import Note, Sentence
 from masktron.roles import FieldFacts
 from masktron.rulebook.expressions.tree import SIDEWAYS
-from masktron.rulebook.record_order import in_order_by, reads_order
+from masktron.rulebook.locality import in_order_by, reads_order
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from masktron.evaluation.background import Background
 from masktron.evaluation.cross_check import (
     EnginePart,
     PartProgress,
@@ -23,7 +22,8 @@ from masktron.evaluation.parallel import SMALL, EngineCounts
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, beyond, engine_name, engines_of
 from masktron.evaluation.tiered import evaluate
-from masktron.evaluation.tiers import Tier
+from masktron.evaluation.walk import Tier
+from masktron.evaluation.worker_pool import Background
 from masktron.executor.contract import Executor
 from masktron.jobs.job import Job
 from masktron.processes import interpreter

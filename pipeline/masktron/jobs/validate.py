@@ -10,7 +10,7 @@ from pathlib import Path
 
 from masktron.config import AS_IT_SAYS, ReadOptions, Role
 from masktron.errors import UsageError
-from masktron.evaluation.shown_fields import Shown, ShownLevel
+from masktron.evaluation.findings import Shown, ShownLevel
 from masktron.executor.contract import Executor
 from masktron.jobs.common import (
     LARGE,

@@ -1,4 +1,4 @@
-"""What tells which records obey the rules of a block: the engines, on the original expressions.
+"""The rules beside the records to mask: which disjuncts these satisfy, and the engines that judge new values.
 
 Many records at once are judged over columns where the rules can be; what columns leave open goes to the engine.
 """
@@ -7,19 +7,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.arrays import FloatColumns
+from masktron.classify import Edit
+from masktron.classify.forms import form_of, satisfied
+from masktron.constraints import Form, InDomain
 from masktron.evaluation.conversions import Reads
-from masktron.evaluation.exact import EngineChoice
+from masktron.evaluation.domains import domain_values
+from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.programs import Original
 from masktron.evaluation.recommended import reads_of
 from masktron.kernels.distinct import factorized
 from masktron.kernels.mdav import TREE_FROM
-from masktron.masking.record_rules import RecordRules
-from masktron.plan import Block
+from masktron.masking.file_values import FileValues
+from masktron.plan import Block, Plan
+from masktron.rulebook.schema import Rulebook
 from masktron.settle.decimals import Spelled
 from masktron.settle.lattice import Lexemes
 from masktron.settle.prototypes import MAX_ROWS
@@ -28,7 +37,92 @@ from masktron.sources.lexical import is_misread, reads_alike
 from masktron.sources.xml.microdata import chunk_document
 
 if TYPE_CHECKING:
-    from masktron.evaluation.tiers import CompiledColumns
+    from masktron.evaluation.walk import CompiledColumns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordRules:
+    """What the rules ask of the records to mask.
+
+    Attributes
+    ----------
+    file : FileValues
+    rulebook : Rulebook
+    edits : mapping of int to Edit
+        By the index of the check.
+    over_file : tuple of int
+        Rules over several records that read a masked field.
+    domains : mapping of InDomain to frozenset of str
+        Texts that the original holds where a rule asks for a value of it.
+    original : Path
+        What ``document()`` in the rules means; numbers outside the records are read from it.
+    """
+
+    file: FileValues
+    rulebook: Rulebook
+    edits: Mapping[int, Edit]
+    over_file: tuple[int, ...]
+    domains: Mapping[InDomain, frozenset[str]]
+    original: Path
+    _document: Original
+    _satisfied: dict[Form, NDArray[np.bool_]] = field(default_factory=dict, init=False, repr=False)
+    _engines: dict[EngineChoice, BatchEvaluator] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(
+        cls, file: FileValues, plan: Plan, edits: Sequence[Edit], rulebook: Rulebook, original: Path
+    ) -> RecordRules:
+        """Collect what the rules ask."""
+        return cls(
+            file=file,
+            rulebook=rulebook,
+            edits={edit.check.index: edit for edit in edits},
+            over_file=tuple(index for index, _ in plan.over_file),
+            domains=domain_values([form_of(edit.constraint) for edit in edits], rulebook, original),
+            original=original,
+            _document=Original(original, known=True),  # the records were read from it
+        )
+
+    def part(self, records: NDArray[np.intp], fields: frozenset[str] | None = None) -> RecordRules:
+        """Return the same for some of the records, in ascending order, and some of their fields; all by default."""
+        return replace(self, file=self.file.part(records, fields))
+
+    def forms(self, block: Block) -> list[Form]:
+        """Return the forms of the rules of a block."""
+        return [form_of(self.edits[check].constraint) for check in block.checks]
+
+    def engine(self, checks: tuple[int, ...], choice: EngineChoice) -> BatchEvaluator:
+        """Return what judges some checks; kept until others are asked for, as all candidates of a block need it."""
+        if any(engine.checks != frozenset(checks) for engine in self._engines.values()):
+            self._engines.clear()
+        if choice not in self._engines:
+            self._engines[choice] = BatchEvaluator(
+                self.rulebook, self.file.layout, checks=checks, original=self._document, engine=choice
+            )
+        return self._engines[choice]
+
+    def satisfied_by(self, form: Form) -> NDArray[np.bool_]:
+        """Which disjuncts each record satisfies, shape (n, disjuncts); found once, for groups and for prototypes."""
+        if form not in self._satisfied:
+            file = self.file
+            self._satisfied[form] = held_disjuncts(form, file.n, file.seen, file.texts, self.domains)
+        return self._satisfied[form]
+
+
+def held_disjuncts(
+    form: Form,
+    count: int,
+    numbers: FloatColumns,
+    texts: Mapping[str, NDArray[np.object_]],
+    domains: Mapping[InDomain, frozenset[str]],
+) -> NDArray[np.bool_]:
+    """Tell which disjuncts of a form some records satisfy, given their fields; shape (count, disjuncts)."""
+    holding = np.ones((count, len(form)), dtype=np.bool_)
+    for position, conjunction in enumerate(form):
+        for atom in conjunction:
+            holding[:, position] &= satisfied(atom, numbers, texts, domains=domains)
+    return holding
+
 
 MANY = 2_000
 """Records from which columns are worth their preparation."""
@@ -124,7 +218,7 @@ class Judging:
         """The rules over columns; None where an engine has to see every record."""
         from masktron.evaluation.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
         from masktron.evaluation.tiered import tiers_inside  # noqa: PLC0415
-        from masktron.evaluation.tiers import Tier  # noqa: PLC0415
+        from masktron.evaluation.walk import Tier  # noqa: PLC0415
 
         rules = self._rules
         outside = frozenset(f"@{name}" for name, _ in rules.file.layout.root_attributes)
@@ -173,13 +267,11 @@ class Judging:
         parts: list[NDArray[np.uint8]] = []
         cells: list[Cells] = []
         base = 0
-        for position, field in enumerate(self._rules.file.layout.fields):
+        for position, each in enumerate(self._rules.file.layout.fields):
             own = None
             if position in used:
                 own = (
-                    made[field.name]
-                    if field.name in made
-                    else self._rules.file.columns[field.name].lexemes_of(records)
+                    made[each.name] if each.name in made else self._rules.file.columns[each.name].lexemes_of(records)
                 )
             octets, placed = _cells(own, len(records), base)
             parts.append(octets)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from masktron.aggregators.base import variables_of
 from masktron.classify.elimination import Elimination, Solved, eliminate, equality, is_equality, is_linear
 from masktron.classify.forms import is_about_missing
-from masktron.classify.relations import polynomial_of
+from masktron.classify.polynomial import polynomial_of
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product
 from masktron.errors import InfeasibleError, RefusalFacts
-from masktron.masking.record_rules import RecordRules
+from masktron.masking.judging import RecordRules
 from masktron.partitions.mdav import standardise
 from masktron.plan import Block
 from masktron.problems.problem import Rule, fields

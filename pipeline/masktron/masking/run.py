@@ -29,22 +29,17 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.members import codes_of_columns
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels.cores import usable_cores
-from masktron.masking.block.settling import settle_block
-from masktron.masking.choice import choose
+from masktron.masking.block.joint_search import settle_block
+from masktron.masking.choice import MaskedBlock, choose
 from masktron.masking.disclosure.cap import refuse_observed
 from masktron.masking.draws.drawing import Drawing
 from masktron.masking.draws.perturbing import Perturbed, perturb, perturbed
 from masktron.masking.file_values import FileValues
-from masktron.masking.groups.partitioning import MethodPartitioner
-from masktron.masking.groups.strata import group
-from masktron.masking.inputs import MaskingInputs
-from masktron.masking.masked import MaskedBlock
-from masktron.masking.named_fields import strata_of
-from masktron.masking.shared import SharedWork
+from masktron.masking.groups.strata import group, strata_of
+from masktron.masking.inputs import MaskingInputs, MethodPartitioner, SharedWork
 from masktron.masking.totals.repair import Repair, keep_totals
 from masktron.masking.units.by_units import ByUnits
-from masktron.masking.units.unit_cutting import cut_into_units
-from masktron.masking.units.unit_parts import UnitSlices
+from masktron.masking.units.unit_parts import UnitSlices, cut_into_units
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod
 from masktron.partitions.partitioner import Partitioner

@@ -45,9 +45,9 @@ from masktron.reading.nodes import (
 )
 from masktron.rulebook.context_paths import names_of
 from masktron.rulebook.expressions import tree
-from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.spacing import as_written, without_predicates
+from masktron.rulebook.expressions.words import STANDARD_NAMESPACES
 
 _COMPARISONS: Mapping[str, tuple[ComparisonOperator, bool]] = {
     **{sign: (sign, True) for sign in tree.GENERAL_SIGNS},

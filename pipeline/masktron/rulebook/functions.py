@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from masktron.problems.problem import Problem
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE
 from masktron.rulebook.schema import XPathVersion
 
 type Since = Literal["1.0", "2.0", "3.0", "3.1"]

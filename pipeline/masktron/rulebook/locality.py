@@ -1,4 +1,4 @@
-"""Which checks look only inside one record, so that a few records at a time are enough to decide them.
+"""Which checks look only inside one record, and which read the order of the records.
 
 Nothing is local unless it is known to be: what the grammar or this module does not understand needs the whole
 document.
@@ -10,16 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from masktron.rulebook.analysis import context_of, once
+from masktron.rulebook.analysis import context_of, once, with_lets
 from masktron.rulebook.context_match import ContextPath, ContextStep
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
+    SIDEWAYS,
     Binding,
     Call,
+    Comparison,
     ContextItem,
     Expression,
     Filter,
+    Literal,
     Opaque,
     Path,
     Root,
@@ -28,7 +30,9 @@ from masktron.rulebook.expressions.tree import (
     Typed,
     Variable,
     parts_of,
+    walk,
 )
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.record_layout import Layout
 
@@ -274,3 +278,62 @@ def _named(step: ContextStep) -> str:
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
     return "*" in one or "*" in other or bool(one & other)
+
+
+_IN_ORDER = frozenset(
+    {"position", "last", "head", "tail", "subsequence", "reverse", "remove", "insert-before", "index-of"}
+    | {"fold-left", "fold-right", "for-each-pair"}
+)
+
+
+def reads_order(rulebook: Rulebook, layout: Layout) -> tuple[str, ...]:
+    """Return for each check what in it reads the order of records; the empty string where nothing does.
+
+    Axes to siblings, positions and functions of sequences are looked for in tests, contexts and variables that leave
+    the record. That the first of several nodes becomes a number is not seen here.
+    """
+    reasons = locality(rulebook, layout)
+    found: list[str] = []
+    for pattern in rulebook.patterns:
+        contexts = tuple(rule.context for rule in pattern.rules)
+        for rule in pattern.rules:
+            lets = (*rulebook.lets, *pattern.lets, *rule.lets)
+            found += [_read(check, rule, contexts, lets, rulebook, reasons[check.index]) for check in rule.checks]
+    return tuple(found)
+
+
+def in_order_by(text: str, namespaces: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
+    """Return what in an expression depends on the order of nodes, in its own words and each once.
+
+    Axes come last. An expression that cannot be read has nothing.
+    """
+    tree = understood(text, namespaces)
+    words = dict.fromkeys(() if tree is None else _words(tree))
+    return tuple(sorted(words, key=lambda word: word in SIDEWAYS))
+
+
+def _read(
+    check: Check, rule: Rule, contexts: tuple[str, ...], lets: tuple[Let, ...], rulebook: Rulebook, reason: str
+) -> str:
+    """Name the first thing that reads the order, or nothing."""
+    if not reason:
+        return ""
+    # an earlier rule of the pattern takes nodes away from this one
+    texts = (*with_lets((check.test, rule.context), lets), *contexts)
+    return next((word for text in texts for word in in_order_by(text, rulebook.namespaces)), "")
+
+
+def _words(expression: Expression) -> Iterator[str]:
+    for one in walk(expression):
+        match one:
+            case Step(axis=axis) if axis in SIDEWAYS:
+                yield axis
+            case Call(name=name) if name in _IN_ORDER:
+                yield f"{name}()"
+            case Opaque(symbol="#", parts=(function, _)) if function.text in _IN_ORDER:
+                yield f"{function}()"
+            case Comparison(sign="<<" | ">>" as sign):
+                yield sign
+        if isinstance(one, Step | Filter):
+            positions = (part for part in one.predicates if isinstance(part, Literal))
+            yield from (f"[{part.value}]" for part in positions if not isinstance(part.value, str))

@@ -1,15 +1,24 @@
-"""One change of a rule in a file; all other bytes stay as they are."""
+"""One change of a rule in a file, or rules that `masktron suggest` adds; all other bytes stay as they are."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from masktron.errors import UsageError
 from masktron.problems.problem import Rule, Setting
-from masktron.rulebook_text.rule_entries import SETS, RuleEntry, RulesInText, is_abstract, rules_in
-from masktron.rulebook_text.shown_messages import escaped, message_markup, quoted
+from masktron.rulebook_text.rule_entries import (
+    SETS,
+    RuleEntry,
+    RulesInText,
+    escaped,
+    is_abstract,
+    message_markup,
+    quoted,
+    rules_in,
+)
 from masktron.rulebook_text.spans import NAMESPACES, Element
 
 _NAME = re.compile(r"[^\W\d][\w.\-·]*")
@@ -355,3 +364,31 @@ def _pattern_markup(rules: RulesInText, context: str, own: Sequence[NewRule]) ->
         ]
     lines += [f"{unit * 2}</{names}rule>", f"{unit}</{names}pattern>"]
     return line + line.join(lines)
+
+
+def accepted_rules(found: Mapping[str, Any], wanted: Iterable[str]) -> tuple[list[NewRule], dict[str, str]]:
+    """Return the proposals that are accepted, in their order, and the prefixes that they use.
+
+    Parameters
+    ----------
+    found : mapping
+        The JSON of `masktron suggest`.
+    wanted : iterable of str
+        Numbers or ids.
+
+    Raises
+    ------
+    UsageError
+        It is no such JSON, there is no such proposal, or none is wanted.
+    """
+    if found.get("job") != "suggest":
+        raise UsageError.of("not-suggested-rules")
+    proposals = found["proposals"]
+    known = {name: one for one in proposals for name in (str(one["number"]), one["id"])}
+    chosen = list(wanted)
+    if missing := [name for name in chosen if name not in known] or [""][: not chosen]:
+        expected, given = f"numbers from 1 to {len(proposals)}, or ids", repr(missing[0])
+        raise UsageError.of("bad-value", name=Setting("accept"), expected=expected, given=given)
+    ids = {known[name]["id"] for name in chosen}
+    rules = [NewRule(one["context"], one["test"], one["message"], one["id"]) for one in proposals if one["id"] in ids]
+    return rules, dict(found.get("namespaces", {}))

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from masktron.classify.conditions import Conditions
 from masktron.classify.crossrecord import CrossRecordError
-from masktron.classify.effort import TooManyDisjunctsError
-from masktron.classify.formula import dnf
+from masktron.classify.forms import TooManyDisjunctsError, dnf
 from masktron.classify.truth import in_range, number_of
 from masktron.constraints import Atom, Member, Missing, Present, Range
 from masktron.reading.nodes import Expression

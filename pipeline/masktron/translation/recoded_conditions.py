@@ -20,9 +20,8 @@ from fractions import Fraction
 from functools import cache
 from itertools import groupby
 
-from masktron.classify.evaluate import decide, undecidable
 from masktron.classify.kinds import kind_of
-from masktron.classify.truth import in_range
+from masktron.classify.truth import decide, in_range, undecidable
 from masktron.constraints import Range
 from masktron.reading.nodes import (
     Arithmetic,

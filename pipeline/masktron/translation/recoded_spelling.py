@@ -22,8 +22,8 @@ from masktron.reading.nodes import (
     walk,
 )
 from masktron.reading.plain_text import source_of
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.expressions.spacing import quoted, quoted_in_any
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE
 from masktron.rulebook.schema import XPathVersion
 from masktron.translation.truth_trees import Both, Branch, Claim, Either, OneOf, TruthTree
 

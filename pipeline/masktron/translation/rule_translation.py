@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from masktron.classify import Edit, classify, reading_removed, record_names
 from masktron.classify.display import render_cross_record, render_form
-from masktron.classify.effort import Effort
-from masktron.classify.forms import form_of
+from masktron.classify.forms import Effort, form_of
 from masktron.classify.situation import Situation, situations
 from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
 from masktron.errors import RulebookError

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from masktron.rulebook.expressions import tree
-from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.tree import Expression
+from masktron.rulebook.expressions.words import STANDARD_NAMESPACES
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.wide.wide_record import UnitField, UnitNode
 from masktron.unrolling.member_sequence import ADDING, ORDERLESS, SequenceReads

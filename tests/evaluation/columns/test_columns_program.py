@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from columns_twin import batch_of
 from examples import examples, parts, spread
-from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.columns.items import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict

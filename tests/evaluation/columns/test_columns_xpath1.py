@@ -16,7 +16,7 @@ from columns_twin import TwinBatch, batch_of
 from differential.xpath1 import Context, Node, compiled, document, to_boolean
 from examples import examples, spread
 from masktron.evaluation.columns.expressions import compile_test
-from masktron.evaluation.columns.outcome import NotColumnar, Truth
+from masktron.evaluation.columns.items import NotColumnar, Truth
 from masktron.evaluation.columns.state import ColumnScope, Dialect
 from masktron.evaluation.columns.xpath1 import XPATH1
 from masktron.evaluation.columns.xpath2 import XPATH2

@@ -11,7 +11,7 @@ from columns_xpath2_rows import LAYOUT, odd_rows, plain_rows
 from columns_xpath2_table import LAZY, TESTS
 from examples import FULL
 from masktron.evaluation.columns.expressions import compile_let, compile_test
-from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.items import NotColumnar
 from masktron.evaluation.columns.xpath2_regex import translated
 from masktron.reading.nodes import Comparison, Unknown
 from masktron.reading.reader import Scope, read

@@ -121,10 +121,10 @@ def test_what_is_shared_is_told_apart_by_what_groups_ask(tmp_path: Path) -> None
 
 
 def test_few_groupings_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from masktron.masking import shared
+    from masktron.masking import inputs
     from masktron.partitions.partitioner import Partitioner
 
-    monkeypatch.setattr(shared, "_GROUPINGS", 2)
+    monkeypatch.setattr(inputs, "_GROUPINGS", 2)
     work = SharedWork()
 
     class Inputs:

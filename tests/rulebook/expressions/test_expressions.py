@@ -12,7 +12,6 @@ from lxml import etree
 
 from masktron.errors import RulebookError
 from masktron.rulebook.expressions import parsing
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import (
     Arithmetic,
@@ -41,6 +40,7 @@ from masktron.rulebook.expressions.tree import (
     spelled,
     walk,
 )
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE
 from paths import ROOT
 
 NAMESPACES = (("h", "urn:h"),)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from made_columns import cells_of
 from masktron.evaluation import exact
-from masktron.evaluation.findings import Evaluation
+from masktron.evaluation.findings import Evaluation, Shown
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tiered import evaluate
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Cell

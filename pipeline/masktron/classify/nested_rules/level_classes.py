@@ -11,14 +11,15 @@ from masktron.classify.forms import ALWAYS, complete, variables_of
 from masktron.classify.nested_rules.member_figures import (
     MARK,
     LevelRule,
+    LevelWords,
     MemberFigure,
     Picked,
     RecordNode,
     RuleFigure,
     SingleField,
+    is_none,
+    with_names,
 )
-from masktron.classify.nested_rules.member_forms import with_names
-from masktron.classify.nested_rules.member_mathematics import LevelWords, is_none
 from masktron.classify.reading import constraint_of
 from masktron.constraints import (
     Atom,

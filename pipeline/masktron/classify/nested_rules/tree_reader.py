@@ -29,8 +29,8 @@ from masktron.classify.nested_rules.level_steps import (
 )
 from masktron.classify.nested_rules.member_figures import FigureTable, MemberFigure, MemberFunction, Picked
 from masktron.rulebook.expressions import tree
-from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.tree import Expression
+from masktron.rulebook.expressions.words import STANDARD_NAMESPACES
 from masktron.rulebook.schema import XPathVersion
 from masktron.unrolling.unrolled_values import NAMES, OF_CONTEXT, RETURNS, NotUnrolled
 

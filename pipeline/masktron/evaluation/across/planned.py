@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from masktron.errors import RulebookError
-from masktron.evaluation.across.derived import extended
 from masktron.evaluation.across.paths import Map, NotAcross, PathReader, Spot
 from masktron.evaluation.across.recognise import Hole, Recogniser
 from masktron.evaluation.across.resolve import Surroundings
@@ -23,6 +22,7 @@ from masktron.evaluation.across.rewrite import (
     AttributeNames,
     TextPlace,
     constant_text,
+    extended,
     reads_all_attributes,
     record_text,
     transform,
@@ -32,7 +32,6 @@ from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSou
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath
-from masktron.rulebook.expressions.namespaces import STANDARD_NAMESPACES
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import (
     ANY,
@@ -55,6 +54,7 @@ from masktron.rulebook.expressions.tree import (
     parts_of,
     walk,
 )
+from masktron.rulebook.expressions.words import STANDARD_NAMESPACES
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Let, Origin, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.record_layout import Layout
@@ -323,7 +323,7 @@ class Planned:
     Parameters
     ----------
     rulebook, layout, checks, outside, original_layout, original_outside
-        As for `masktron.evaluation.across.gathering.plan_across`.
+        As for `masktron.evaluation.across.two_passes.plan_across`.
     """
 
     def __init__(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.decimal_bounds import apart, settled
-from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
     NO,
     YES,
@@ -23,6 +22,7 @@ from masktron.evaluation.columns.items import (
     Item,
     Items,
     Node,
+    NotColumnar,
     Numeric,
     String,
     TruthValue,
@@ -34,7 +34,7 @@ from masktron.evaluation.columns.items import (
 )
 from masktron.evaluation.columns.number_items import aligned, as_double, together
 from masktron.evaluation.columns.operators import promoted
-from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import FieldSource
 from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, code_table
 from masktron.rulebook.expressions.tree import MIRRORED
 

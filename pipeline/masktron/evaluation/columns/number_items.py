@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.decimal_bounds import bounded, lost_digits, settled, widened
-from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
     NO,
     YES,
@@ -22,13 +21,14 @@ from masktron.evaluation.columns.items import (
     Integers,
     Item,
     Items,
+    NotColumnar,
     Numeric,
     String,
     TruthValue,
     Untyped,
     some,
 )
-from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import FieldSource
 from masktron.evaluation.columns.string_items import at_most_one, code_table
 from masktron.sources.columns import NumberForm, Numbers
 from masktron.sources.lexical import XML_SPACE

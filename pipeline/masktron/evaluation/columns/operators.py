@@ -16,7 +16,6 @@ from masktron.evaluation.columns.decimal_bounds import (
     quotient_bounds,
     sum_bounds,
 )
-from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
     NO,
     Bools,
@@ -28,11 +27,12 @@ from masktron.evaluation.columns.items import (
     Integers,
     Item,
     Items,
+    NotColumnar,
     Numeric,
     some,
 )
 from masktron.evaluation.columns.number_items import LIMIT, aligned, exact_double, numbers_of, together
-from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import FieldSource
 from masktron.evaluation.columns.string_items import at_most_one
 
 _EXACT_DOUBLE = 2.0**53

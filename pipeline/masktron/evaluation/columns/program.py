@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.expressions import compile_let, compile_test
-from masktron.evaluation.columns.outcome import NotColumnar, Outcome, Test, Truth
+from masktron.evaluation.columns.items import NotColumnar, Outcome, Test, Truth
 from masktron.evaluation.columns.state import DOCUMENT, ColumnScope, Dialect
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.context_match import ContextPath, ContextStep, parse_context

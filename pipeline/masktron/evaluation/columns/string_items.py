@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.decimal_bounds import settled
-from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
     RECORD,
     YES,
@@ -23,12 +22,13 @@ from masktron.evaluation.columns.items import (
     Item,
     Items,
     Node,
+    NotColumnar,
     String,
     TruthValue,
     Untyped,
     some,
 )
-from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.state import FieldSource
 
 _NOT_FINITE: Mapping[str, str] = MappingProxyType({"nan": "NaN", "inf": "INF", "-inf": "-INF"})
 

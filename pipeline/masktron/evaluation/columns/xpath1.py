@@ -13,9 +13,15 @@ from types import MappingProxyType
 import numpy as np
 
 from masktron.evaluation.columns.comparisons import RELATIONS, effective, holding, some_pair
-from masktron.evaluation.columns.expressions import evaluate, refused
-from masktron.evaluation.columns.field_source import FieldSource
-from masktron.evaluation.columns.function_table import FUNCTIONS
+from masktron.evaluation.columns.expressions import (
+    NAMINGS,
+    context_item,
+    current_node,
+    evaluate,
+    name_of_node,
+    refused,
+)
+from masktron.evaluation.columns.function_table import FUNCTIONS, predicate
 from masktron.evaluation.columns.items import (
     NO,
     RECORD,
@@ -28,6 +34,7 @@ from masktron.evaluation.columns.items import (
     Item,
     Items,
     Node,
+    NotColumnar,
     String,
     TruthValue,
     Untyped,
@@ -38,10 +45,7 @@ from masktron.evaluation.columns.items import (
     some,
     where,
 )
-from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.state import Dialect, State
-from masktron.evaluation.columns.steps import NAMINGS, context_item, current_node, name_of_node
-from masktron.evaluation.columns.string_functions import predicate
+from masktron.evaluation.columns.state import Dialect, FieldSource, State
 from masktron.evaluation.columns.string_items import as_text, code_table, merged, one_text
 from masktron.rulebook.expressions.tree import Call, Expression
 from masktron.sources.lexical import xpath1_number, xpath1_text

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.items import NotColumnar
 
 _CLASSES: Mapping[str, str] = MappingProxyType(
     {

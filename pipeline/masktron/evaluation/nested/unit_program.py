@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
-from masktron.evaluation.columns.outcome import Outcome
+from masktron.evaluation.columns.items import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath
@@ -432,7 +432,7 @@ def _places(composition: Composition) -> int:
 
 
 class UnitProgram:
-    """Checks of a rulebook over batches of units; as `masktron.evaluation.tiers.CompiledColumns`.
+    """Checks of a rulebook over batches of units; as `masktron.evaluation.walk.CompiledColumns`.
 
     Parameters
     ----------
@@ -537,7 +537,7 @@ def _add_level(outcome: Outcome, part: UnitPart, program: ColumnProgram) -> None
 
 
 class UnitCompiler:
-    """Compiles checks for the units of a nested file; as `masktron.evaluation.tiers.ColumnCompiler`.
+    """Compiles checks for the units of a nested file; as `masktron.evaluation.walk.ColumnCompiler`.
 
     Parameters
     ----------

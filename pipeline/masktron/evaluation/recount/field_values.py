@@ -13,13 +13,13 @@ import numpy as np
 from lxml import etree
 
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, RecordSource
-from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.programs import Guard, Program, compile_program
+from masktron.evaluation.report_reader import Events
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.evaluation.stylesheet_scope import reads_documents
 from masktron.evaluation.worker_pool import RefusedError
-from masktron.rulebook.expressions.namespaces import XSL
+from masktron.rulebook.expressions.words import XSL
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, framed_test

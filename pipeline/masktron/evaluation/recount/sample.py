@@ -15,12 +15,19 @@ from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.recognise import Hole
 from masktron.evaluation.across.rewrite import TextPlace, filled
 from masktron.evaluation.across.selection import Aggregate, RecordSource
-from masktron.evaluation.events import Events
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.programs import Documents, Original, compile_program
-from masktron.evaluation.recount.aggregates import Recounted, keys_of, recounted, writable
-from masktron.evaluation.recount.carrying import attributes_of, carrying, carrying_guard
+from masktron.evaluation.recount.aggregates import (
+    Recounted,
+    attributes_of,
+    carrying,
+    carrying_guard,
+    keys_of,
+    recounted,
+    writable,
+)
 from masktron.evaluation.recount.field_values import FieldValues, Reader, Wanted, program_of, wanted_of
+from masktron.evaluation.report_reader import Events
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import Binding, Variable, walk

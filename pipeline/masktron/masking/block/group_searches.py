@@ -16,12 +16,11 @@ from masktron.arrays import Floats
 from masktron.classify.elimination import is_equality
 from masktron.constraints import Form
 from masktron.grouping.record_groups import RecordGroups
-from masktron.masking.block.group_aggregates import aggregates_of
-from masktron.masking.block.patterns import GroupPatterns
+from masktron.masking.block.patterns import GroupPatterns, aggregates_of
 from masktron.masking.file_values import FileValues
 from masktron.masking.inputs import MaskingInputs
+from masktron.masking.judging import RecordRules
 from masktron.masking.per_record import Reduction, Reductions
-from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 from masktron.settle.candidate_search import CandidateSearch, PrototypePattern
 from masktron.settle.completion import Completion

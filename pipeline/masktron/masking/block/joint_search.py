@@ -1,7 +1,13 @@
-"""The prototypes that are found for many groups at once; what is left is searched for group by group.
+"""The stages of one block: prototypes that are found for many groups at once, and what is left, group by group.
 
 Groups of one *kind* ask the same: the same fields have values, their categories and their unmasked fields are the
 same, and most of their records satisfy the same disjuncts. They differ in their aggregates, which are columns.
+
+1. Aggregates: what stands for each group before the rules are asked (`patterns`).
+2. Patterns: what a prototype may look like, by missing values and categories (`patterns`).
+3. Candidates for many groups at once: rounded, on the lattice around, projected on a case (`cases`).
+4. Candidates for single groups that are left, the best first (`group_searches`).
+5. Each candidate is judged in every context of its group; the first that is accepted is the prototype (`settle`).
 """
 
 from __future__ import annotations
@@ -19,11 +25,11 @@ from masktron.classify.forms import satisfied
 from masktron.constraints import InDomain, Untranslated
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
-from masktron.masking.block.group_aggregates import Aggregates
-from masktron.masking.block.patterns import GroupPatterns
+from masktron.masking.block.group_searches import GroupSearches
+from masktron.masking.block.patterns import Aggregates, GroupPatterns
 from masktron.masking.groups.strata import limits_of
-from masktron.masking.judging import Judging, Written, taken
-from masktron.masking.record_rules import RecordRules
+from masktron.masking.inputs import MaskingInputs
+from masktron.masking.judging import Judging, RecordRules, Written, taken
 from masktron.plan import Block
 from masktron.progress import Told, untold
 from masktron.settle.bulk import Bulk, Offers, aimed
@@ -31,7 +37,7 @@ from masktron.settle.candidate_search import NEAR, CandidateSearch, PrototypePat
 from masktron.settle.case_projection import CaseProjection
 from masktron.settle.decimals import Decimals, Spelled
 from masktron.settle.lattice import Search
-from masktron.settle.prototypes import PrototypeTable, numbers_of
+from masktron.settle.prototypes import PrototypeTable, Settled, numbers_of, settle
 from masktron.sources.lexical import reads_alike
 
 FEW = 64
@@ -500,3 +506,17 @@ class JointSearch:
         order = np.argsort(kinds, kind="stable")
         edges = np.flatnonzero(np.diff(kinds[order])) + 1
         yield from (groups[own] for own in np.split(order, edges))
+
+
+def settle_block(inputs: MaskingInputs, block: Block, grouping: RecordGroups, told: Told = untold) -> Settled:
+    """Find the prototypes of one block; `told` hears how many groups have one."""
+    told(0, grouping.groups)
+    searches = GroupSearches(inputs, block, grouping)
+    judging = Judging(inputs.rules, block)
+    table = None
+    if not block.solved:  # what follows in each record is completed group by group
+        joint = JointSearch(inputs.rules, block, grouping, judging, searches.aggregates.pooled, told)
+        joint.observed(searches.aggregates)
+        joint.aggregates(searches.patterns, searches.of(0))
+        table = joint.table
+    return settle(searches.records, searches.candidates, judging, table, conflict=searches.conflict, told=told)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from masktron.classify import Edit
 from masktron.errors import InfeasibleError, RefusalFacts
-from masktron.masking.disclosure.exposure import AVERAGED
-from masktron.masking.disclosure.holders import Holders
+from masktron.masking.choice import MaskedBlock
+from masktron.masking.disclosure.exposure import AVERAGED, Holders
 from masktron.masking.inputs import MaskingInputs
-from masktron.masking.masked import MaskedBlock
 from masktron.problems.problem import Note, fields, rules
 
 

@@ -23,10 +23,9 @@ from masktron.constraints import Form
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.members import Members, codes_of
 from masktron.masking.file_values import FileValues
-from masktron.masking.groups.strata import disjuncts_of
+from masktron.masking.groups.strata import disjuncts_of, named_fields, refuse_unknown
 from masktron.masking.inputs import MaskingInputs
-from masktron.masking.named_fields import named_fields, refuse_unknown
-from masktron.masking.record_rules import RecordRules, held_disjuncts
+from masktron.masking.judging import RecordRules, held_disjuncts
 from masktron.methods.base import Drawn, Method, in_parts
 from masktron.methods.conditioned import ROOM, ConditionedMethod, Conditioning
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA

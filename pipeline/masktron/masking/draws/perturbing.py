@@ -22,13 +22,13 @@ from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels.elementary import decimal_magnitudes
 from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.block.joint_search import JointSearch
+from masktron.masking.choice import MaskedBlock
 from masktron.masking.disclosure.cap import fallen_on
 from masktron.masking.disclosure.exposure import Exposure, exposure_of
 from masktron.masking.draws.drawing import Drawing
 from masktron.masking.file_values import FileValues
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
-from masktron.masking.masked import MaskedBlock
 from masktron.measures.moment_shift import MomentShift, moment_shift
 from masktron.methods.contracts import MarkedReplaced, ValuesExchanged
 from masktron.plan import Block

@@ -11,10 +11,10 @@ import numpy as np
 
 from masktron.constraints import Atom, Form, Linear, Monomial, Polynomial, Product
 from masktron.masking.block.group_searches import GroupSearches
+from masktron.masking.choice import MaskedBlock
 from masktron.masking.disclosure.exposure import exposure_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
-from masktron.masking.masked import MaskedBlock
 from masktron.settle.grid import LONG, Grid, common_measure
 from masktron.settle.lattice import Prototype, Search
 from masktron.settle.prototypes import ContextJudge, Settled

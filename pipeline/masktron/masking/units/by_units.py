@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from masktron.grouping.record_groups import RecordGroups, joined_groups
 from masktron.large_arrays import kept
-from masktron.masking.block.settling import settle_block
+from masktron.masking.block.joint_search import settle_block
 from masktron.masking.groups.strata import group, points_of, spread_within
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.per_record import solved_parts
-from masktron.masking.units.unit_cutting import Units
-from masktron.masking.units.unit_parts import UnitParts, UnitSlices
+from masktron.masking.units.unit_parts import UnitParts, Units, UnitSlices
 from masktron.partitions.kdcut import Cut, excess_of_cuts, kd_cut
 from masktron.plan import Block, Partition
 from masktron.progress import Told, untold

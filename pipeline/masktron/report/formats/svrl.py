@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from masktron.counts import counted
 from masktron.evaluation.findings import Finding
-from masktron.evaluation.spool import Spool
 from masktron.report.formats import ReportTarget
+from masktron.report.formats.listed import Spool
 from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
 from masktron.rulebook.schema import Check, Note, Pattern, Rich, Rule, Rulebook

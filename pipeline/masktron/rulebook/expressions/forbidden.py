@@ -9,9 +9,8 @@ from types import MappingProxyType
 from masktron.errors import RulebookError
 from masktron.problems.problem import Place, Problem, Rule
 from masktron.rulebook.expressions.lexer import LexicalError, Token, tokenize
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, expanded
 from masktron.rulebook.expressions.tree import DOCUMENTS
-from masktron.rulebook.expressions.words import NamedCall, calls
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, NamedCall, calls, expanded
 from masktron.rulebook.schema import Origin
 
 _FORBIDDEN = (

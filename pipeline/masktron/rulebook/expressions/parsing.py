@@ -17,7 +17,6 @@ from elementpath.xpath_tokens import XPathFunction
 
 from masktron.errors import RulebookError
 from masktron.rulebook.expressions.lexer import LexicalError, tokenize
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE, with_standard
 from masktron.rulebook.expressions.tree import (
     ANY,
     ARITHMETIC_SIGNS,
@@ -55,6 +54,7 @@ from masktron.rulebook.expressions.tree import (
     TypeName,
     Variable,
 )
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE, with_standard
 
 _XSLT_FUNCTIONS = (("document", (1, 2)), ("current", 0), ("key", (2, 3)))
 

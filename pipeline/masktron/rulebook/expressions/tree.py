@@ -16,7 +16,7 @@ from typing import Literal as OneOf
 from typing import get_args
 
 from masktron.rulebook.expressions.lexer import tokenize
-from masktron.rulebook.expressions.namespaces import FUNCTIONS_NAMESPACE
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE
 
 type Axis = OneOf[
     "child", "attribute", "self", "parent", "descendant", "descendant-or-self", "ancestor", "ancestor-or-self",

@@ -19,8 +19,16 @@ from lark.lark import PostLex
 
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.plain import tree
-from masktron.rulebook.plain.functions import FUNCTIONS, MEANT, SPELLINGS, TALLIES, misused
-from masktron.rulebook.plain.r_functions import R_FUNCTIONS, counted_in_r, meaning
+from masktron.rulebook.plain.functions import (
+    FUNCTIONS,
+    MEANT,
+    R_FUNCTIONS,
+    SPELLINGS,
+    TALLIES,
+    counted_in_r,
+    meaning,
+    misused,
+)
 from masktron.rulebook.plain.slips import PlainSyntaxError, slip, slip_at
 from masktron.rulebook.plain.tree import Node, Placed
 

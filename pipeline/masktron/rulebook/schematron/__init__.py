@@ -1,1 +1,1 @@
-"""Schematron files to rulebooks: begin with `reader`; it calls inclusions, vocabulary, structure, resolution."""
+"""Schematron files to rulebooks: begin with `reader`; it calls inclusions, vocabulary, structure, and resolves."""

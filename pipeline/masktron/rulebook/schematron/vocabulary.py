@@ -9,7 +9,7 @@ from lxml import etree
 
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known
-from masktron.rulebook.expressions.namespaces import XSL
+from masktron.rulebook.expressions.words import XSL
 from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, IncludedFiles
 
 EDITIONS = ("2016", "2020", "2025")

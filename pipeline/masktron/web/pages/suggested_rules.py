@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from masktron.errors import UsageError
-from masktron.rulebook_text.accepted import accepted_rules
-from masktron.rulebook_text.rule_changes import empty_rulebook, with_rules
+from masktron.rulebook_text.rule_changes import accepted_rules, empty_rulebook, with_rules
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.pages.rules_step import rules_of, saved
 from masktron.web.pages.step_runs import is_current, needed_data, result_of
