@@ -13,7 +13,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from masktron.heap import give_back_freed
+from masktron.memory import give_back_freed
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
@@ -47,8 +47,8 @@ def test_holes_between_small_blocks_are_given_back() -> None:
 def test_another_system_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     import ctypes
 
-    from masktron import heap
+    from masktron import memory
 
-    monkeypatch.setattr(heap.sys, "platform", "darwin")
+    monkeypatch.setattr(memory.sys, "platform", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", None)
-    heap.give_back_freed()
+    memory.give_back_freed()

@@ -45,9 +45,8 @@ from masktron.likely_roles import (
 from masktron.problems.problem import Field, Note, Problem, Sentence, fields
 from masktron.roles import FieldFacts, resolve_roles
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.variables import Variable

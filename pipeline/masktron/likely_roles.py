@@ -16,8 +16,7 @@ import numpy as np
 
 from masktron.config import Role
 from masktron.problems.problem import Field, Note
-from masktron.sources.column import Column
-from masktron.sources.known_texts import Status
+from masktron.sources.column import Column, Status
 
 MOST_CODES = 15
 """Different integers up to which a field may be one of codes."""

@@ -1,4 +1,7 @@
-"""How much memory is free for this process and those that it starts, and what says that there was none."""
+"""How much memory is free for this process and those that it starts, and what says that there was none.
+
+Those of cells are for each field of each record, whatever it holds. `docs/large-files.md` says what was measured.
+"""
 
 from __future__ import annotations
 
@@ -193,3 +196,65 @@ def _files(folder: Path) -> int:
             if line.startswith("inactive_file "):
                 return int(line.split()[1])
     return 0
+
+
+BASE = 300_000_000
+"""Bytes that a run takes with few records."""
+WORKER = 300_000_000
+"""Bytes that a worker takes with nothing to do: libraries and compiled code, and most often a process of Saxon."""
+CLIENT = 2 * BASE
+"""Bytes that are left to the process of a run that has workers, besides what grows with the records."""
+
+WHOLE_CELL = 150
+"""Bytes of a run that masks all records at once."""
+HELD_CELL = 12
+"""Bytes of a run in units while units are masked, besides these and pages of files that the system may take back."""
+LATER_CELL = 18
+"""Bytes of a run in units when the file is read back and measured."""
+UNIT_CELL = 250
+"""Bytes of a worker for each cell of its unit: the points, groups and candidates of one partition."""
+UNIT_SHARE = 6
+"""Part of the memory, as a divisor, that one unit may take: a few are worked on at once."""
+
+COLUMN_CELL = 20
+"""Bytes of a column, where one cell in three has a text that no other has."""
+COLUMN_SHARE = 8
+"""Part of the memory, as a divisor, that the columns of a file may take, or a table that is read at once."""
+TABLE_CELL = 20
+"""Bytes of a table, beside its texts."""
+TABLE_UNPACKED = 25
+"""Times the bytes of a file that its table has, at most."""
+
+PART_CELL = 40
+"""Bytes on the disk in parts of a run: in those of a partition, of its groups and of its prototypes."""
+TABLE_DOCUMENTS, TABLE_COPIES = 2, 2
+"""On the disk, for a table that is read in blocks: documents that engines read, of the file and of the one that is
+written; copies of its columns meanwhile."""
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of malloc.h
+_LARGE_BLOCK = 1 << 20
+"""Bytes from which on a block is mapped by itself, and given back when it is freed; smaller ones, as the arrays of a
+batch, would be mapped so often that a run of 100,000 records takes a fifth more of the processor."""
+_SPARE = 1 << 24
+"""Bytes that are kept at the end of a heap."""
+_ARENAS = 2
+
+
+def give_back_freed() -> None:
+    """Have large blocks given back to the system when they are freed; for the whole process, and not undone.
+
+    glibc raises its threshold of 128 KiB to the size of each mapped block that is freed, up to 32 MiB: arrays of
+    a column then come from heaps, which keep their holes. A threshold that is set is not raised any more. Threads
+    have a heap each, eight for each core, and few of them is enough: numpy allocates little while threads compute.
+    Another C library is left as it is.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes  # noqa: PLC0415 -- not for help
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None and hasattr(ctypes.CDLL(None), "gnu_get_libc_version"):
+        mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
+        mallopt(_TRIM_THRESHOLD, _SPARE)
+        mallopt(_ARENA_MAX, _ARENAS)

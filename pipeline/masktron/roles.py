@@ -19,9 +19,8 @@ from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Known, Note, Place, Setting
 from masktron.problems.problem import fields as problem_fields
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE, parse_number
 
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)

@@ -34,7 +34,7 @@ from masktron.report.formats import FORMATS
 from masktron.report.outputs import Outputs
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.flat_records import RecordSlice
-from masktron.sources.tables import parquet_stream
+from masktron.sources.tables import typed_stream
 from masktron.sources.tables.separated import csv_stream
 from masktron.sources.xml import flatness, plain
 from refusals import refused
@@ -160,7 +160,7 @@ def large(folder: Path) -> dict[str, Path]:
 def _small_slices() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flatness, "SLICED", 1 << 20)
-        patch.setattr(parquet_stream, "_SLICED", 1 << 11)
+        patch.setattr(typed_stream, "_SLICED", 1 << 11)
         patch.setattr(csv_stream, "_BLOCK", 1 << 14)
         yield
 

@@ -11,8 +11,7 @@ import pytest
 import executor_tasks as tasks
 from masktron.config import Config
 from masktron.executor.local_processes import LocalProcesses
-from masktron.executor.standing import StandingExecutor
-from masktron.executor.which import Serial, asked_executor
+from masktron.executor.which import Serial, StandingExecutor, asked_executor
 from masktron.jobs import in_units
 from masktron.jobs.sharing import executor_of_run
 

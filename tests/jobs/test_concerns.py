@@ -14,10 +14,10 @@ import pytest
 import masktron
 from attacks import KEY
 from cli_runner import SCHEMATRON, write_data, write_rules
-from masktron.report.concern_lines import concern_lines
 from masktron.report.pages.html import html_of
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.pages.plain_reader import PlainData
+from masktron.report.sentences import concern_lines
 from masktron.results import MaskResult
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.rulebook_text.rule_entries import rules_in

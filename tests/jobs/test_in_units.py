@@ -19,7 +19,7 @@ import pytest
 
 import masktron
 from cli_runner import write_data, write_rules
-from masktron import large_arrays, memory_costs
+from masktron import large_arrays, memory
 from masktron.config import Config
 from masktron.errors import DocumentError, InfeasibleError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
@@ -300,8 +300,8 @@ def test_a_manifest_gives_the_size_of_units_with_its_key(given: Files, size: int
 
 @pytest.mark.full
 def test_a_file_may_be_pinned_whole(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
-    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
+    monkeypatch.setattr(memory, "BASE", 399_000_000)
+    monkeypatch.setattr(memory, "WHOLE_CELL", 10_000)
     folder = given[0].parent
     mask(given, "whole.xml", unit_records="whole", memory=400_000_000)
     manifest = folder / "whole.manifest.json"
@@ -353,8 +353,8 @@ def test_where_all_fits_the_bytes_are_those_of_the_file_as_a_whole(given: Files)
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Mask with 1 MB for units of 4 fields, and return the settings of the manifest."""
-    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
-    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
+    monkeypatch.setattr(memory, "BASE", 399_000_000)
+    monkeypatch.setattr(memory, "WHOLE_CELL", 10_000)
 
     def masked(given: Files, **more: Any) -> Any:
         assert mask(given, unit_records=None, memory=400_000_000, **more).valid
@@ -375,7 +375,7 @@ def test_memory_says_how_many_records_are_masked_at_once(
     given: Files, little: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, held: int | None, k: int, size: int
 ) -> None:
     if held is not None:
-        monkeypatch.setattr(memory_costs, "HELD_CELL", held)
+        monkeypatch.setattr(memory, "HELD_CELL", held)
     config = little(given, k=k)
     assert config["unit_records"] == size
     assert "memory" not in config
@@ -393,7 +393,7 @@ def test_memory_that_does_not_do_is_refused(
     value: int,
     told: dict[str, int],
 ) -> None:
-    monkeypatch.setattr(memory_costs, cost, value)
+    monkeypatch.setattr(memory, cost, value)
     with refused(ResourceError, "memory-too-small", **told):
         little(given)
 
@@ -401,7 +401,7 @@ def test_memory_that_does_not_do_is_refused(
 @pytest.mark.full
 def test_arrays_in_files_change_nothing(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(given, "memory.xml")
-    monkeypatch.setattr(memory_costs, "COLUMN_SHARE", 10**12)
+    monkeypatch.setattr(memory, "COLUMN_SHARE", 10**12)
     monkeypatch.setattr(large_arrays, "LARGE", 1)
     made: list[int] = []
     monkeypatch.setattr(mmap, "mmap", lambda *given: made.append(given[1]) or mapped(*given))

@@ -20,8 +20,8 @@ from masktron.jobs import assess as assess_job
 from masktron.jobs import mask_result
 from masktron.jobs.assess import run_assess
 from masktron.measures.keys import individual_risk, key_frequencies, log_linear_risk
-from masktron.report.key_lines import estimate_lines
 from masktron.report.protection import EVIDENCE
+from masktron.report.sentences import estimate_lines
 from refusals import refused
 from schema_files import conforms
 

@@ -13,7 +13,7 @@ import pytest
 import masktron
 from carrying_executor import CarryingExecutor
 from cli_runner import Runner, numbers, write_data, write_rules
-from masktron import memory_costs
+from masktron import memory
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.evaluation import cross_check
@@ -120,8 +120,8 @@ def test_a_table_that_is_read_in_blocks_is_judged_in_slices(
     data = tmp_path / "d.csv"
     data.write_text("Id,A,B,T\n" + "".join(f"{at},{at},2,{at + 2 + (at == 90)}\n" for at in range(120)))
     found = []
-    for share in (memory_costs.COLUMN_SHARE, 1 << 60):  # as a whole, and in blocks
-        monkeypatch.setattr(memory_costs, "COLUMN_SHARE", share)
+    for share in (memory.COLUMN_SHARE, 1 << 60):  # as a whole, and in blocks
+        monkeypatch.setattr(memory, "COLUMN_SHARE", share)
         for own in (None, executor):
             given_to(monkeypatch, own)
             executor.stages.clear()
@@ -190,14 +190,14 @@ def test_memory_decides_how_columns_are_held(
     mapped: list[str] = []
     real: Callable[..., Any] = column_memory.private_folder
     monkeypatch.setattr(column_memory, "private_folder", lambda *given: mapped.append("") or real(*given))
-    monkeypatch.setattr(memory_costs, "COLUMN_CELL", 300_000)
+    monkeypatch.setattr(memory, "COLUMN_CELL", 300_000)
     names = ["information_loss", "unchanged"]
     found = []
-    for memory in ("9GB", "400MB"):
+    for given in ("9GB", "400MB"):
         mapped.clear()
-        figures = masktron.assess(data, data, measures=names, same_order=True, memory=memory)
-        checked = masktron.check(data, rules, original=data, max_failures={"R2": 99}, memory=memory)
-        assert len(mapped) == (4 if memory == "400MB" else 0)
+        figures = masktron.assess(data, data, measures=names, same_order=True, memory=given)
+        checked = masktron.check(data, rules, original=data, max_failures={"R2": 99}, memory=given)
+        assert len(mapped) == (4 if given == "400MB" else 0)
         found.append((figures.as_dict(), checked.as_dict()))
     assert found[0] == found[1]
     mapped.clear()

@@ -11,7 +11,7 @@ import pytest
 
 import unit_runs
 from examples import parts
-from masktron import memory_costs
+from masktron import memory
 from masktron.config import Role
 from masktron.errors import UsageError
 from masktron.executor.run_parts import parts_folder
@@ -65,8 +65,8 @@ def test_memory_decides_on_the_size_of_units_and_on_nothing_else(
     given: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     treatment = TREATMENTS[1]
-    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
-    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
+    monkeypatch.setattr(memory, "BASE", 399_000_000)
+    monkeypatch.setattr(memory, "WHOLE_CELL", 10_000)
     mask(given, "small.xml", unit_records=None, memory=400_000_000, **treatment)
     size = json.loads((given[0].parent / "small.manifest.json").read_text())["config"]["unit_records"]
     mask(given, "sized.xml", unit_records=size, **treatment)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
-from masktron import memory_costs
+from masktron import memory
 from masktron.errors import UsageError
 from masktron.sources.xml.xml_source import XmlSource
 from nested_survey import ROLES, composition, made, masked_values, parsed
@@ -116,7 +116,7 @@ def test_memory_bounds_the_columns_of_earlier_releases_too(
     releases: Releases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = releases.compare("second", "first").as_dict()
-    monkeypatch.setattr(memory_costs, "COLUMN_CELL", 300_000)
+    monkeypatch.setattr(memory, "COLUMN_CELL", 300_000)
     where: list[object] = []
     real = XmlSource.records
     monkeypatch.setattr(

@@ -18,7 +18,7 @@ from masktron.measures.assessed import Assessed
 from masktron.measures.figures import COMPUTED
 from masktron.measures.keys.key_file import KeyFile
 from masktron.report.rendering import render, summary_of
-from masktron.report.risk_sentences import risk_sentences
+from masktron.report.sentences import risk_sentences
 from masktron.results import DrawResult, KeyRisk, MaskResult, SolvedResult, UnmovedResult
 from schema_files import conforms
 

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from masktron.report.pages.templates import template_environment
+from masktron.report.pages.html import template_environment
 from masktron.web.templating import web_environment
 from package_trees import PACKAGE, tree_of
 

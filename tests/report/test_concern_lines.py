@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masktron.report.concern_lines import concern_lines
+from masktron.report.sentences import concern_lines
 
 
 def concern(kind: str, field: str, hint: str = "do this") -> dict[str, object]:

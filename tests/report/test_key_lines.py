@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masktron.report.key_lines import estimate_lines, key_lines
+from masktron.report.sentences import estimate_lines, key_lines
 
 KEYS: dict[str, Any] = {
     "fields": ["AGE", "JOB", "W"], "stated": True, "weight": "W", "records": 400, "below": {"2": 9, "3": 12, "5": 20},

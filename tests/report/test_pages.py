@@ -17,13 +17,13 @@ from examples import parts
 from made_pages import KINDS, made_pages
 from made_up_map import candidate, crowded_map, made_up_map
 from masktron.errors import UsageError
-from masktron.report.pages.findings_summary import FindingExample, FindingsSummary
+from masktron.report.pages.common_parts import mathematical
 from masktron.report.pages.html import html_of
-from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Section, Sentences
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.registry import page_of_plain
 from masktron.report.pages.tune_page import _short, tune_page
+from masktron.report.pages.validate_page import FindingExample, FindingsSummary
 from masktron.report.pictures.bars import Bar, Bars
 from told_results import conforming, validated
 

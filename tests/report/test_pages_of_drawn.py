@@ -12,9 +12,9 @@ from lxml import html
 
 import masktron
 from masktron.jobs.assess import run_assess
+from masktron.report.pages.common_parts import position_parts
 from masktron.report.pages.compared_parts import distribution_parts
 from masktron.report.pages.page import PagePicture, PictureRow
-from masktron.report.pages.position_part import position_parts
 from masktron.results import MaskResult
 from masktron.results.side_by_side import FieldDistribution, SideBySide
 

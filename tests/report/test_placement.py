@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masktron.report.pictures.placement import PictureBox, ToName, placed
+from masktron.report.pictures.plane import PictureBox, ToName, placed
 
 INSIDE = PictureBox(0, 0, 400, 300)
 SPOTS = st.tuples(st.floats(0, 400), st.floats(0, 300))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masktron.report.treatment_lines import fate_lines
+from masktron.report.sentences import fate_lines
 
 
 def test_a_rule_whose_text_is_the_same_is_asked_of_classes() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from masktron.sources import known_texts
-from masktron.sources.known_texts import KnownTexts, ReadTexts
+from masktron.sources import column
+from masktron.sources.column import KnownTexts, ReadTexts
 from masktron.sources.lexicon import Lexicon
 
 SPELLED = st.from_regex(r"\A[ \t\n]?[+-]?[0-9]{0,20}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?[ \r]?\Z")
@@ -36,8 +36,8 @@ ODD = (
 
 def read(texts: list[str | None], *, many: int, together: int = 1 << 16) -> ReadTexts:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known_texts, "_MANY", many)
-        patch.setattr(known_texts, "_AT_ONCE", together)
+        patch.setattr(column, "_MANY", many)
+        patch.setattr(column, "_AT_ONCE", together)
         return KnownTexts(Lexicon.of(texts), frozenset({"99", "x"})).read(text=False)
 
 
@@ -55,7 +55,7 @@ def test_plain_numbers_need_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(text: str) -> float:
         raise AssertionError(text)
 
-    monkeypatch.setattr(known_texts, "parse_number", refused)
+    monkeypatch.setattr(column, "parse_number", refused)
     found = read(["1", None, "-2.50", "99", " 3 "], many=0)
     assert found.numbers[[0, 2, 4]].tolist() == [1, -2.5, 3]
     assert found.decimals.tolist() == [0, 0, 2, 0, 0]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import ReadOptions
-from masktron.sources import known_texts
-from masktron.sources.known_texts import Status
+from masktron.sources import column
+from masktron.sources.column import Status
 from masktron.sources.missing_codes import MissingCodes
 from masktron.sources.opening import open_source
 from masktron.sources.tables.column_strings import column_of
@@ -46,10 +46,10 @@ def test_in_xml_and_in_large_xml(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("many", [1, 1000])
 def test_in_tables(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_texts, "_MANY", many)
+    monkeypatch.setattr(column, "_MANY", many)
     cells = pa.chunked_array([list(WRITTEN)])
-    column = column_of(Variable.named("A"), cells, frozenset({"9998"}))
-    assert [status == Status.CODE for status in column.status] == CODED
+    own = column_of(Variable.named("A"), cells, frozenset({"9998"}))
+    assert [status == Status.CODE for status in own.status] == CODED
     # what is a text by its type is compared as one
     text = column_of(Variable("A", "A", typed=Typed(text=True)), cells, frozenset({"9998"}))
     assert [at for at, status in enumerate(text.status) if status == Status.CODE] == [0, 5]

@@ -18,7 +18,7 @@ from lxml import etree
 from cli_runner import write_file
 from examples import examples, parts
 from masktron.errors import DocumentError
-from masktron.sources.known_texts import Status
+from masktron.sources.column import Status
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.microdata import chunk_document, iter_chunks, read_records, record_lines
 from masktron.sources.xml.plain import detect_layout, survey

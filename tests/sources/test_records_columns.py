@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from examples import examples
 from masktron.kernels.distinct import codes_of
 from masktron.sources import column as module
-from masktron.sources.column import Column, OnDemand
+from masktron.sources.column import Column, OnDemand, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.variables import Variable
 from masktron.sources.xml.layout import survey_exactly

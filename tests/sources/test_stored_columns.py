@@ -18,10 +18,10 @@ import pytest
 
 from masktron.errors import DocumentError
 from masktron.sources.array_stores import FolderStore
+from masktron.sources.column import Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.opening import open_source
-from masktron.sources.tables import parquet_stream, table_source
+from masktron.sources.tables import table_source, typed_stream
 from masktron.sources.tables.separated import csv_stream
 from masktron.sources.xml import table, xml_source
 from masktron.sources.xml.microdata import read_records
@@ -76,7 +76,7 @@ def test_a_plain_file_is_read_into_a_folder(tmp_path: Path, most: int, monkeypat
 @pytest.fixture
 def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_stream, "_BLOCK", 400)
-    monkeypatch.setattr(parquet_stream, "_ROWS", 30)
+    monkeypatch.setattr(typed_stream, "_ROWS", 30)
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 
@@ -166,7 +166,7 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path: Path, monkeypatch
 SCRIPT = """
 import ctypes, re, sys
 from pathlib import Path
-from masktron.heap import give_back_freed
+from masktron.memory import give_back_freed
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain

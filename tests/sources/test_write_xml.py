@@ -18,11 +18,10 @@ from examples import examples
 from made_columns import new_column
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.column import Column
-from masktron.sources.xml import left_out as left_out_module
-from masktron.sources.xml.left_out import left_out, outline_notes
+from masktron.sources.xml import outline as left_out_module
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.new_texts import escaped, writable
-from masktron.sources.xml.outline import namespaces_of
+from masktron.sources.xml.outline import left_out, namespaces_of, outline_notes
 from masktron.sources.xml.plain import detect_layout, survey, survey_plain
 from masktron.sources.xml.writer import write_masked
 from refusals import refused

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from masktron import memory_costs
+from masktron import memory
 from masktron.config import Config
 from masktron.errors import MasktronError
 from masktron.jobs import column_memory, in_units
@@ -40,7 +40,7 @@ def main(folder: Path, workers: int) -> None:
     """Mask on output disks and on disks for temporary files, each with room for more than the last."""
     for module in (in_units, column_memory):
         module.require_room = lambda *_, **__: None  # type: ignore[attr-defined]
-    memory_costs.COLUMN_CELL = 10**9  # every column in a file
+    memory.COLUMN_CELL = 10**9  # every column in a file
     writer.HELD = 0  # records in random order in a file without a name
     wellformed.SMALLEST = 0  # read and written as large files are
     config = Config(k=3, secret=bytes(range(32)), unit_records=70, workers=workers, memory=400_000_000)

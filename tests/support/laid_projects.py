@@ -11,7 +11,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.problems.problem import Field, Problem, SettingName
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of
-from masktron.report.pictures.picture_files import svg_file
+from masktron.report.pictures.canvas import svg_file
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.pages.project_hierarchies import hierarchy_name
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, prepared_run

@@ -12,8 +12,8 @@ import pyarrow as pa
 import masktron
 from made_columns import dataset_of
 from masktron.sources.dataset import Dataset
-from masktron.sources.names import column_name
 from masktron.sources.opening import open_source
+from masktron.sources.record_layout import column_name
 from masktron.sources.tables.arrow_lexemes import plain
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_format import TableFormat

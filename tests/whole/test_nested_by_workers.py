@@ -13,7 +13,7 @@ import pytest
 import masktron
 from examples import FULL
 from masktron.evaluation import cross_check
-from masktron.executor.standing import StandingExecutor
+from masktron.executor.which import StandingExecutor
 from masktron.sources.xml import flatness
 from nested_survey import ROLES, made
 from nested_tables import TWO, levels, tables_of

@@ -11,7 +11,7 @@ import pytest
 from masktron.methods.contracts import PartitionedSynthesis
 from masktron.perturbation_settings import PramSettings
 from masktron.recodings import Tails
-from masktron.sources.wide.sum_of_members import SumOfMembers
+from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.write.declared import Declared, declared_from
 from masktron.write.manifest import require_asked_for
 from masktron.write.nested_release import NestedRelease, ReleasedField

@@ -95,7 +95,7 @@ def report(
         if json is not None:
             write(told.for_reader(), json)
         if html is not None:
-            from masktron.report.pages.page_files import write_pages
+            from masktron.report.pages.html import write_pages
             from masktron.report.pages.registry import page_of
             from masktron.report.text import plain
 
@@ -197,8 +197,7 @@ def progress_shown() -> Iterator[Progress]:
     of large arrays that are freed goes back to the system. Where the
     environment names a file for it (``MASKTRON_PROGRESS``), the same is written there for another program.
     """
-    from masktron.heap import give_back_freed
-    from masktron.memory import require_addresses
+    from masktron.memory import give_back_freed, require_addresses
     from masktron.report.watch import lines, watch
 
     require_addresses()

@@ -183,7 +183,7 @@ def _draw(result: TuneResult, path: Path) -> None:
     """Draw the map, as far as candidates have figures."""
     from masktron.report.pages.plain_reader import PlainData
     from masktron.report.pages.tune_page import plane_of
-    from masktron.report.pictures.picture_files import write_picture
+    from masktron.report.pictures.canvas import write_picture
 
     plane = plane_of(PlainData(result.as_dict()))
     if plane is not None:

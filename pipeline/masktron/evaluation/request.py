@@ -17,9 +17,8 @@ from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.executor.contract import Executor
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.flat_records import FlatRecords
+from masktron.sources.flat_records import FlatRecords, UnitRecords
 from masktron.sources.record_layout import Layout
-from masktron.sources.unit_batches import UnitRecords
 
 if TYPE_CHECKING:
     from masktron.sources.source import Source

@@ -49,10 +49,9 @@ from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
 from masktron.sources.columns import Batch
-from masktron.sources.flat_records import FlatRecords, RecordSlice
+from masktron.sources.flat_records import FlatRecords, RecordSlice, UnitRecords
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout
-from masktron.sources.unit_batches import UnitRecords
 from masktron.sources.xml.plain import PlainRecords, survey_plain
 
 MEMO = 100_000

@@ -30,7 +30,7 @@ from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.problems.problem import Known, Note, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
-from masktron.report.pages.page_files import write_pages
+from masktron.report.pages.html import write_pages
 from masktron.report.pages.plain_reader import PlainData
 from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source

@@ -36,9 +36,8 @@ from masktron.problems.problem import Field, Note, Sentence
 from masktron.progress import Progress, told_as
 from masktron.report.protection import EVIDENCE
 from masktron.results import KeyRisk
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Source

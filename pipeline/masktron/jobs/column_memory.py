@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 
-import masktron.memory_costs as costs
+import masktron.memory as costs
 from masktron.large_arrays import arrays_in_files
 from masktron.memory import memory_of_run
 from masktron.progress import Told, untold

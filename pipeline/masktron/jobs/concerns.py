@@ -28,9 +28,8 @@ from masktron.methods.contracts import MarkedReplaced
 from masktron.problems.problem import Field, Note, Sentence
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
-from masktron.results.concern import ConcernKind
-from masktron.sources.column import Column
-from masktron.sources.known_texts import Status
+from masktron.results.verdict import ConcernKind
+from masktron.sources.column import Column, Status
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from masktron.counts import counted
 from masktron.problems.problem import Field, Note, Sentence, fields
-from masktron.report.parts import both_parts
+from masktron.report.sentences import both_parts
 from masktron.results import BlockResult, DrawResult, MomentResult
 
 AS_DRAWN = ("rounded", "mode")

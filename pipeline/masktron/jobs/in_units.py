@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import masktron.memory_costs as costs
+import masktron.memory as costs
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.declared import names
@@ -24,8 +24,7 @@ from masktron.errors import (
 )
 from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
-from masktron.executor.standing import StandingExecutor
-from masktron.executor.which import executor_of
+from masktron.executor.which import StandingExecutor, executor_of
 from masktron.jobs.documents import digests
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.run import Run

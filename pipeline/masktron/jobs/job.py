@@ -27,8 +27,8 @@ from masktron.results import RuleResult, shown
 from masktron.rulebook.context_paths import context_names
 from masktron.rulebook.schema import Rulebook
 from masktron.rules_given import is_plain
-from masktron.sources.names import NO_CONTEXTS
 from masktron.sources.opening import EarlyReader, open_source
+from masktron.sources.record_layout import NO_CONTEXTS
 from masktron.sources.source import Source
 
 NONE_UNDECIDED: Mapping[int, int] = MappingProxyType({})

@@ -17,8 +17,7 @@ from masktron.measures.assessed import Assessed, ReadRecords, numbers_of
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.linkage_within import linkage_within
-from masktron.results.figure import FigureResult
-from masktron.results.levels import MaskedLevel
+from masktron.results.figure import FigureResult, MaskedLevel
 from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.record_layout import Field

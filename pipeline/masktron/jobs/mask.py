@@ -13,7 +13,7 @@ from typing import Any
 
 from masktron.config import Config
 from masktron.executor.run_parts import RunParts
-from masktron.executor.standing import StandingExecutor
+from masktron.executor.which import StandingExecutor
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.in_units import going_on, parts_of, sized, units_in

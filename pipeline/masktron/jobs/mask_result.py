@@ -50,7 +50,7 @@ from masktron.methods.base import Partitioning
 from masktron.methods.contracts import IdenticalGroups
 from masktron.plan import Block
 from masktron.progress import Progress, told_as
-from masktron.report.parts import both_parts
+from masktron.report.sentences import both_parts
 from masktron.results import (
     BlockResult,
     CandidateResult,
@@ -73,9 +73,8 @@ from masktron.results import (
     shown,
 )
 from masktron.settle.prototypes import EXITS
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.variables import Variable
 from masktron.write.treatments import (
     Postrandomised,

@@ -12,7 +12,7 @@ from masktron.jobs.job import Job
 from masktron.problems.problem import Field, Known, Sentence, Setting
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, LevelPath
-from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
+from masktron.sources.wide.member_rows import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.by_composition import unroll_each
 from masktron.unrolling.member_sequence import FieldOfLevel

@@ -41,9 +41,8 @@ def run_metadata(
     DocumentError
         A file cannot be read or written.
     """
-    from masktron.sources.metadata.description import Description  # noqa: PLC0415
-    from masktron.sources.metadata.description_file import WRITERS  # noqa: PLC0415 -- loads pyarrow
-    from masktron.sources.names import column_name  # noqa: PLC0415
+    from masktron.sources.metadata.description_file import WRITERS, Description  # noqa: PLC0415 -- loads pyarrow
+    from masktron.sources.record_layout import column_name  # noqa: PLC0415
     from masktron.sources.variables import Variable  # noqa: PLC0415
 
     if to not in STANDARDS:

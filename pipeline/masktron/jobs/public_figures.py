@@ -31,8 +31,7 @@ from masktron.results.public_release import (
     SharesBound,
     ShiftBound,
 )
-from masktron.sources.column import Column
-from masktron.sources.known_texts import Status
+from masktron.sources.column import Column, Status
 
 type Partitions = Sequence[NDArray[np.intp] | None]
 """Groups of n records, each from 0, by who shares values of a field; None: each record has a value of its own."""

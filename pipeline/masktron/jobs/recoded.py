@@ -32,9 +32,8 @@ from masktron.recoding_settings import (
 )
 from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decimal_text, exact_number
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable

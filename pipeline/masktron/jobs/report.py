@@ -22,9 +22,9 @@ from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.level_settings import tables_named
 from masktron.problems.problem import Known, Setting
 from masktron.progress import Progress, no_progress, told_as
+from masktron.report.pages.html import write_pages
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.pages.page import Page
-from masktron.report.pages.page_files import write_pages
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.public_page import public_page
 from masktron.report.pages.registry import PAGES, page_of_plain

@@ -15,9 +15,8 @@ from masktron.jobs.run import Run
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Note, Sentence, Setting, fields
 from masktron.recodings import decimal_text, exact_number
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.write.treatments import Reweighted, Suppressed
 
 _MORE_DIGITS = 4

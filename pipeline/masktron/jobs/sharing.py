@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import masktron.memory_costs as costs
+import masktron.memory as costs
 from masktron.config import Config
-from masktron.executor.standing import StandingExecutor
-from masktron.executor.which import asked_executor
+from masktron.executor.which import StandingExecutor, asked_executor
 from masktron.memory import memory_of_run
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from masktron.jobs.job import Job
-from masktron.sources.known_texts import Status
+from masktron.sources.column import Status
 from masktron.sources.lexical import XML_SPACE
 
 LARGE = 10_000_000

@@ -28,7 +28,7 @@ from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import ANY, Hop, NameTest, Path, Step, walk
 from masktron.rulebook.schema import Check, Pattern
 from masktron.sources.level_tree import LevelPath, Tree
-from masktron.sources.names import Vocabulary
+from masktron.sources.record_layout import Vocabulary
 from masktron.sources.source import Source
 
 EVERY = "*"

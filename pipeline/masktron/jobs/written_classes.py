@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails, exact_number
-from masktron.sources.column_forms import ColumnForm
+from masktron.sources.column import ColumnForm
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.source import Source
 from masktron.sources.variables import NONE, Variable

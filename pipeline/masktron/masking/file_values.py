@@ -25,9 +25,8 @@ from masktron.partitions.mdav import require_finite
 from masktron.plan import Plan
 from masktron.roles import ranks
 from masktron.settle.grid import Grid, grid_of, scales
-from masktron.sources.column import Column, OnDemand
+from masktron.sources.column import Column, OnDemand, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.record_layout import Layout
 
 

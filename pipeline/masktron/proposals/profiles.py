@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role
 from masktron.likely_roles import called_like_codes, code_reason
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.variables import NONE, Variable
 

@@ -14,9 +14,8 @@ from itertools import chain
 from masktron.counts import counted
 from masktron.figures import NAMES, figure_of
 from masktron.problems.wording import spelled
-from masktron.report.parts import figure_word, listed, listed_fields
-from masktron.report.risk_sentences import percent_text
-from masktron.results.key_risk import KeyRisk
+from masktron.report.sentences import figure_word, listed, listed_fields, percent_text
+from masktron.results.figure import KeyRisk
 from masktron.results.verdict import Statement, StatementLevel
 
 RED_LINKAGE = 50.0

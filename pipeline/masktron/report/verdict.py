@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, get_args
 
 from masktron.counts import counted
 from masktron.problems.wording import sentence, spelled
-from masktron.report.parts import are, drawn_fields, in_groups, listed, listed_fields
 from masktron.report.protection import PUBLIC_REASONS, Evidence, protection
-from masktron.report.risk_sentences import known_fields, percent_text
-from masktron.results.concern import telling_apart
-from masktron.results.verdict import Ground, ReleaseVerdict, Statement, StatementLevel
+from masktron.report.sentences import are, drawn_fields, in_groups, known_fields, listed, listed_fields, percent_text
+from masktron.results.verdict import Ground, ReleaseVerdict, Statement, StatementLevel, telling_apart
 
 if TYPE_CHECKING:
     from masktron.report.pages.plain_reader import PlainData

@@ -6,36 +6,58 @@ Of masktron they import errors, thresholds and `serialised`; of the stages befor
 """
 
 from masktron.results.assess import AssessResult
-from masktron.results.block import BlockResult, CandidateResult, CutResult, SolvedResult
 from masktron.results.check import CheckResult
 from masktron.results.combine import CombineResult
-from masktron.results.concern import ConcernResult, MissingRule
 from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
 from masktron.results.doctor import DoctorResult, EngineProbe, FeatureProbe, FormatProbe, PackageProbe
-from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
 from masktron.results.edited_rules import RulesResult, WrittenRule
 from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
-from masktron.results.figure import CategoryResult, FigureResult, TotalResult
+from masktron.results.figure import (
+    CategoryResult,
+    FigureResult,
+    KeyRisk,
+    LevelDescription,
+    MaskedLevel,
+    TotalResult,
+    levels_of,
+)
 from masktron.results.hierarchy import HierarchyResult
-from masktron.results.key_risk import KeyRisk
 from masktron.results.key_treatments import KeysResult, KeyValues
-from masktron.results.levels import LevelDescription, MaskedLevel, levels_of
-from masktron.results.mask import EngineResult, MaskResult, RepairResult
+from masktron.results.mask import (
+    BlockResult,
+    CandidateResult,
+    CorrelationResult,
+    CutResult,
+    DrawResult,
+    EngineResult,
+    MaskResult,
+    MomentResult,
+    RepairResult,
+    SolvedResult,
+    UnmovedResult,
+)
 from masktron.results.metadata import MetadataResult
 from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
-from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, more_of, severity
 from masktron.results.refusal import RefusalResult, RemedyResult
 from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
-from masktron.results.rules import RuleResult, Tested, Untested
+from masktron.results.rules import RuleFate, RuleResult, Tested, TreatmentResult, Untested
 from masktron.results.suggest import Proposal, SuggestResult
-from masktron.results.treatment import RuleFate, TreatmentResult
 from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
-from masktron.results.validate import FieldMeaning, ValidateResult
-from masktron.results.verdict import ReleaseVerdict, ShownValues, Statement
+from masktron.results.validate import (
+    Diagnostic,
+    FieldMeaning,
+    RecordFinding,
+    ValidateResult,
+    by_field,
+    diagnostics_of,
+    more_of,
+    severity,
+)
+from masktron.results.verdict import ConcernResult, MissingRule, ReleaseVerdict, ShownValues, Statement
 
 __all__ = [
     "CONFIDENTIAL",

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from masktron.problems.problem import Sentence
-from masktron.results.figure import FigureResult
-from masktron.results.key_risk import KeyRisk
-from masktron.results.levels import MaskedLevel
+from masktron.results.figure import FigureResult, KeyRisk, MaskedLevel
 from masktron.results.result import JobResult, PlottedResult, from_report
-from masktron.results.treatment import RuleFate, TreatmentResult
+from masktron.results.rules import RuleFate, TreatmentResult
 from masktron.results.verdict import ReleaseVerdict
 
 if TYPE_CHECKING:
@@ -83,7 +81,7 @@ class AssessResult(JobResult, PlottedResult):
     @property
     def risks(self) -> str:
         """What intruders would re-identify, in sentences."""
-        return str(from_report("risk_sentences.risks_of", self))
+        return str(from_report("sentences.risks_of", self))
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

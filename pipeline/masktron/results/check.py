@@ -8,12 +8,9 @@ from typing import Any, ClassVar
 
 from masktron.errors import Exit
 from masktron.problems.problem import Sentence
-from masktron.results.figure import FigureResult
-from masktron.results.key_risk import KeyRisk
-from masktron.results.levels import MaskedLevel
+from masktron.results.figure import FigureResult, KeyRisk, MaskedLevel
 from masktron.results.result import JobResult, from_report
-from masktron.results.rules import RuleResult, Tested, exit_code_of
-from masktron.results.treatment import RuleFate, TreatmentResult
+from masktron.results.rules import RuleFate, RuleResult, Tested, TreatmentResult, exit_code_of
 from masktron.results.verdict import ReleaseVerdict
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from masktron.problems.problem import Sentence
-from masktron.results.levels import LevelDescription
+from masktron.results.figure import LevelDescription
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from masktron.problems.problem import Problem, Sentence
 from masktron.problems.wording import complaint
-from masktron.results.levels import LevelDescription
+from masktron.results.figure import LevelDescription
 from masktron.results.result import JobResult, PlottedResult
 from masktron.results.rules import Tested
 from masktron.serialised import Serialised

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from masktron.problems.problem import Problem, Sentence
 from masktron.problems.wording import complaint
-from masktron.results.figure import FigureResult
-from masktron.results.key_risk import KeyRisk
+from masktron.results.figure import FigureResult, KeyRisk
 from masktron.results.result import CONFIDENTIAL, JobResult
-from masktron.results.treatment import RuleFate, TreatmentResult
+from masktron.results.rules import RuleFate, TreatmentResult
 from masktron.serialised import Serialised
 
 

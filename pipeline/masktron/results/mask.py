@@ -1,27 +1,283 @@
-"""What `mask` returns."""
+"""What `mask` returns: blocks of fields, what methods drew, engines and the file as a whole."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.problems.problem import Sentence
-from masktron.results.block import BlockResult
-from masktron.results.concern import ConcernResult
-from masktron.results.draw import DrawResult
-from masktron.results.figure import CategoryResult, FigureResult, TotalResult
-from masktron.results.key_risk import KeyRisk
-from masktron.results.levels import MaskedLevel
+from masktron.results.figure import CategoryResult, FigureResult, KeyRisk, MaskedLevel, TotalResult
 from masktron.results.result import JobResult, PlottedResult, from_report
-from masktron.results.rules import RuleResult, Tested
-from masktron.results.treatment import RuleFate, TreatmentResult
-from masktron.results.verdict import ReleaseVerdict, ShownValues
+from masktron.results.rules import RuleFate, RuleResult, Tested, TreatmentResult
+from masktron.results.verdict import ConcernResult, ReleaseVerdict, ShownValues
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from masktron.partitions.kdcut import Cut
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateResult(Serialised):
+    """One of the aggregators that were tried for a block.
+
+    Attributes
+    ----------
+    information_loss : float
+        As in `BlockResult`, and lost values count as if the mean of the file replaced them; NaN where it was not
+        carried out.
+    copied_share : float
+        Share of the records in groups that copy one of their records, 0 to 1; NaN where it was not carried out.
+    verdict : str
+        Taken, or why not.
+    solved : tuple of str
+        Fields that it solves in each record.
+    """
+
+    aggregator: str
+    information_loss: float
+    copied_share: float
+    verdict: str
+    solved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedResult(Serialised):
+    """A field that an equality of a rule gives in each record.
+
+    Attributes
+    ----------
+    field, rule : str
+    disjunct, atom : int
+        Which alternative of the rule's form holds the equality, and where; both from 0.
+    """
+
+    field: str
+    rule: str
+    disjunct: int
+    atom: int
+
+
+@dataclass(frozen=True, slots=True)
+class CutResult(Serialised):
+    """A stratum with more records than are partitioned together; the largest one, where there are several.
+
+    Attributes
+    ----------
+    records : int
+    blocks : int
+        Into which it was cut.
+    largest : int
+        Records of the largest.
+    information_loss : float
+        What the cut costs: percentage points of 100 SSE/SST in the coordinates in which groups are formed, with their
+        means. It can be negative.
+    measured : bool
+        Whether this is the difference to what is formed without a cut; otherwise it is an estimate, which does not
+        know that rules move records between groups.
+    """
+
+    records: int
+    blocks: int
+    largest: int
+    information_loss: float
+    measured: bool
+
+    @classmethod
+    def of(cls, cut: Cut, total: float) -> CutResult:
+        """Put a cut into the words of reports; `total` is the sum of squares of the file."""
+        return cls(cut.records, cut.blocks, cut.largest, cut.loss(total), cut.measured)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResult(Serialised):
+    """One block after masking.
+
+    Attributes
+    ----------
+    groups : int
+        Of records that share one prototype; the number of records where each has values of its own.
+    min_group : int
+        Smallest number of records that share one prototype as written; solved fields apart.
+    exits : mapping of str to int
+        Groups by how settle found their prototype.
+    observed_share : float
+        Groups that publish the values of one observed record, per cent of the records: those that are copied, and in
+        a block of observed aggregators all whose prototype one of their records holds.
+    copied : int
+        Groups that publish one record's values in the place of an aggregate, since no other obeys the rules or since
+        this record rules its group: what ``max_observed_share`` is about.
+    coincident : int
+        Groups whose aggregate equals one of their records by chance.
+    revealed : int
+        Values that all members of a group of two or more had and that are published, or that follow from inequalities
+        of the rules: see `masktron.measures.revealed`.
+    dominated : int
+        Groups in which one record holds more than nine tenths of the weight.
+    information_loss : float
+        100 SSE/SST over the block's numeric variables, standardised; NaN where it has none.
+    candidates : tuple of CandidateResult
+        What came of each aggregator that keeps the rules, where there were several.
+    solved : tuple of SolvedResult
+        Fields that follow in each record from the others and from its unmasked fields. Groups share the other fields;
+        these do not count for `min_group` where a rule gives them.
+    cut : CutResult or None
+        Where more records than ``max_block_records`` would have been partitioned together.
+    """
+
+    variables: tuple[str, ...]
+    rules: tuple[str, ...]
+    aggregator: str
+    reason: Sentence
+    groups: int
+    min_group: int
+    exits: Mapping[str, int]
+    observed_share: float
+    copied: int
+    coincident: int
+    revealed: int
+    dominated: int
+    information_loss: float
+    candidates: tuple[CandidateResult, ...] = ()
+    solved: tuple[SolvedResult, ...] = ()
+    cut: CutResult | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether every record has values of its own, so that there are no groups."""
+        return self.aggregator == "drawn"
+
+
+@dataclass(frozen=True, slots=True)
+class MomentResult(Serialised):
+    """Mean and variance of a drawn number: as the method drew it, and as it is written.
+
+    Attributes
+    ----------
+    mean_drawn, mean_written : float
+        Mean less that of the original, in standard deviations of the original.
+    variance_drawn, variance_written : float
+        Divided by that of the original.
+    beyond : int
+        Values that the first draw had beyond what the type or the format of the column can hold. They are written as
+        values that fit, most of them at that bound. No value of a record follows from it: the bound is that of the
+        column, which the release has too, and the draws are random. Whoever has the release can count the values at
+        the bound anyway.
+    """
+
+    KEYS: ClassVar = "field=name mean_drawn mean_written variance_drawn variance_written beyond"
+
+    name: str
+    mean_drawn: float
+    mean_written: float
+    variance_drawn: float
+    variance_written: float
+    beyond: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationResult(Serialised):
+    """The correlation of two drawn numbers: in the original, as drawn and as written; NaN where there is none."""
+
+    fields: tuple[str, str]
+    original: float
+    drawn: float
+    written: float
+
+
+@dataclass(frozen=True, slots=True)
+class UnmovedResult(Serialised):
+    """Records that came out as they went in, in all masked fields.
+
+    Attributes
+    ----------
+    untouched : int
+        Nothing of theirs was to be replaced.
+    drawn : int
+        They drew the values that they had, or these are the values of their group.
+    given_back : int
+        They drew others, and got their own back when the rules were kept.
+    rare : int
+        Of those that were to be replaced, the ones that fewer than k records of the original are like.
+    """
+
+    untouched: int
+    drawn: int
+    given_back: int
+    rare: int
+
+    @property
+    def records(self) -> int:
+        """All of them."""
+        return self.untouched + self.drawn + self.given_back
+
+
+@dataclass(frozen=True, slots=True)
+class DrawResult(Serialised):
+    """What a method that draws did, and what keeping the rules made of it.
+
+    Attributes
+    ----------
+    strata : int
+        Parts of the file in which it drew: by alternatives of rules, and by what is missing.
+    groups, smallest : int or None
+        Groups of the method, and records of the smallest; None where it forms none.
+    moments : tuple of MomentResult
+        One for each drawn number.
+    worst_drawn, worst_written : CorrelationResult or None
+        The two of them whose correlation is farthest from that of the original, as drawn and as written; None where
+        no two of them vary.
+    unmoved_by : UnmovedResult
+        Records that came out as they went in, in all masked fields, by the reason.
+    """
+
+    KEYS: ClassVar = (
+        "strata groups smallest moments correlation_drawn correlation_written worst_drawn worst_written unmoved "
+        "unmoved_by"
+    )
+
+    strata: int
+    groups: int | None
+    smallest: int | None
+    moments: tuple[MomentResult, ...]
+    worst_drawn: CorrelationResult | None
+    worst_written: CorrelationResult | None
+    unmoved_by: UnmovedResult
+
+    @property
+    def unmoved(self) -> int:
+        """Records that came out as they went in, in all masked fields."""
+        return self.unmoved_by.records
+
+    @property
+    def variance_drawn(self) -> MomentResult | None:
+        """The number whose variance as drawn is farthest from that of the original; None where there is none."""
+        return max(self.moments, key=lambda one: _off(one.variance_drawn), default=None)
+
+    @property
+    def variance_written(self) -> MomentResult | None:
+        """The number whose variance as written is farthest from that of the original; None where there is none."""
+        return max(self.moments, key=lambda one: _off(one.variance_written), default=None)
+
+    @property
+    def correlation_drawn(self) -> float:
+        """Largest difference of a correlation as drawn to that of the original."""
+        return abs(self.worst_drawn.drawn - self.worst_drawn.original) if self.worst_drawn else 0.0
+
+    @property
+    def correlation_written(self) -> float:
+        """Largest difference of a correlation as written to that of the original."""
+        return abs(self.worst_written.written - self.worst_written.original) if self.worst_written else 0.0
+
+
+def _off(ratio: float) -> float:
+    """How far a ratio of variances is from 1: a half is as far as two."""
+    return abs(math.log(ratio)) if 0 < ratio < math.inf else math.inf
+
 
 INTERNAL = (
     "CONFIDENTIAL: for inside the agency; it shows totals, counts and values of the original, and may name original "
@@ -233,7 +489,7 @@ class MaskResult(JobResult, PlottedResult):
     @property
     def risks(self) -> str:
         """What intruders would re-identify, in sentences."""
-        return str(from_report("risk_sentences.risks_of", self))
+        return str(from_report("sentences.risks_of", self))
 
     @property
     def notice(self) -> str:

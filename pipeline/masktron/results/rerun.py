@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from masktron.problems.problem import Sentence
-from masktron.results.concern import ConcernResult
 from masktron.results.mask import MaskResult
 from masktron.results.result import JobResult
-from masktron.results.treatment import TreatmentResult
-from masktron.results.verdict import ReleaseVerdict
+from masktron.results.rules import TreatmentResult
+from masktron.results.verdict import ConcernResult, ReleaseVerdict
 from masktron.serialised import Serialised
 
 

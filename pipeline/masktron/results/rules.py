@@ -1,16 +1,20 @@
-"""Rules on a file: how often they fired and failed, and whether the file tests them."""
+"""Rules on a file: how often they fired and failed, whether the file tests them, and what treatments made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.errors import Exit
 from masktron.problems.problem import Problem
 from masktron.problems.wording import worded
 from masktron.serialised import Serialised, told_by_key
 from masktron.thresholds import Threshold
+
+if TYPE_CHECKING:
+    from masktron.translation import TranslatedRule
+
 
 FEW = 5
 """A rule that fires on fewer records than this is hardly tested."""
@@ -176,3 +180,52 @@ def exit_code_of(rules: Iterable[RuleResult], *, holds: bool) -> Exit:
     if any(rule.idle and rule.untested is not None and rule.untested.misnamed for rule in rules):
         return Exit.RULEBOOK
     return Exit.COMPLIES if holds else Exit.VIOLATION
+
+
+@dataclass(frozen=True, slots=True)
+class TreatmentResult(Serialised):
+    """One treatment, in the order in which they are done.
+
+    Attributes
+    ----------
+    kind : str
+        ``recoding``, for example.
+    field : str
+    how : str
+        In words, without the name of a file.
+    """
+
+    kind: str
+    field: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFate(Serialised):
+    """What became of a rule that reads recoded or removed fields.
+
+    Attributes
+    ----------
+    rule : str
+        Its id.
+    fate : str
+        ``exact``, ``implied``, ``weakened``, ``vacuous``, ``removed`` or ``lost``: see docs/recoding.md.
+    before, after : str
+        The rule in mathematics; empty where it is not asked any more.
+    reason : str
+        Why it is lost or removed, with which other rules it is asked, or that it asks nothing any more; else empty.
+    fields : tuple of str
+        The recoded fields that it reads.
+    """
+
+    rule: str
+    fate: str
+    before: str
+    after: str
+    reason: str
+    fields: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rule: TranslatedRule) -> RuleFate:
+        """Put what became of a rule into a result."""
+        return cls(rule.id, rule.fate, rule.old, rule.new, rule.reason, rule.fields)

@@ -28,7 +28,7 @@ from masktron.rulebook.expressions.tree import (
     walk,
 )
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.names import ContextNames, NameStep, Vocabulary
+from masktron.sources.record_layout import ContextNames, NameStep, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

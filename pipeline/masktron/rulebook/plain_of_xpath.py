@@ -36,7 +36,7 @@ from masktron.rulebook.plain.tree import (
     walk,
 )
 from masktron.rulebook.plain_shapes import folded, join
-from masktron.sources.names import column_name
+from masktron.sources.record_layout import column_name
 
 _SIGNS: Mapping[GeneralSign, Comparison] = MappingProxyType({"=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">="})
 _SAME_NAMES = frozenset({"abs", "round", "floor", "ceiling"})

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.problems.problem import Note, Sentence
 from masktron.sources.lexical import XML_SPACE, parse_number
-from masktron.sources.names import column_name
+from masktron.sources.record_layout import column_name
 
 _BESIDE_NUMBERS = (
     "column {column!r} has {found:and} beside numbers: a text like any other; if it means that "

@@ -14,7 +14,7 @@ from masktron.problems.problem import Known, Note, Setting, SettingName
 from masktron.progress import Progress
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
-from masktron.sources.names import NO_CONTEXTS, ContextNames
+from masktron.sources.record_layout import NO_CONTEXTS, ContextNames
 from masktron.sources.source import Source
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.xml_source import XmlSource

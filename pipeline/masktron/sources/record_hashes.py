@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.column import Column
-from masktron.sources.known_texts import Status
+from masktron.sources.column import Column, Status
 from masktron.sources.lexical import XML_SPACE, parse_number
 
 type Hashes = NDArray[np.uint64]

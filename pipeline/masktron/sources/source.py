@@ -21,14 +21,11 @@ from masktron.files import file_hash
 from masktron.problems.problem import Place, Problem, Sentence
 from masktron.progress import Told, untold
 from masktron.scratch import create_private
-from masktron.sources.column import Column
-from masktron.sources.column_forms import ColumnForm
+from masktron.sources.column import Column, ColumnForm
 from masktron.sources.dataset import Dataset
-from masktron.sources.flat_records import FlatRecords
+from masktron.sources.flat_records import FlatRecords, UnitRecords
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.names import Vocabulary
-from masktron.sources.record_layout import Layout, Shape
-from masktron.sources.unit_batches import UnitRecords
+from masktron.sources.record_layout import Layout, Shape, Vocabulary
 from masktron.sources.variables import Variable
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from masktron.problems.problem import Place
 from masktron.scratch import folder_on_disk, name_to_be, private_folder
-from masktron.sources.names import Vocabulary
-from masktron.sources.record_layout import Layout, Shape
+from masktron.sources.record_layout import Layout, Shape, Vocabulary
 from masktron.sources.source import EngineDocument, Source
 from masktron.sources.xml.xml_source import XmlSource
 

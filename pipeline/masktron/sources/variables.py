@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from masktron.config import Kind
-from masktron.sources.names import column_name
+from masktron.sources.record_layout import column_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from masktron.config import Config, Role
 from masktron.declared import declared_in
 from masktron.problems.problem import Setting, Term
 from masktron.shell_words import shell_word
-from masktron.sources.names import column_name
+from masktron.sources.record_layout import column_name
 from masktron.web.pages.data_step import option_words
 from masktron.web.pages.form_values import further_settings, label_of
 from masktron.web.pages.method_words import LIMITS

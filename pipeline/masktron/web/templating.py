@@ -8,8 +8,8 @@ from typing import Any
 
 import jinja2
 
-from masktron.report.pages.templates import template_environment
-from masktron.sources.names import column_name
+from masktron.report.pages.html import template_environment
+from masktron.sources.record_layout import column_name
 
 
 def rendered(template: str, **context: Any) -> str:

@@ -19,8 +19,8 @@ from masktron.files import read_text
 from masktron.former_names import manifest_from
 from masktron.level_settings import LevelSettings, levels_from
 from masktron.perturbation_settings import PramSettings, SwapSettings, pram_settings, together
-from masktron.results.concern import telling_apart
-from masktron.results.treatment import RuleFate
+from masktron.results.rules import RuleFate
+from masktron.results.verdict import telling_apart
 from masktron.treatments.suppression_check import SharedKeys
 from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path

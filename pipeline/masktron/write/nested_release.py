@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from masktron.sources.level_tree import TOP, LevelPath
-from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.sum_of_members import SumOfMembers
+from masktron.sources.wide.member_rows import FILE_ORDER, MemberOrder
+from masktron.sources.wide.wide_record import SumOfMembers
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ import pytest
 from cli_runner import Runner
 from masktron.config import Kind, ReadOptions
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.metadata.description import Description
-from masktron.sources.metadata.description_file import WRITERS, described_variables, read_description
+from masktron.sources.metadata.description_file import WRITERS, Description, described_variables, read_description
 from masktron.sources.opening import open_source
 from masktron.sources.variables import Typed, Variable
 from refusals import refused

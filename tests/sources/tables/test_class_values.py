@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from masktron.sources.column_forms import ColumnForm
+from masktron.sources.column import ColumnForm
 from masktron.sources.tables.arrow_lexemes import variable_of
 from masktron.sources.tables.class_values import recoded
 from masktron.sources.variables import Variable

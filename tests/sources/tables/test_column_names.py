@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from masktron.errors import DocumentError
-from masktron.sources.names import column_name
+from masktron.sources.record_layout import column_name
 from masktron.sources.tables.column_names import xml_name, xml_names
 from refusals import refused
 

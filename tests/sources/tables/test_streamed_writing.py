@@ -23,12 +23,12 @@ import pytest
 
 from cli_runner import Runner, write_rules
 from made_columns import new_column
-from masktron import memory_costs
+from masktron import memory
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.column import Column
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
-from masktron.sources.tables import arrow_files, arrow_stream, parquet_stream, spilled, table_source
+from masktron.sources.tables import arrow_files, spilled, table_source, typed_stream
 from masktron.sources.tables.separated import csv_stream, writing
 from masktron.sources.tables.two_readings import ComparedBlocks
 from masktron.sources.xml import wellformed
@@ -44,8 +44,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Blocks of a few records, and a folder for temporary files."""
     for module, name, size in (
         (csv_stream, "_BLOCK", 900),
-        (parquet_stream, "_ROWS", 30),
-        (arrow_stream, "_ROWS", 30),
+        (typed_stream, "_ROWS", 30),
+        (typed_stream, "_ROWS", 30),
         (arrow_files, "_BLOCK", 64),
         (spilled, "_AT_ONCE", 16),
         (writing, "_ROWS", 70),
@@ -171,7 +171,7 @@ def test_masked_files_and_manifests_are_the_same(
     found = []
     for name in ("held", "streamed"):
         if name == "streamed":
-            monkeypatch.setattr(memory_costs, "COLUMN_SHARE", ALL)
+            monkeypatch.setattr(memory, "COLUMN_SHARE", ALL)
             monkeypatch.setattr(table_source.TableSource, "table", None)
         out, manifest = tmp_path / f"{name}.{suffix}", tmp_path / f"{name}.json"
         said = masktron(

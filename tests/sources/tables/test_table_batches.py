@@ -21,7 +21,7 @@ from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Cell
 from masktron.sources.opening import open_source
 from masktron.sources.tables import table_records
-from masktron.sources.tables.document import TwinNames, twin_layout, write_twin
+from masktron.sources.tables.table_view import TwinNames, twin_layout, write_twin
 from masktron.sources.xml.xml_source import XmlSource
 
 NAMES = ("A", "@id", "annual income", "ä", "2024", "T")

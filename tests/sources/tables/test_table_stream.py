@@ -28,12 +28,12 @@ from masktron.evaluation.tiered import evaluate
 from masktron.kernels import separated as kernel
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
-from masktron.sources.tables import parquet_stream
+from masktron.sources.tables import typed_stream
 from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.separated import csv_outline, csv_stream
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.separated.csv_format import CsvFormat
-from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
+from masktron.sources.tables.separated.csv_outline import HeldText, survey_of
 from masktron.sources.tables.table_format import LexemeRow, SecondReading, TableFormat
 from masktron.sources.tables.table_stream import TableStream
 from refusals import code_of, refused
@@ -42,7 +42,7 @@ from refusals import code_of, refused
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_stream, "_BLOCK", 24)
-    monkeypatch.setattr(parquet_stream, "_ROWS", 3)
+    monkeypatch.setattr(typed_stream, "_ROWS", 3)
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 

@@ -15,8 +15,8 @@ from masktron.jobs.job import context_names
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_files import ParquetFormat
-from masktron.sources.tables.document import TwinNames, twin_names
 from masktron.sources.tables.table_format import SecondReading, UnreadError
+from masktron.sources.tables.table_view import TwinNames, twin_names
 from refusals import code_of, refused
 
 SCHEMA = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt">{ns}
@@ -69,7 +69,7 @@ def test_two_names_for_records_are_refused(tmp_path: Path) -> None:
 
 
 def context_names_of(names: list[str]):
-    from masktron.sources.names import ContextNames
+    from masktron.sources.record_layout import ContextNames
 
     return ContextNames(tuple(names), tuple((False, (("", name),)) for name in names))
 

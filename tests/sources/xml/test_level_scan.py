@@ -16,8 +16,8 @@ from examples import examples
 from masktron.errors import DocumentError
 from masktron.sources.columns import Cell
 from masktron.sources.dataset import Dataset
+from masktron.sources.flat_records import UnitBatch
 from masktron.sources.level_tree import LevelPath, Tree
-from masktron.sources.unit_batches import UnitBatch
 from masktron.sources.xml import nested as nested_reading
 from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.nested import fill_levels, read_levels

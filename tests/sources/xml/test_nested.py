@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from cli_runner import write_file
 from examples import examples
 from masktron.errors import DocumentError
+from masktron.sources.column import Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import Level, Tree
 from masktron.sources.opening import open_source
 from masktron.sources.record_layout import Field
-from masktron.sources.xml.layout import survey_levels
-from masktron.sources.xml.names_in_file import vocabulary
+from masktron.sources.xml.layout import survey_levels, vocabulary
 from masktron.sources.xml.nested import read_levels
 from nested_files import Tables, nested_files, tables_of
 from refusals import refused

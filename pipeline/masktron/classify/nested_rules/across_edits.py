@@ -29,8 +29,7 @@ from masktron.rulebook.context_paths import NamedPath, SoughtName, context_paths
 from masktron.rulebook.expressions.tree import ANY, Call, Expression, walk
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import Tree
-from masktron.sources.names import Vocabulary
-from masktron.sources.record_layout import Field, Layout
+from masktron.sources.record_layout import Field, Layout, Vocabulary
 from masktron.sources.record_layout import Field as LayoutField
 from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_values import NotUnrolled

@@ -40,9 +40,9 @@ from masktron.rulebook.expressions.tree import (
 )
 from masktron.rulebook.schema import Let, Pattern, Rulebook
 from masktron.sources.columns import Batch, Cell, Cells
+from masktron.sources.flat_records import BatchRows, UnitBatch, UnitPart
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.record_layout import Layout
-from masktron.sources.unit_batches import BatchRows, UnitBatch, UnitPart
 from masktron.sources.wide.wide_record import Composition, UnitField, UnitPlace, WideRecord
 from masktron.unrolling.unrolled import order_bound, unroll
 

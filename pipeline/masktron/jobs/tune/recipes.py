@@ -21,8 +21,7 @@ from masktron.methods.base import Method, Partitioning
 from masktron.problems.problem import Setting
 from masktron.recoding_settings import averages, how_of, resolved
 from masktron.results import TuneCandidate
-from masktron.results.tried_treatment import KeyTreatment
-from masktron.results.tune import candidate_name
+from masktron.results.tune import KeyTreatment, candidate_name
 from masktron.setting_values import Param
 
 NO_WAYS: Mapping[str, str] = MappingProxyType({})

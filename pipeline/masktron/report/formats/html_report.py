@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from masktron.evaluation.findings import Finding
 from masktron.report.formats import ReportTarget
-from masktron.report.pages.findings_summary import FindingExample, FindingsSummary
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pages.validate_page import validate_page
+from masktron.report.pages.validate_page import FindingExample, FindingsSummary, validate_page
 from masktron.report.pictures.canvas import require_drawing
 from masktron.report.wording import values_text
 from masktron.results import ValidateResult, severity

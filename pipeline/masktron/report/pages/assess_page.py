@@ -5,7 +5,20 @@ from __future__ import annotations
 import math
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import figure, figures_table, file_name, listed, said, statements
+from masktron.report.pages.common_parts import (
+    TREATED,
+    figure,
+    figure_values,
+    figures_table,
+    file_name,
+    key_parts,
+    level_parts,
+    listed,
+    position_parts,
+    said,
+    statements,
+    treatment_parts,
+)
 from masktron.report.pages.compared_parts import (
     by_level,
     correlation_parts,
@@ -15,12 +28,8 @@ from masktron.report.pages.compared_parts import (
     loss_parts,
     moment_parts,
 )
-from masktron.report.pages.key_part import key_parts
-from masktron.report.pages.level_part import level_parts
 from masktron.report.pages.page import Fact, FactRow, Page, Section
 from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pages.position_part import figure_values, position_parts
-from masktron.report.pages.treatment_part import TREATED, treatment_parts
 from masktron.report.text import number
 from masktron.report.verdict import read_verdict
 from masktron.results.side_by_side import SideBySide

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from masktron.counts import counted
 from masktron.report.pages.common_parts import (
+    TREATED,
     failures_picture,
     figures_table,
     file_name,
+    level_parts,
     listed,
     rules_table,
     statements,
+    treatment_parts,
 )
-from masktron.report.pages.level_part import level_parts
 from masktron.report.pages.page import Fact, FactRow, Page, Section
 from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pages.treatment_part import TREATED, treatment_parts
 from masktron.report.text import number
 from masktron.report.verdict import read_verdict
 

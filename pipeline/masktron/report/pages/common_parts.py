@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from masktron.counts import counted
-from masktron.report.engine_opinion import engine_opinion
 from masktron.report.pages.page import Listing, Mark, PagePart, PagePicture, PageTable, Sentences, Tone
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
-from masktron.report.pictures.palette import SOFT, WARN
+from masktron.report.pictures.canvas import AFTER, BEFORE, SOFT, WARN
+from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
+from masktron.report.sentences import asking_nothing, engine_opinion, key_lines
 from masktron.report.text import number
 from masktron.results.verdict import ReleaseVerdict, StatementLevel
 
@@ -238,3 +239,230 @@ def listed(title: str, items: Iterable[str]) -> list[PagePart]:
 def said(*sentences: str) -> list[PagePart]:
     """Return paragraphs, without the empty ones."""
     return [Sentences(text) for text in sentences if text]
+
+
+_QUOTED = re.compile(r"('[^']*'|\"[^\"]*\")")
+_SIGNS = ((" <= ", " ≤ "), (" >= ", " ≥ "), (" != ", " ≠ "), (" * ", " · "), (" - ", " \N{MINUS SIGN} "))
+
+
+def mathematical(form: str) -> str:
+    """Return a form of `masktron explain` as a page can show it: ``A <= B`` as ``A ≤ B``, but for texts in quotes."""
+    parts = _QUOTED.split(form)
+    return "".join(part if at % 2 else _signs(part) for at, part in enumerate(parts))
+
+
+def _signs(part: str) -> str:
+    for plain, sign in _SIGNS:
+        part = part.replace(plain, sign)
+    return part
+
+
+def key_parts(result: PlainData) -> list[PagePart]:
+    """Sentences, records by how many share their keys, and what each field contributes; nothing without keys."""
+    if not result.has("keys"):
+        return []
+    keys = result.part("keys")
+    content, records = keys.content, keys.count("records")
+    others = content["below_without_weight"]
+    columns = ("like fewer than", "records", "of all", *(("without the weight",) if others else ()))
+    rows = tuple(
+        (k, number(below), per_cent(below, records), *((number(others[k]),) if others else ()))
+        for k, below in content["below"].items()
+    )
+    parts: list[PagePart] = [
+        *listed("", [f"{one[:1].upper()}{one[1:]}." for one in key_lines(content)]),
+        PageTable("Records that few are like, by their keys", columns, rows, frozenset(columns)),
+    ]
+    if content["contributions"] is not None and any(content["minimal_uniques"]):
+        shares = sorted(content["contributions"].items(), key=lambda one: -one[1])
+        parts.append(
+            PageTable(
+                "What makes records special: part of the scores of minimal sample uniques (SUDA)",
+                ("field", "contribution"),
+                tuple((name, figure(share, "%", 1)) for name, share in shares),
+                frozenset({"contribution"}),
+            )
+        )
+    return parts
+
+
+def level_parts(result: PlainData) -> list[PagePart]:
+    """Return what is known of each level of a nested file; nothing of other files.
+
+    Parameters
+    ----------
+    result : PlainData
+        Of `mask`, `check` or `assess`.
+    """
+    parts: list[PagePart] = []
+    for level in result.parts("levels") if result.has("levels") else ():
+        weight = level.text("weight")
+        weighted = f", weighted by {weight}" if weight else ""
+        parts += said(f"{level.text('level')}: {counted(level.count('records'), 'record')}{weighted}.")
+        parts += figures_table(level.parts("figures"))
+    return parts
+
+
+LEAST_LOSS = 10.0
+"""What the axis of loss reaches at least: losses below that are small."""
+_AXES = (("disclosure_risk", "pil"), ("linkage", "information_loss"))
+"""Risk and loss as `tune` has them, which say something of every kind of method; else those of any number of records.
+
+Information loss compares record by record, and of values that were drawn it says little."""
+_POSITIONS = {
+    ("disclosure_risk", "pil"): (
+        "Disclosure risk {risk:.1f} %, of {unmasked:.1f} % unmasked, for a probabilistic information loss (pil) of "
+        "{loss:.2f} %.",
+        "Lower left is better. Loss 0 and all risk is the original; at loss 100 it is certain that published results "
+        "differ by more than the luck of drawing a sample.",
+    ),
+    ("linkage", "information_loss"): (
+        "{risk:.1f} % of the records link to their original, of {unmasked:.1f} % unmasked, for a loss of "
+        "{loss:.2f} %.",
+        "Lower left is better. Loss 0 and all risk is the original; loss 100 is as if everybody had the average.",
+    ),
+}
+
+
+def figure_values(result: PlainData) -> dict[str, float]:
+    """Return the figures of a result by their names."""
+    return {one.text("figure"): one.number("value") for one in result.parts("figures")}
+
+
+def position_parts(
+    figures: Mapping[str, float],
+    unmasked_linkage: float,
+    name: str = "this file",
+) -> list[PagePart]:
+    """Draw a file on the first axes of which it has both figures; nothing where it has none.
+
+    Parameters
+    ----------
+    figures : mapping of str to float
+        Of the file, by name.
+    unmasked_linkage : float
+        Linkage of the original with itself; NaN for 100.
+    name : str
+        Of the file, in the table.
+    """
+    axes = next((pair for pair in _AXES if not any(math.isnan(figures.get(one, math.nan)) for one in pair)), None)
+    if axes is None:
+        return []
+    risk, loss = figures[axes[0]], figures[axes[1]]
+    unmasked = 100.0 if math.isnan(unmasked_linkage) else unmasked_linkage
+    if axes[0] == "disclosure_risk":
+        # the mean of linkage and of intervals, in which every value is near to itself
+        unmasked = (unmasked + 100) / 2
+    points = (PlanePoint("unmasked", 0.0, unmasked, "unmasked"), PlanePoint("this file", loss, risk, "this"))
+    rows = tuple(
+        (name if point.kind == "this" else point.name, figure(point.loss, "%"), figure(point.risk, "%", 1))
+        for point in points
+    )
+    words, legend = _POSITIONS[axes]
+    columns = ("file", axes[1], axes[0])
+    return [
+        PagePicture(
+            "risk-and-utility",
+            "Where this file stands",
+            words.format(risk=risk, unmasked=unmasked, loss=loss),
+            RiskUtilityPlane(
+                points,
+                f"{axes[1]}, %",
+                f"{axes[0]}, %",
+                least_loss=LEAST_LOSS,
+                least_risk=100.0,
+            ),
+            PageTable("Risk and loss", columns, rows, frozenset(columns[1:])),
+            legend,
+        )
+    ]
+
+
+TREATED = "What was done before"
+"""The heading of these parts on the pages of a masked file."""
+_KEY_FIGURES = {
+    "key_k": "records that share all keys, at least",
+    "key_uniques": "records like no other one",
+    "global_risk": "records that are found, as expected, %",
+}
+
+
+def treatment_parts(result: PlainData) -> list[PagePart]:
+    """Tables of treatments, of risk before and after with a picture, and of rules; nothing without treatments.
+
+    Parameters
+    ----------
+    result : PlainData
+        As ``mask --json``, ``check --json`` or ``assess --json`` writes it; that of an earlier version has no
+        treatments, and that of `check` and `assess` no risk before them.
+    """
+    if not result.has("treatments") or not result.parts("treatments"):
+        return []
+    return [
+        PageTable(
+            "Treatments, in their order",
+            ("field", "treatment", "how"),
+            tuple((one.text("field"), one.text("kind"), one.text("how")) for one in result.parts("treatments")),
+        ),
+        *(_risk(result) if result.has("before") else ()),
+        *fates_table(result.parts("fates")),
+    ]
+
+
+def fates_table(fates: tuple[PlainData, ...]) -> list[PagePart]:
+    """Say what became of each rule that reads a recoded field."""
+    if not fates:
+        return []
+    rows = tuple(
+        (
+            one.text("rule"),
+            one.text("fate"),
+            mathematical(one.text("before")),
+            mathematical(one.text("after")) or one.text("reason") or NOTHING,
+        )
+        for one in fates
+    )
+    table = PageTable("Rules that read recoded or removed fields", ("rule", "became", "it was", "it is"), rows)
+    idle = asking_nothing([one.content for one in fates])
+    return [table, *said(f"{idle}." if idle else "")]
+
+
+def _risk(result: PlainData) -> list[PagePart]:
+    before = _values(result.parts("before"))
+    now = _values(result.parts("figures"))
+    both = [name for name in _KEY_FIGURES if name in before and name in now]
+    if not both:
+        return []
+    rows = tuple((_KEY_FIGURES[name], _told(before[name]), _told(now[name])) for name in both)
+    table = PageTable("What keys told and tell", ("figure", "before", "after"), rows, frozenset({"before", "after"}))
+    records = result.count("records_out")
+    if "key_uniques" not in both or "global_risk" not in both or not records:
+        return [table]
+    shares = [
+        ("like no other one", 100 * before["key_uniques"] / records, 100 * now["key_uniques"] / records),
+        ("found, as expected", before["global_risk"], now["global_risk"]),
+    ]
+    bars = [
+        Bar(f"{name}, {when}", share, figure(share, "%", 1), colour)
+        for name, *pair in shares
+        for when, share, colour in zip(("before", "after"), pair, (BEFORE, AFTER), strict=True)
+    ]
+    return [
+        PagePicture(
+            "keys-before-after",
+            "What the treatments of keys have changed",
+            f"Of 100 records, {figure(shares[1][1], '', 1)} would have been found by their keys, and "
+            f"{figure(shares[1][2], '', 1)} are now.",
+            Bars(tuple(bars), "records, %"),
+            table,
+        )
+    ]
+
+
+def _values(figures: tuple[PlainData, ...]) -> dict[str, float]:
+    found = {one.text("figure"): one.number("value") for one in figures if one.text("figure") in _KEY_FIGURES}
+    return {name: value for name, value in found.items() if not math.isnan(value)}
+
+
+def _told(value: float) -> str:
+    return number(value, ".0f" if value == round(value) else ".3g")

@@ -11,10 +11,13 @@ from masktron.counts import counted
 from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, figure, listed, said
 from masktron.report.pages.page import PagePart, PagePicture, PageTable, PictureRow
 from masktron.report.pictures.bars import Bar, Bars, PairedBars, PairOfBars
-from masktron.report.pictures.distribution import TwoDistributions
-from masktron.report.pictures.intervals import MeanAndInterval, MeansWithIntervals
-from masktron.report.pictures.matrix import SquareMatrix
-from masktron.report.pictures.ordered_columns import ColumnsInOrder
+from masktron.report.pictures.compared import (
+    ColumnsInOrder,
+    MeanAndInterval,
+    MeansWithIntervals,
+    SquareMatrix,
+    TwoDistributions,
+)
 from masktron.report.text import number
 from masktron.results.side_by_side import FieldDistribution, FieldShares, GroupSizes, SideBySide
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import NOTHING, bare, file_name, listed, said
-from masktron.report.pages.mathematics import mathematical
+from masktron.report.pages.common_parts import NOTHING, bare, file_name, listed, mathematical, said
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.rule_graph import GraphBlock, GraphRule, RuleGraph

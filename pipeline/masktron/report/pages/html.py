@@ -1,21 +1,45 @@
-"""Pages as HTML: one template, one style sheet, and a little script that nobody needs to read them."""
+"""Pages as HTML, all of a run or none: one template, one style sheet, and a little script that nobody needs."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
 from masktron.report.pages.page import Page
-from masktron.report.pages.templates import template_environment
 from masktron.report.pictures.canvas import Sketch, require_drawing, svg_of
 from masktron.report.text import printable
 from masktron.resources import packaged_text
+from masktron.write.atomic import atomic_path
+
+
+def template_environment(folder: str) -> jinja2.Environment:
+    """Return the environment of templates in a folder that comes with the package."""
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: packaged_text(f"{folder}/{name}")),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_harmless,
+    )
+
+
+def _harmless(value: Any) -> Any:
+    """Show what a browser would obey, such as a change of direction, as escapes; ours is markup already."""
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+        return value
+    return printable(value)
+
 
 _KINDS = {
     "str": "text",
@@ -85,3 +109,20 @@ def _breakable(text: str) -> Markup:
 
 def _svg(sketch: Sketch, name: str) -> Markup:
     return Markup(svg_of(sketch, name))  # noqa: S704 -- matplotlib and ElementTree escape texts
+
+
+def write_pages(pages: Mapping[Path, Page]) -> None:
+    """Write pages; one for others may be read by others, all else by its owner alone.
+
+    Raises
+    ------
+    DocumentError
+        One cannot be written: then none is.
+    UsageError
+        matplotlib is not installed.
+    """
+    texts = {path: html_of(page) for path, page in pages.items()}
+    with ExitStack() as stack:
+        for path, page in pages.items():
+            place = stack.enter_context(atomic_path(path, released=page.edition == "public"))
+            place.write_text(texts[path], encoding="utf-8", newline="\n")

@@ -6,17 +6,21 @@ import math
 from collections.abc import Sequence
 
 from masktron.counts import counted
-from masktron.report.concern_lines import concern_lines
 from masktron.report.pages.common_parts import (
     NOTHING,
     engines_table,
     figure,
+    figure_values,
     figures_table,
     file_name,
+    key_parts,
+    level_parts,
     listed,
+    position_parts,
     rules_table,
     said,
     statements,
+    treatment_parts,
 )
 from masktron.report.pages.compared_parts import (
     by_level,
@@ -27,14 +31,11 @@ from masktron.report.pages.compared_parts import (
     loss_parts,
     moment_parts,
 )
-from masktron.report.pages.key_part import key_parts
-from masktron.report.pages.level_part import level_parts
 from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pages.position_part import figure_values, position_parts
-from masktron.report.pages.treatment_part import treatment_parts
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.protection import RED_LINKAGE
+from masktron.report.sentences import concern_lines
 from masktron.report.text import number
 from masktron.report.verdict import read_verdict
 from masktron.results.side_by_side import SideBySide

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import NOTHING, listed, per_cent, said, statements
-from masktron.report.pages.mathematics import mathematical
+from masktron.report.pages.common_parts import NOTHING, listed, mathematical, per_cent, said, statements
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.text import number
@@ -26,7 +25,7 @@ from masktron.results.public_release import (
 )
 from masktron.results.verdict import ReleaseVerdict, Statement, StatementLevel
 from masktron.shell_words import shell_word
-from masktron.sources.names import column_name
+from masktron.sources.record_layout import column_name
 
 _HOW = {
     "mean": "mean of the group",

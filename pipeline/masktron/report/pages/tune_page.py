@@ -15,8 +15,14 @@ from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, Page
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
 from masktron.report.text import number
-from masktron.results.tried_treatment import KeyTreatment
-from masktron.results.tune import PROTECTION, candidate_name, parameter_text, protection_text, worst_protection
+from masktron.results.tune import (
+    PROTECTION,
+    KeyTreatment,
+    candidate_name,
+    parameter_text,
+    protection_text,
+    worst_protection,
+)
 
 _STATES = {
     "measured": "on all records",

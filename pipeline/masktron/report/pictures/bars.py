@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from masktron.report.pictures.canvas import Sketch, label, room
-from masktron.report.pictures.palette import AFTER, BEFORE, INK, LINE, MUTED
+from masktron.report.pictures.canvas import AFTER, BEFORE, INK, LINE, MUTED, Sketch, label, room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""From a sketch to SVG: text as text, colours as variables of the page, the same bytes for the same data."""
+"""From a sketch to SVG, on a page or in a file of its own: the same bytes for the same data, in the colours of pages."""
 
 from __future__ import annotations
 
@@ -8,16 +8,44 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Tree
 
 from masktron.extras import library
-from masktron.report.pictures.palette import INK, LINE, MUTED, PAPER, VARIABLES
 from masktron.report.text import printable
+from masktron.resources import packaged_text
+from masktron.write.atomic import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+INK = "#1d2733"
+MUTED = "#55616e"
+LINE = "#d3dae1"
+PAPER = "#fefefe"
+BEFORE = "#8a98a7"
+AFTER = "#1a6e93"
+WARN = "#b4470f"
+SOFT = "#c9a227"
+
+VARIABLES = MappingProxyType(
+    {
+        INK: "--ink",
+        MUTED: "--muted",
+        LINE: "--line",
+        PAPER: "--paper",
+        BEFORE: "--before",
+        AFTER: "--after",
+        WARN: "--warn",
+        SOFT: "--soft",
+    }
+)
+"""The variable of the style sheet that stands for each colour on a page, by the colour on white paper."""
+
 
 LABEL = 26
 """Characters of a label that a picture shows; the table behind it has all."""
@@ -230,3 +258,61 @@ def _named_links(root: Tree.Element, names: Mapping[str, str]) -> None:
         title = Tree.Element("title")
         title.text = said
         node.insert(0, title)
+
+
+_ROOT = re.compile(r":root\s*\{[^}]*\}")
+_DARK = re.compile(r"@media \(prefers-color-scheme: dark\)\s*\{\s*(:root\s*\{[^}]*\})\s*\}")
+
+
+def write_picture(path: Path, sketch: Sketch, name: str) -> None:
+    """Draw to a file, for its owner alone.
+
+    Parameters
+    ----------
+    path : Path
+        What was there before stays until all is drawn.
+    sketch : Sketch
+    name : str
+        Of the picture.
+
+    Raises
+    ------
+    DocumentError
+        It cannot be written.
+    UsageError
+        matplotlib is not installed.
+    """
+    text = svg_file(sketch, name)
+    with atomic_path(path, released=False) as place:
+        place.write_text(text, encoding="utf-8", newline="\n")
+
+
+def svg_file(sketch: Sketch, name: str) -> str:
+    """Return a picture as a whole file of SVG, with its colours in light and dark.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    name : str
+        As for `svg_of`.
+    """
+    inner = svg_of(sketch, name)
+    return (
+        inner.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {_FONT}', 1).replace(
+            ">", f"><style>{_page_colours()}</style>", 1
+        )
+        + "\n"
+    )
+
+
+_FONT = "font-family=\"system-ui, 'DejaVu Sans', sans-serif\" "
+
+
+@cache
+def _page_colours() -> str:
+    """Return the variables of the style sheet of pages, light and dark."""
+    css = packaged_text("report/pages/page.css")
+    light, dark = _ROOT.search(css), _DARK.search(css)
+    if light is None or dark is None:
+        raise RuntimeError("the style sheet of pages has no colours")
+    return " ".join(f"{light[0]} @media (prefers-color-scheme: dark) {{ {dark[1]} }}".split())

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from masktron.report.pictures.canvas import Sketch, label
-from masktron.report.pictures.palette import AFTER, BEFORE, INK, LINE, MUTED, PAPER, SOFT
+from masktron.report.pictures.canvas import AFTER, BEFORE, INK, LINE, MUTED, PAPER, SOFT, Sketch, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

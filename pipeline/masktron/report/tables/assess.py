@@ -7,12 +7,10 @@ import math
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.report.key_lines import key_lines
-from masktron.report.level_lines import level_lines
+from masktron.report.sentences import key_lines, level_lines, treated_lines
 from masktron.report.tables.cells import headed, in_short, noted, statements, valued
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, further, treated_in_brief
 from masktron.report.text import plain
-from masktron.report.treatment_lines import treated_lines
 from masktron.results import AssessResult
 from masktron.serialised import plain_data
 

@@ -6,11 +6,10 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.problems.problem import Note
-from masktron.report.level_lines import level_lines
+from masktron.report.sentences import level_lines, treated_lines
 from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, statements
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, treated_in_brief
 from masktron.report.text import number, plain
-from masktron.report.treatment_lines import treated_lines
 from masktron.results import CheckResult
 from masktron.serialised import plain_data
 

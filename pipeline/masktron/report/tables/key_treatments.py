@@ -6,11 +6,10 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.key_lines import key_lines
+from masktron.report.sentences import fate_lines, key_lines, treatment_names
 from masktron.report.tables.cells import headed, noted, valued
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, further, treated_in_brief
 from masktron.report.text import plain
-from masktron.report.treatment_lines import fate_lines, treatment_names
 from masktron.results import KeysResult
 
 

@@ -10,15 +10,21 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.concern_lines import concern_lines, concern_remedies
-from masktron.report.engine_opinion import engine_opinion
-from masktron.report.key_lines import estimate_lines, key_lines
-from masktron.report.level_lines import level_lines
-from masktron.report.parts import drawn_fields, in_groups, listed
+from masktron.report.sentences import (
+    concern_lines,
+    concern_remedies,
+    drawn_fields,
+    engine_opinion,
+    estimate_lines,
+    in_groups,
+    key_lines,
+    level_lines,
+    listed,
+    treatment_lines,
+)
 from masktron.report.tables.cells import figure_text, headed, in_short, noted, statements, valued
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, treated_in_brief
 from masktron.report.text import number, plain
-from masktron.report.treatment_lines import treatment_lines
 from masktron.results import (
     CONFIDENTIAL,
     BlockResult,

@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
+from masktron.report.sentences import fate_lines
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
-from masktron.report.treatment_lines import fate_lines
 from masktron.results import RecodeResult
 from masktron.toml_text import toml_text
 from masktron.translation.translated_rules import Fate

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.report.concern_lines import concern_lines
+from masktron.report.sentences import concern_lines, treatment_lines
 from masktron.report.tables.cells import figure_text, headed, noted, statements
 from masktron.report.text import number, plain
-from masktron.report.treatment_lines import treatment_lines
 from masktron.results import ChangeResult, RerunResult
 
 

@@ -22,13 +22,12 @@ from masktron.problems.problem import Sentence
 from masktron.progress import Progress, Told, untold
 from masktron.sources.dataset import DataLevel, Dataset
 from masktron.sources.joined.joined_writing import JoinedRelease, write_joined
-from masktron.sources.joined.level_columns import LevelColumns, columns_of_levels
-from masktron.sources.joined.level_rows import LevelRows, joined
+from masktron.sources.joined.level_rows import LevelColumns, LevelRows, columns_of_levels, joined
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.names import NO_CONTEXTS, ContextNames
 from masktron.sources.output_names import table_beside
+from masktron.sources.record_layout import NO_CONTEXTS, ContextNames
 from masktron.sources.source import Changes, Reading, Source
-from masktron.sources.tables.document import TwinNames, twin_frame, twin_names
+from masktron.sources.tables.table_view import TwinNames, twin_frame, twin_names
 from masktron.sources.twin_source import TwinSource
 from masktron.sources.variables import Variable
 from masktron.sources.xml.microdata import iter_records

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.problems.problem import Field
 from masktron.sources.column import Column
-from masktron.sources.joined.level_columns import LevelColumns
-from masktron.sources.joined.level_rows import LevelRows, units_of
+from masktron.sources.joined.level_rows import LevelColumns, LevelRows, units_of
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable

@@ -24,17 +24,22 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_scalars import one_array
-from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, compression_of, opened_arrow
 from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.pandas_metadata import PANDAS, pandas_metadata, released_metadata
-from masktron.sources.tables.parquet_stream import parquet_stream
 from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.spilled import SpilledRows, spilled
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_stream import TableStream
-from masktron.sources.tables.typed_stream import TypedStream
+from masktron.sources.tables.typed_stream import (
+    TypedStream,
+    arrow_stream,
+    batches_of,
+    compression_of,
+    opened_arrow,
+    parquet_stream,
+)
 from masktron.sources.variables import NONE, Variable
 
 _ROWS = 1 << 14

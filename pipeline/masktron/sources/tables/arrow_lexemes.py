@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from masktron.config import Kind
 from masktron.errors import DocumentError
 from masktron.problems.problem import Field, Place
-from masktron.sources.tables.string_cells import octets_of
+from masktron.sources.tables.column_strings import octets_of
 from masktron.sources.variables import Typed, Variable
 
 _PLAIN_DIGITS = 40

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from masktron.recodings import exact_number
-from masktron.sources.column_forms import ColumnForm, all_numbers, numbered, shortest
+from masktron.sources.column import ColumnForm, all_numbers, numbered, shortest
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, typed_of
 from masktron.sources.tables.arrow_values import UnfitError

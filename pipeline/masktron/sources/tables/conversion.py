@@ -16,22 +16,20 @@ from masktron.config import Kind
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields
 from masktron.recodings import exact_number
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.known_formats import table_format, written_formats
-from masktron.sources.known_texts import Status
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
 from masktron.sources.tables.arrow_values import UnfitError
-from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.column_names import NamesAllowed, xml_name
 from masktron.sources.tables.column_strings import blocks_of, column_of, distinct_strings, strings_of
-from masktron.sources.tables.document import TwinNames, write_twin
-from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.release import Release
 from masktron.sources.tables.table_source import TableSource
+from masktron.sources.tables.table_view import TwinNames, write_twin
 from masktron.sources.variables import Variable
-from masktron.sources.xml.left_out import left_out_notes
+from masktron.sources.xml.outline import left_out_notes
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _WHOLE = r"^(0|-?[1-9][0-9]*)$"

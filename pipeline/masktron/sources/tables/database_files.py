@@ -10,8 +10,18 @@ from pathlib import Path
 from masktron.errors import ResourceError, UsageError
 from masktron.problems.problem import Known, Setting
 from masktron.sources.tables.release import Release
-from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options
+
+
+def quoted(name: str) -> str:
+    """Return a name in quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text in quotes."""
+    return "'" + text.replace("'", "''") + "'"
+
 
 OPTIONS: Mapping[str, str] = {
     "table": "name of the table; may be left out where there is only one",

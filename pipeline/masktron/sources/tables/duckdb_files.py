@@ -19,9 +19,17 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import categories_of
 from masktron.sources.tables.arrow_files import released_values, table_of
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, value_type
-from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, not_written, within_time, written_name
+from masktron.sources.tables.database_files import (
+    BY_QUERY,
+    OPTIONS,
+    chosen,
+    literal,
+    not_written,
+    quoted,
+    within_time,
+    written_name,
+)
 from masktron.sources.tables.release import Release
-from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.variables import NONE
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from masktron.errors import UsageError
 from masktron.problems.problem import Field, Place
+from masktron.sources.column import Status
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, table_format
-from masktron.sources.known_texts import Status
 from masktron.sources.tables.conversion import with_types
 from masktron.sources.tables.descriptions import descriptions_lost, orders_lost
 from masktron.sources.tables.frames import categories_kept, frame_format, metadata_kept

@@ -34,10 +34,10 @@ from masktron.sources.tables.arrow_files import (
 )
 from masktron.sources.tables.arrow_lexemes import has_text, is_text, lexemes_of, value_type
 from masktron.sources.tables.column_strings import column_of
+from masktron.sources.tables.database_files import literal
 from masktron.sources.tables.pandas_back import released_frame
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
 from masktron.sources.tables.release import Release
-from masktron.sources.tables.sql_texts import literal
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.variables import NONE, Typed, Variable
 

@@ -25,10 +25,10 @@ from masktron.extras import library
 from masktron.files import refuse_special, same_file
 from masktron.scratch import locked_file, private_folder, remove_abandoned
 from masktron.sources.tables.arrow_files import table_of
+from masktron.sources.tables.database_files import literal, quoted
 from masktron.sources.tables.duckdb_files import duckdb_connection
 from masktron.sources.tables.postgresql.connection import taken
 from masktron.sources.tables.postgresql.transaction import postgres_writing
-from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.two_readings import differences
 
 _STAGED, _COPIED, _ANEW = "masktron_staged", "masktron_copied", "masktron_anew"

@@ -20,7 +20,7 @@ from masktron.errors import DocumentError
 from masktron.scratch import create_private
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.tables.arrow_columns import taken
-from masktron.sources.tables.string_cells import octets_of
+from masktron.sources.tables.column_strings import octets_of
 
 _AT_ONCE = 1 << 16
 """Texts that are objects at once."""

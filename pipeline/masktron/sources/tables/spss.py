@@ -19,10 +19,9 @@ from masktron.config import Kind
 from masktron.recodings import exact_number
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_values import unfit_field
-from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_names import NamesAllowed, xml_names
 from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.created_columns import Created, created_column, texts_lost
-from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import (
     as_series,
     cut,

@@ -32,9 +32,16 @@ from masktron.sources.tables.arrow_lexemes import lexemes_of
 from masktron.sources.tables.arrow_values import no_room
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.column_strings import column_of
-from masktron.sources.tables.database_files import BY_QUERY, OPTIONS, chosen, not_written, within_time, written_name
+from masktron.sources.tables.database_files import (
+    BY_QUERY,
+    OPTIONS,
+    chosen,
+    not_written,
+    quoted,
+    within_time,
+    written_name,
+)
 from masktron.sources.tables.release import Release
-from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.variables import NONE, UNTYPED, Typed, Variable
 

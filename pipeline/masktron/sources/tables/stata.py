@@ -26,10 +26,9 @@ from masktron.errors import DocumentError, UsageError
 from masktron.recodings import exact_number
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_values import UnfitError, no_room
-from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_names import NamesAllowed, xml_names
 from masktron.sources.tables.column_strings import column_of
 from masktron.sources.tables.created_columns import Created, created_column, texts_lost
-from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
 from masktron.sources.tables.release import Release

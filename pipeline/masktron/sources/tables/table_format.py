@@ -15,8 +15,8 @@ from masktron.errors import DocumentError
 from masktron.problems.problem import Place, Problem
 from masktron.progress import Told
 from masktron.sources.dataset import Dataset
+from masktron.sources.tables.column_strings import no_letter
 from masktron.sources.tables.release import Release, StreamedRelease
-from masktron.sources.tables.string_cells import no_letter
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.variables import NONE
 

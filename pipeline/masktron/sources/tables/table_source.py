@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-import masktron.memory_costs as costs
+import masktron.memory as costs
 from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
 from masktron.files import file_hash, refuse_special
@@ -27,28 +27,24 @@ from masktron.problems.problem import Note, Place, Problem, Sentence
 from masktron.progress import Told, untold
 from masktron.scratch import folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.column import Column
-from masktron.sources.column_forms import ColumnForm
+from masktron.sources.column import Column, ColumnForm
 from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, require_written, table_format, written_formats
 from masktron.sources.level_tree import TOP
-from masktron.sources.names import Vocabulary
-from masktron.sources.record_layout import Layout, Shape
+from masktron.sources.record_layout import Layout, Shape, Vocabulary
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.tables.class_values import class_values, recoded
-from masktron.sources.tables.document import TwinNames, twin_layout
 from masktron.sources.tables.release import Release, StreamedRelease
-from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
 from masktron.sources.tables.table_format import TableFormat, UnreadError
 from masktron.sources.tables.table_records import DatasetStream, TableRecords, record_digest
-from masktron.sources.tables.table_stream import TableStream
-from masktron.sources.tables.table_view import TableRequest, TableView
+from masktron.sources.tables.table_stream import TableStream, require_stamp, stamp_of_file
+from masktron.sources.tables.table_view import TableRequest, TableView, TwinNames, twin_layout
 from masktron.sources.tables.two_readings import compared_with, written_otherwise
 from masktron.sources.variables import Variable
 from masktron.sources.xml import wellformed
-from masktron.sources.xml.names_in_file import names_of
+from masktron.sources.xml.layout import names_of
 from masktron.sources.xml.wellformed import Stamp
 from masktron.supervisor import tell_reading
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from masktron.errors import DocumentError
 from masktron.problems.problem import Sentence
 from masktron.sources.flat_records import InSlices, RecordSlice
 from masktron.sources.tables.arrow_scalars import truths_of
-from masktron.sources.tables.string_cells import require_xml
+from masktron.sources.tables.column_strings import require_xml
 from masktron.sources.tables.two_readings import unlike_counts
 from masktron.sources.variables import Variable
+from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 
 class TableStream(InSlices, ABC):
@@ -119,3 +122,31 @@ def places_of_values(blocks: Generator[Sequence[pa.Array]], columns: int) -> tup
         done += len(block[0])
     blocks.close()
     return tuple(first)
+
+
+class StampedStream(TableStream):
+    """A file that is opened again and again, and known by its stamp."""
+
+    _stamp: Stamp
+    """Of the file as it was surveyed."""
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that has changed."""
+        require_stamp(self.path, self._stamp)
+
+
+def require_stamp(path: Path, stamp: Stamp) -> None:
+    """Refuse a file that has another stamp, or is gone.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if not path.is_file() or stamp_of_file(path) != stamp:
+        raise DocumentError.of("file-changed", path)
+
+
+def stamp_of_file(path: Path) -> Stamp:
+    """Return what tells a file from what it may become."""
+    with path.open("rb") as stream:
+        return stamp_of(stream)

@@ -12,15 +12,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.source import Changes, Source
-from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.member_rows import MemberRows, composition_below
-from masktron.sources.wide.sum_of_members import SumOfMembers
-from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord
+from masktron.sources.wide.member_rows import FILE_ORDER, MemberOrder, MemberRows, composition_below
+from masktron.sources.wide.wide_record import Composition, SumOfMembers, UnitPlace, WideRecord
 from masktron.sources.wide.wide_source import WideSource
 
 type RecordContent = tuple[object, ...]

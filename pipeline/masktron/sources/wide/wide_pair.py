@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.source import Source
-from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
+from masktron.sources.wide.member_rows import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_source import MemberSource
-from masktron.sources.wide.sum_of_members import SumOfMembers
+from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
 
 

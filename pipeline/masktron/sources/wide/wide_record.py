@@ -283,3 +283,24 @@ def joint(one: Composition, other: Composition) -> Composition:
         shared = [joint(a, b) for a, b in zip(own[:both], theirs[:both], strict=True)]
         kinds.append((*shared, *(Composition(member.members, sure=False) for member in longer[both:])))
     return Composition(tuple(kinds), sure=one.sure and other.sure)
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfMembers:
+    """A field of a record around members that is the sum of one of theirs.
+
+    Attributes
+    ----------
+    level : tuple of str
+        Of the record around them.
+    field : str
+    of : str
+        The field of the members.
+    rule : str
+        Id of the rule that says so.
+    """
+
+    level: LevelPath
+    field: str
+    of: str
+    rule: str

@@ -21,8 +21,7 @@ from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.source import Changes, Reading, Source
 from masktron.sources.twin_source import TwinSource
 from masktron.sources.variables import Variable
-from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.member_rows import MemberRows, joint_composition
+from masktron.sources.wide.member_rows import FILE_ORDER, MemberOrder, MemberRows, joint_composition
 from masktron.sources.wide.wide_record import UnitField, UnitPlace, WideRecord, kind_text
 from masktron.sources.xml.xml_source import XmlSource
 

@@ -10,8 +10,7 @@ from lxml import etree
 
 from masktron.sources.column import Column
 from masktron.sources.record_layout import Field, Layout
-from masktron.sources.xml.outline import released
-from masktron.sources.xml.spacing import Spacing
+from masktron.sources.xml.outline import Spacing, released
 
 _MARK = "<!---->"
 """Serialised between records: all comments are dropped and text is escaped, so it stands nowhere else."""

@@ -1,8 +1,8 @@
-"""Where records and fields stand in a file, and whether every record of it is flat."""
+"""Where records and fields stand in a file, whether every record is flat, and every name with its place."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from xml.parsers import expat
 
@@ -13,11 +13,10 @@ from masktron.files import SCHEMATRON
 from masktron.problems.problem import Known, Place
 from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.record_layout import Layout, Shape
+from masktron.sources.record_layout import Layout, NameStep, Shape, Vocabulary
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.parser import MAX_DEPTH, scan
-from masktron.sources.xml.path_nodes import PathNode, clark, fields_of, local
-from masktron.sources.xml.shapes import shape_of, tree_of
+from masktron.sources.xml.shapes import PathNode, clark, fields_of, local, shape_of, tree_of
 
 _MAX_PATHS = 20_000
 _RULEBOOKS = tuple(f"{{{namespace}}}schema" for namespace in SCHEMATRON)
@@ -257,3 +256,51 @@ def _default(node: PathNode) -> PathNode | None:
         return None
     below = _default(inner[0]) if len(inner[0].children) == 1 else None
     return below if below is not None and below.complex else inner[0]
+
+
+def vocabulary(path: Path, layout: Layout, shape: Shape, tree: Tree | None = None) -> Vocabulary:
+    """Return the names of a file.
+
+    The layout of a flat file has them all, and so has the tree of a nested one; any other file is read once more.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be parsed any more.
+    """
+    if shape.flat and len(layout.record_path) <= 2:
+        return names_of(layout)
+    if tree is not None and len(layout.record_path) <= 2:
+        several = [names_of(tree.layout_of(at)) for at, _ in tree.levels()]
+        return Vocabulary(
+            frozenset[tuple[NameStep, ...]]().union(*(one.elements for one in several)),
+            frozenset[tuple[NameStep, ...]]().union(*(one.attributes for one in several)),
+        )
+    walk = surveyed(path)
+    return Vocabulary(frozenset(_elements(walk)), frozenset(_attributes(walk)))
+
+
+def names_of(layout: Layout) -> Vocabulary:
+    """Return the names of a flat file that has nothing beside its records."""
+    record = tuple(map(_step, layout.record_path))
+    elements = {record[: length + 1] for length in range(len(record))}
+    elements |= {(*record, _step(field.tag)) for field in layout.fields if not field.attribute}
+    attributes = {(*record, _step(field.tag)) for field in layout.fields if field.attribute}
+    attributes |= {(record[0], _step(name)) for name, _ in layout.root_attributes}
+    return Vocabulary(frozenset(elements), frozenset(attributes))
+
+
+def _elements(walk: Survey) -> Iterator[tuple[NameStep, ...]]:
+    for node in walk.top.descendants():
+        yield tuple(map(_step, node.path))
+
+
+def _attributes(walk: Survey) -> Iterator[tuple[NameStep, ...]]:
+    for node in walk.top.descendants():
+        for name in node.attributes:
+            yield (*map(_step, node.path), _step(name))
+
+
+def _step(tag: str) -> NameStep:
+    space, _, local = tag.rpartition("}")
+    return space.removeprefix("{"), local

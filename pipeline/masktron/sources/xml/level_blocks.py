@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from masktron.kernels.level_scanner import INNER, UNREADABLE, scan_levels
 from masktron.kernels.scanner import PADDING, byte_classes, table_of
 from masktron.sources.columns import Cells
-from masktron.sources.flat_records import RecordSlice
+from masktron.sources.flat_records import BatchRows, RecordSlice, UnitBatch
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.unit_batches import BatchRows, UnitBatch
 from masktron.sources.xml.blocks import Found, scanned
 from masktron.sources.xml.wellformed import Stamp
 

@@ -24,9 +24,8 @@ from masktron.sources.xml.blocks import Found
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.flatness import MOST_NAMES, SHOWN, KernelReading, read_whole
 from masktron.sources.xml.level_blocks import LevelName, LevelScan, NestedFile
-from masktron.sources.xml.path_nodes import PathNode, local
 from masktron.sources.xml.prefix import NotPlain, Paths, Start
-from masktron.sources.xml.shapes import is_tidy, shape_of, tree_of
+from masktron.sources.xml.shapes import PathNode, is_tidy, local, shape_of, tree_of
 from masktron.sources.xml.wellformed import WellFormedness, stamp_of
 
 _ROWS = 1 << 15

@@ -10,17 +10,50 @@ from xml.parsers import expat
 from lxml import etree
 
 from masktron.errors import MasktronError
+from masktron.kernels import ready
+from masktron.kernels.compiling import said_of_compiling
 from masktron.progress import Progress
+from masktron.sources.flat_records import UnitBatch, UnitRecords
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout, Shape
-from masktron.sources.unit_batches import UnitBatch, UnitRecords
 from masktron.sources.xml.parser import opened
-from masktron.sources.xml.plain_files import SURVEY_BLOCK, compile_first, require_stamp
 from masktron.sources.xml.prefix import NotPlain, first_unit
-from masktron.sources.xml.wellformed import WellFormedness
+from masktron.sources.xml.wellformed import Stamp, WellFormedness, stamp_of
 
 if TYPE_CHECKING:
     from masktron.sources.xml.level_blocks import NestedFile
+
+
+SURVEY_BLOCK = 1 << 20
+"""Bytes that a survey reads at a time: libxml2 refuses to be fed more than 10,000,000 bytes at once."""
+
+
+def require_stamp(path: Path, stamp: Stamp) -> None:
+    """Refuse a file that is no longer the one that was surveyed, as some passes open it anew.
+
+    Raises
+    ------
+    DocumentError
+        It cannot be read, or changed.
+    """
+    from masktron.sources.xml.blocks import changed  # noqa: PLC0415 -- loads numba
+
+    with opened(path) as (stream, _):
+        if stamp_of(stream) != stamp:
+            raise changed(path)
+
+
+def compile_first(progress: Progress | None) -> None:
+    """Compile the kernels if that has to be done, and say so first: it takes seconds."""
+    if ready.kernels_ready():
+        return
+    kept = ready.kernels_kept()
+    if progress is not None:
+        progress(said_of_compiling(kept=kept), 0)
+    # where nothing is kept, only what a run needs is compiled, when it does
+    if kept:
+        ready.compile_kernels()
+
 
 _BATCH_BLOCK = 1 << 24
 """Bounds the memory: a batch and its columns take several times this."""
@@ -109,5 +142,5 @@ class NestedUnits(UnitRecords):
         return iter_units(self.path, self.tree, self._nested)
 
     def require_unchanged(self) -> None:
-        """Refuse a file that has changed; see `masktron.sources.xml.plain_files.require_stamp`."""
+        """Refuse a file that has changed; see `require_stamp`."""
         require_stamp(self.path, self._nested.stamp)

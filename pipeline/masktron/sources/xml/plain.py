@@ -16,9 +16,8 @@ from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.xml.layout import survey_levels
-from masktron.sources.xml.nested_units import survey_nested
+from masktron.sources.xml.nested_units import SURVEY_BLOCK, compile_first, require_stamp, survey_nested
 from masktron.sources.xml.parser import opened
-from masktron.sources.xml.plain_files import SURVEY_BLOCK, compile_first, require_stamp
 from masktron.sources.xml.prefix import NotPlain, first_record
 from masktron.sources.xml.wellformed import WellFormedness, worth_columns
 

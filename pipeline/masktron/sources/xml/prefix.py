@@ -12,8 +12,7 @@ from masktron.sources.record_layout import Layout
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.layout import Survey
 from masktron.sources.xml.parser import namespace_parser
-from masktron.sources.xml.path_nodes import PathNode
-from masktron.sources.xml.shapes import shape_of, tree_of
+from masktron.sources.xml.shapes import PathNode, shape_of, tree_of
 
 _PREFIX = 1 << 20
 _GLANCE = 1 << 16

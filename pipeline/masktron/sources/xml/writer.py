@@ -25,12 +25,11 @@ from masktron.sources.xml.blocks import PlainFile
 from masktron.sources.xml.edits import Edits, RecordEdits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.microdata import chunk_document, iter_documents, record_lines
+from masktron.sources.xml.nested_units import require_stamp
 from masktron.sources.xml.new_texts import check_replacements
-from masktron.sources.xml.outline import CLOSING, opening, released
+from masktron.sources.xml.outline import CLOSING, opening, released, spacing_of
 from masktron.sources.xml.parser import opened, scan
 from masktron.sources.xml.pieces import Pieces, names_of, space_at
-from masktron.sources.xml.plain_files import require_stamp
-from masktron.sources.xml.spacing import spacing_of
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
@@ -190,7 +189,7 @@ def write_masked(
     are not replaced stay, and so does the order of the fields in a record. White space is that of the first record,
     so that no record is told by how it was indented. All else is dropped, as it could carry original values:
     comments, processing instructions, the document type, other declarations of namespaces, attributes of elements
-    between the root and the records; `masktron.sources.xml.left_out` counts it. CDATA sections and character
+    between the root and the records; `masktron.sources.xml.outline` counts it. CDATA sections and character
     references become plain text with the same value.
 
     Parameters

@@ -22,21 +22,17 @@ from masktron.sources.array_stores import FolderStore
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
-from masktron.sources.names import Vocabulary
-from masktron.sources.record_layout import Field, Layout, Shape
+from masktron.sources.record_layout import Field, Layout, Shape, Vocabulary
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.xml.encoding import HEAD, sniff
-from masktron.sources.xml.layout import confirm_tree
-from masktron.sources.xml.left_out import left_out, outline_notes
+from masktron.sources.xml.layout import confirm_tree, vocabulary
 from masktron.sources.xml.microdata import iter_records, read_records
-from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.nested_units import NestedUnits
 from masktron.sources.xml.new_texts import check_replacements
-from masktron.sources.xml.outline import namespaces_of
+from masktron.sources.xml.outline import Spacing, left_out, namespaces_of, outline_notes, plain_space
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import PlainRecords, Surveyed, survey_file
-from masktron.sources.xml.spacing import Spacing, plain_space
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.writer import check_choice, write_masked, write_parsed
 

@@ -11,8 +11,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.problems.wording import sentence
-from masktron.results.tried_treatment import KeyTreatment
-from masktron.results.tune import candidate_name
+from masktron.results.tune import KeyTreatment, candidate_name
 from masktron.web.pages.form_values import at_fields, choice_from, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, figure_words
 from masktron.web.pages.paging import page_of_items

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from masktron.report.key_lines import estimate_lines
+from masktron.report.sentences import estimate_lines
 from masktron.web.pages.step_runs import given_rules, is_current, needed_data, result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run

@@ -12,9 +12,9 @@ from masktron.config import Config
 from masktron.declared import declared_in
 from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
-from masktron.report.engine_opinion import engine_opinion
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
-from masktron.results.tried_treatment import KeyTreatment
+from masktron.report.sentences import engine_opinion
+from masktron.results.tune import KeyTreatment
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.setting_values import Param
 from masktron.sources.known_formats import known_formats, suffixes_of

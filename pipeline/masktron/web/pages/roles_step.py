@@ -11,7 +11,7 @@ from masktron.counts import counted
 from masktron.errors import UsageError
 from masktron.problems.problem import Field
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.names import column_name
+from masktron.sources.record_layout import column_name
 from masktron.web.pages.data_step import RESULT, look_at, shown_name
 from masktron.web.pages.form_values import choice_from, given_inputs
 from masktron.web.pages.key_facts import keys_context, measure_keys

@@ -16,9 +16,8 @@ from masktron.problems.problem import Field, Known, Sentence
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_files import table_of
-from masktron.sources.tables.database_files import require_query
+from masktron.sources.tables.database_files import quoted, require_query
 from masktron.sources.tables.postgresql.connection import SETTINGS, SNAPSHOT, connected
-from masktron.sources.tables.sql_texts import quoted
 
 _RELATIONS = """
     SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname::text

@@ -12,6 +12,7 @@ import pyarrow as pa
 from masktron.addresses import Address
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.dataset import Dataset
+from masktron.sources.tables.database_files import literal, quoted
 from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
 from masktron.sources.tables.postgresql.snapshot import (
     PostgresTable,
@@ -20,7 +21,6 @@ from masktron.sources.tables.postgresql.snapshot import (
     read_rows,
     table_in_catalogue,
 )
-from masktron.sources.tables.sql_texts import literal, quoted
 
 _PATIENCE = 10
 """Seconds for which a trial waits for whoever reads the table that is to be replaced."""

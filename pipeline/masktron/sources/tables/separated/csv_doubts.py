@@ -1,25 +1,29 @@
-"""What of a file in CSV is plainly meant otherwise than it reads, which only all records tell: refused."""
+"""What a CSV leaves in doubt, what of it users hear of, and what is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import DocumentError, UsageError
-from masktron.problems.problem import Field, Known, Place, format_option
+from masktron.kernels import separated as kernel
+from masktron.problems.problem import Field, Known, Note, Place, Problem, Sentence, format_option
 from masktron.sources.lexical import parse_number
+from masktron.sources.missing_codes import texts_beside_numbers
 from masktron.sources.tables.arrow_scalars import text_scalar
-from masktron.sources.tables.separated.csv_outline import CsvOutline
+from masktron.sources.tables.column_strings import octets_of
+from masktron.sources.tables.separated.csv_dialect import CsvDialect, named
+from masktron.sources.tables.separated.csv_outline import CsvOutline, CsvSurvey, CsvText, names_of
 from masktron.sources.tables.separated.number_spellings import ambiguous
-from masktron.sources.tables.string_cells import octets_of
 
 _IN_NUMBERS = np.isin(np.arange(256), np.frombuffer(b"0123456789+-,", dtype=np.uint8))
 _COMMA = ord(",")
-_WITH_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
 RECORD, NAMES = format_option("header", "no"), format_option("header", "yes")
 _DECIMAL, _TEXTS = format_option("decimal", "comma"), format_option("decimal", "point")
@@ -175,3 +179,130 @@ def refuse_ambiguous(table: pa.Table, outline: CsvOutline, where: str) -> None:
 
 def _matches(cells: pa.Array, pattern: str) -> pa.Array:
     return pc.match_substring_regex(cells, pattern)
+
+
+_TOKENS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", ".", "-")
+_LOOKED_AT = 10_000
+"""Records in which numbers are looked for that have commas, or that stand beside a text for 'missing'."""
+_WITH_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
+_GROUPING = {".": "point", ",": "comma", " ": "space"}
+"""What stands between groups of digits, as the option `grouping` has it."""
+_ANY_MARK = r"^[+-]?[0-9]*[.,]?[0-9]+$"
+
+
+def notes_of(table: pa.Table, columns: Sequence[str], dialect: CsvDialect) -> Iterator[Sentence]:
+    """Say which columns hold texts that often mean 'missing', and numbers with a comma, beside how to say so."""
+    tokens = pa.array([token for token in _TOKENS if token not in dialect.null], type=pa.string())
+    commas = dialect.decimal == "." and not dialect.grouping
+    for name, column in zip(table.column_names, columns, strict=True):
+        there = pc.is_in(table[name], value_set=tokens)
+        if pc.any(there).as_py() and _any(table[name].slice(0, _LOOKED_AT), _ANY_MARK):
+            found = pc.unique(table[name].filter(there)).to_pylist()
+            yield texts_beside_numbers(column, found)
+        looked_at = table[name].slice(0, _LOOKED_AT)
+        if commas and _any(looked_at, _WITH_COMMA):
+            yield Note(
+                "column {column!r} has numbers with a comma: texts; if it is their decimal point, give "
+                "[[--format-option decimal=comma]], if it stands between groups of digits, "
+                "[[--format-option grouping=comma]]",
+                column=column,
+            )
+        elif not dialect.grouping and (
+            marks := [mark for mark in _GROUPING if _any(looked_at, _grouped(mark, dialect))]
+        ):
+            options = [format_option("grouping", _GROUPING[mark]) for mark in marks]
+            yield Note(
+                "column {column!r} has numbers with groups of digits: texts; to read them as numbers, give "
+                "{options:or}",
+                column=column,
+                options=options,
+            )
+
+
+def _grouped(mark: str, dialect: CsvDialect) -> str:
+    """Return the pattern of a number with groups of digits and, unless it has several of them, a fraction."""
+    if mark == dialect.decimal:
+        return "$^"  # no text
+    group, point = re.escape(mark), re.escape(dialect.decimal)
+    return rf"^[+-]?[0-9]{{1,3}}(({group}[0-9]{{3}})+{point}[0-9]+|({group}[0-9]{{3}}){{2,}})$"
+
+
+def _any(values: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(values, pattern)).as_py())
+
+
+_NO_QUOTES, _CP1252 = format_option("quote", "none"), format_option("encoding", "cp1252")
+_UTF_16 = (format_option("encoding", "utf-16-le"), format_option("encoding", "utf-16-be"))
+_BACKSLASH = format_option("escape", "\\")
+_LINES = {kernel.LF: "LF", kernel.CRLF: "CRLF", kernel.CR: "CR"}
+
+
+def is_excel_line(head: bytes) -> bool:
+    """Whether the first line is that with which Excel says what stands between cells."""
+    return head[:4].lower() == b"sep="
+
+
+def refuse_excel_line(head: bytes, where: str) -> None:
+    """Refuse a file whose first line is Excel's.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if is_excel_line(head):
+        raise DocumentError.of(
+            "unclear-delimiter", Place(where, 1), detail="the first line is Excel's; remove it, since it has no names"
+        )
+
+
+def refuse_unsound(text: CsvText, found: CsvSurvey, where: str) -> None:
+    """Refuse a file that two readers could take differently, given its survey and its name.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if not found.sound:
+        raise DocumentError(_problem(text, found, where))
+
+
+def _problem(text: CsvText, found: CsvSurvey, where: str) -> Problem:
+    dialect, columns = found.dialect, found.columns
+    what, at, cell, records = (found[fact] for fact in (kernel.ERROR, kernel.AT, kernel.CELL, kernel.RECORDS))
+    place = Place(where, found[kernel.LINE])
+    if what == kernel.RAGGED:
+        mark = named(dialect.delimiter)
+        problem = Problem("ragged-line", place, cells=cell, columns=columns, delimiter=mark)
+        row_names = cell == columns + 1 and records == 1
+        return problem.then(Problem("column-without-name", column=1)) if row_names else problem
+    if what == kernel.MIXED:
+        detail = f"it does not end with {_LINES[found[kernel.ENDING]]}, as the first line does"
+        return Problem("bad-csv-line", place, detail=detail)
+    if what == kernel.BLANK:
+        return Problem("bad-csv-line", place, detail="it is empty")
+    named_cell = records and dialect.has_names and cell <= columns
+    place = replace(place, field=Field(names_of(text, found)[cell - 1] if named_cell else str(cell)))
+    if what == kernel.CONTROL:
+        return _control(text.part(at, 1)[0], place, dialect.codec)
+    before = bytes(text.part(max(0, at - 2), 2))
+    match what:
+        case kernel.OPEN:
+            detail = "a quote is never closed"
+        case kernel.INSIDE:
+            blank = before[-1:] in (b" ", b"\t")
+            detail = f"a quote stands {'after a blank' if blank else 'in the middle of a cell'}"
+        case kernel.AFTER:
+            detail = "text follows a closing quote"
+        case _:
+            return Problem("bad-csv-line", place, detail="an escape character stands at its end")
+    return Problem("csv-quote", place, detail=detail, helps=(_BACKSLASH,) if b'\\"' in before else (_NO_QUOTES,))
+
+
+def _control(byte: int, place: Place, codec: str) -> Problem:
+    """Say what is wrong with a control character by its first byte."""
+    if byte >= 0x80:
+        detail = "a character from U+0080 to U+009F is a control character"
+        return Problem("wrong-encoding", place, codec=codec, detail=detail, helps=(_CP1252,))
+    if byte or codec != "utf-8":
+        return Problem("bad-csv-line", place, detail="it holds a control character")
+    return Problem("wrong-encoding", place, codec=codec, detail="there is a NUL byte", helps=_UTF_16)

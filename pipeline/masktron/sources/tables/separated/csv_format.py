@@ -26,15 +26,22 @@ from masktron.sources.tables.separated.csv_doubts import (
     RECORD,
     CellBlocks,
     CsvDoubts,
+    notes_of,
     only_numbers,
     refuse_ambiguous,
+    refuse_excel_line,
+    refuse_unsound,
     require_columns,
 )
-from masktron.sources.tables.separated.csv_notes import notes_of
-from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_in, variables_of
-from masktron.sources.tables.separated.csv_problems import refuse_excel_line, refuse_unsound
+from masktron.sources.tables.separated.csv_outline import (
+    CsvOutline,
+    HeldText,
+    outline_of,
+    records_in,
+    survey_of,
+    variables_of,
+)
 from masktron.sources.tables.separated.csv_stream import CsvStream, csv_stream
-from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
 from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_mapped, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat

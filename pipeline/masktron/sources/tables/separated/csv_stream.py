@@ -18,18 +18,21 @@ from masktron.kernels.separated import unlike_cell
 from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.column_names import xml_names
+from masktron.sources.tables.column_strings import placed_cells
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import beginning_of
 from masktron.sources.tables.separated.csv_dialect import said_dialect, suffix_delimiter
-from masktron.sources.tables.separated.csv_doubts import CsvDoubts, require_columns
-from masktron.sources.tables.separated.csv_notes import notes_of
-from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_of, variables_of
-from masktron.sources.tables.separated.csv_problems import is_excel_line
-from masktron.sources.tables.separated.csv_survey import Segment, survey_of
-from masktron.sources.tables.stamped_stream import StampedStream
-from masktron.sources.tables.string_cells import placed_cells
+from masktron.sources.tables.separated.csv_doubts import CsvDoubts, is_excel_line, notes_of, require_columns
+from masktron.sources.tables.separated.csv_outline import (
+    CsvOutline,
+    Segment,
+    outline_of,
+    records_of,
+    survey_of,
+    variables_of,
+)
 from masktron.sources.tables.table_format import Options
-from masktron.sources.tables.table_stream import TableStream, places_of_values
+from masktron.sources.tables.table_stream import StampedStream, TableStream, places_of_values
 from masktron.sources.tables.two_readings import ComparedBlocks, disagreement, unlike_counts, unlike_names
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
