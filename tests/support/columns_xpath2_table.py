@@ -56,6 +56,7 @@ TESTS = (
     "-V1 > 2",
     "xs:integer(N1) div xs:integer(N2) > 0.5",
     "xs:integer(N1) idiv xs:integer(N2) = 1",
+    "6e0 * xs:integer(N1) idiv 3 = 2",
     "xs:integer(N1) mod xs:integer(N2) = 1",
     "xs:decimal(V1) = xs:decimal(V2)",
     "xs:decimal(V1) * xs:decimal(V2) > 1",

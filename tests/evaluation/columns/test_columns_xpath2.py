@@ -89,6 +89,7 @@ REFUSED = (
     "string(.) = ''",
     "matches(V1, V2)",
     "matches(V1, '[a-z-[aeiou]]')",
+    "matches(V1, '[\\D]')",
     "matches(V1, '\\1')",
     "matches(V1, 'a', 'x')",
     *(
