@@ -355,15 +355,11 @@ def test_a_plan_that_is_wrong_is_found_on_a_sample(
 
 @pytest.mark.usefixtures("large")
 def test_parts_of_messages_are_tried_on_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, rules = write_data(tmp_path / "data.xml", PEOPLE), write_rules(tmp_path / "rules.sch", "A &lt; 1000")
-    rules.write_text(
-        rules.read_text().replace("&amp;", "&").replace("R1 fails", '<value-of select="count(//Record)"/>')
-    )
+    data, rules = write_data(tmp_path / "data.xml", PEOPLE), write_rules(tmp_path / "rules.sch", "A < 1000")
+    rules.write_text(rules.read_text().replace("R1 fails", '<value-of select="count(//Record)"/>'))
     assert masktron.check(data, rules).complies
     monkeypatch.setattr("masktron.evaluation.across.planned.constant_text", lambda *_: "41")
-    assert "computed apart is not what the engine makes of it in a sample" in str(
-        masktron.check(data, rules).problems
-    )
+    assert "is not what the engine makes of it in a sample" in str(masktron.check(data, rules).problems)
 
 
 @pytest.mark.usefixtures("large")

@@ -23,8 +23,7 @@ from masktron.masking import Masked, mask_records
 from masktron.masking.groups.strata import parted
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.totals.file_conditions import FileConditions
-from masktron.masking.units.unit_cutting import LEAST, cut_into_units
-from masktron.masking.units.unit_parts import UnitSlices
+from masktron.masking.units.unit_parts import LEAST, UnitSlices, cut_into_units
 from masktron.progress import no_progress
 from refusals import refused
 

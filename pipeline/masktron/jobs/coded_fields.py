@@ -14,9 +14,8 @@ from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageE
 from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.jobs.run import Run
 from masktron.problems.problem import Field, Note
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in

@@ -32,7 +32,7 @@ from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
-from masktron.sources.wide.sum_of_members import SumOfMembers
+from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.unrolled import Unrolled
 

@@ -18,7 +18,7 @@ from masktron.rulebook.expressions.tree import Call, Comparison, Expression, Nam
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.record_layout import Field
 from masktron.sources.wide.member_source import MemberSource
-from masktron.sources.wide.sum_of_members import SumOfMembers
+from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.unrolling.unrolled import Unrolled, unroll
 
 _UNMASKED = frozenset({Role.UNTOUCHED, Role.QUASI_IDENTIFIER, Role.RECORD_ID, Role.WEIGHT, Role.IDENTIFIER})

@@ -19,10 +19,10 @@ from masktron.rulebook.schematron.expressions import compile_all
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rules_given import OF_VALIDATE, GivenRules, is_plain, text_of_rules
 from masktron.scratch import private_folder
-from masktron.sources.known_texts import Status
+from masktron.sources.column import Status
 from masktron.sources.level_tree import Level, LevelPath, Tree
-from masktron.sources.names import column_name
 from masktron.sources.record_layout import Field as LayoutField
+from masktron.sources.record_layout import column_name
 from masktron.sources.source import Source
 
 

@@ -1,4 +1,4 @@
-"""From a sketch to SVG, on a page or in a file of its own: the same bytes for the same data, in the colours of pages."""
+"""From a sketch to SVG, on a page or in a file of its own: the same bytes for the same data, in colours of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of tables that belong to a level of nested records, and their rows joined by keys: who is whose parent."""
+"""The columns of tables that belong to a level of nested records; their rows joined by keys, with their parents."""
 
 from __future__ import annotations
 
