@@ -31,6 +31,7 @@ from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.jobs.steps import chain_of
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
@@ -49,6 +50,7 @@ from masktron.results import (
     LevelDescription,
     RuleExplanation,
     RuleResult,
+    StepExplanation,
     Tested,
     levels_of,
     shown,
@@ -85,7 +87,12 @@ def run_explain(
         rulebook = open_rulebook(rules, config.phase)
         edits = classify(rulebook)
         lints = (doubt for edit in edits for doubt in edit.doubts)
-        return _result(rulebook, edits, (*rulebook.notes, *lints), _Facts(ties=_ties(edits, config, ())))
+        return _result(
+            rulebook,
+            edits,
+            (*rulebook.notes, *lints),
+            _Facts(ties=_ties(edits, config, ()), steps=_steps(config, (), nested=False)),
+        )
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
     job = open_job(
@@ -141,8 +148,19 @@ def run_explain(
     levels = levels_of(job.source.tree)
     ties_found = _ties(job.edits, config, facts)
     misnamed = frozenset(rule.id for rule in rules_found if rule.untested and rule.untested.misnamed)
-    found = _Facts(evaluation, tiers, plan, soft, ties_found, covered, tested, fields, idle, levels, misnamed)
+    steps = _steps(config, facts, nested=job.source.tree is not None)
+    found = _Facts(evaluation, tiers, plan, soft, ties_found, covered, tested, fields, idle, levels, misnamed, steps)
     return _result(job.rulebook, job.edits, tuple(notes), found, problem)
+
+
+def _steps(config: Config, facts: Sequence[FieldFacts], *, nested: bool) -> tuple[StepExplanation, ...]:
+    """Return the steps that `mask` takes, from the file as it is to the release."""
+    masked = tuple(fact.name for fact in facts if fact.role is Role.CONFIDENTIAL)
+    return (
+        *([StepExplanation("units", ())] if nested else []),
+        *(StepExplanation(step.kind, step.fields) for step in chain_of(config)),
+        StepExplanation("masking", masked),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,6 +178,7 @@ class _Facts:
     idle: frozenset[int] = frozenset()
     levels: tuple[LevelDescription, ...] = ()
     misnamed: frozenset[str] = frozenset()
+    steps: tuple[StepExplanation, ...] = ()
 
     def failed(self, index: int) -> int | None:
         """Failures and errors of a rule that the data test."""
@@ -263,6 +282,7 @@ def _result(
         tested=facts.tested,
         fields=facts.fields,
         levels=facts.levels,
+        steps=facts.steps,
     )
 
 

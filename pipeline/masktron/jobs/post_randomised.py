@@ -52,10 +52,7 @@ def draw_categories(run: Run) -> Run:
     InfeasibleError
         The rules leave no choice, or there are too many values.
     """
-    config = run.config
-    if not config.pram:
-        return run
-    for name, text in config.pram.items():
+    for name, text in run.config.pram.items():
         how = pram_settings(f"pram.{name}", text)
         run.require_written(f"pram.{name}", (*together(name), *how.within))
         run.require_there(() if how.household is None else (how.household,))

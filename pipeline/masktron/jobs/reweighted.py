@@ -95,7 +95,7 @@ def spread_weights(run: Run) -> Run:
         No record of a class is released, or fewer than k of one are left out.
     """
     config, keep, weight = run.config, run.originals.keep, run.config.weight
-    if not config.reweight or weight is None:
+    if weight is None:
         return run
     try:
         factors = factors_of(run.records, keep, weight, config.reweight)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from masktron.addresses import AddressPath
 from masktron.classify import Edit, classify
-from masktron.config import Config
+from masktron.config import Config, Role
 from masktron.constraints import DomainEdit, InDomain
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
@@ -42,7 +43,7 @@ from masktron.jobs.wide_settings import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Rule, Setting, fields, rules
-from masktron.progress import Progress, told_as
+from masktron.progress import Progress, no_progress, told_as
 from masktron.rulebook.analysis import readers
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
@@ -67,14 +68,14 @@ _TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
 
 
-def recode_fields(run: Run, rules_out: Path) -> Run:
+def recode_fields(run: Run, rules_out: Path | None) -> Run:
     """Recode fields, and ask the rules as they are translated: written, and read back.
 
     Parameters
     ----------
     run : Run
-    rules_out : Path
-        What the translated rulebook is going to be called.
+    rules_out : Path or None
+        What the translated rulebook is going to be called; where nothing is published, None.
 
     Raises
     ------
@@ -82,8 +83,6 @@ def recode_fields(run: Run, rules_out: Path) -> Run:
         A field cannot be recoded so; or a rule is lost that nobody let go.
     """
     config, records, keep, job = run.config, run.records, run.originals.keep, run.job
-    if not config.recode:
-        return run
     done, columns = [], {}
     for name, how in config.recode.items():
         variable, missing = variable_of(job.source, name), missing_codes_of(name, config)
@@ -112,7 +111,8 @@ def recode_fields(run: Run, rules_out: Path) -> Run:
     if not any(rule.changed for rule in translation.rules):
         return replace(done_so_far, account=account)
     content = translation.schematron(title_of(config.recode), names_in(done))
-    return _asked_by(replace(done_so_far, account=replace(account, rulebook=content)), rules_out)
+    called = rules_out or rules_beside(job.source.path)
+    return _asked_by(replace(done_so_far, account=replace(account, rulebook=content)), called)
 
 
 def _asked_by(run: Run, rules_out: Path) -> Run:
@@ -123,11 +123,55 @@ def _asked_by(run: Run, rules_out: Path) -> Run:
     return replace(run, job=Job(source, rulebook, classify(rulebook, source.layout)))
 
 
-CHANGES: tuple[Callable[[Run], Run], ...] = (spread_weights, draw_categories, swap_regions)
-"""Steps after recoding, in the order in which they are done, under the rules as they are then asked.
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What changes fields of the records to release, and the rules with them.
 
-Keys are suppressed after that, in the records that they leave.
-"""
+    Attributes
+    ----------
+    kind : str
+        As manifests call it.
+    fields : tuple of str
+        Those that it may change; empty where that is seen only when it is taken.
+    apply : callable
+        Returns the run with what it has done in the account.
+    """
+
+    kind: str
+    fields: tuple[str, ...]
+    apply: Callable[[Run], Run]
+
+
+SUPPRESSION = "suppression"
+"""The kind of the step that looks at records as they are judged, and comes last."""
+
+
+def chain_of(config: Config, rules_out: Path | None = None, progress: Progress = no_progress) -> tuple[Step, ...]:
+    """Return the steps that settings ask for, in the order in which they are taken.
+
+    Parameters
+    ----------
+    config : Config
+    rules_out : Path, optional
+        What a translated rulebook is going to be called.
+    progress : callable
+    """
+    found: list[Step] = []
+    if config.recode:
+        found.append(Step("recoding", tuple(config.recode), partial(recode_fields, rules_out=rules_out)))
+    if config.reweight and config.weight is not None:
+        found.append(Step("reweighting", (config.weight,), spread_weights))
+    if config.pram:
+        drawn = tuple(name for several in config.pram for name in together(several))
+        found.append(Step("pram", drawn, draw_categories))
+    if config.swap:
+        found.append(Step("swapping", tuple(config.swap["regions"]), swap_regions))
+    if config.key_k is not None:
+        told = told_as(progress, "suppressing keys", "sets of keys")
+        keys = [name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER]
+        named = tuple(dict.fromkeys((*config.quasi_identifiers, *keys)))
+        found.append(Step(SUPPRESSION, named, partial(suppress_keys, told=told)))
+    return tuple(found)
 
 
 @contextmanager
@@ -160,16 +204,18 @@ def treated(
     if config.reweight:
         require_spreadable(original)
     with ExitStack() as stack, _named_as(original.source.path) as named:
-        if config.recode or config.pram or config.swap or (config.reweight and not original.originals.keep.all()):
+
+        def judged_anew(run: Run) -> Run:
+            folder = stack.enter_context(private_folder(disk))
+            return _judged_anew(run, folder, named, progress, executor)
+
+        unjudged = 0
+        for step in chain_of(original.config, rules_out, progress):
+            if step.kind == SUPPRESSION and len(run.account.treatments) > unjudged:
+                run, unjudged = judged_anew(run), len(run.account.treatments)
             progress("treating fields", 0)
-            run = run if rules_out is None else recode_fields(run, rules_out)
-            for step in CHANGES:
-                run = step(run)
-            run = _judged_anew(run, stack.enter_context(private_folder(disk)), named, progress, executor)
-        if config.key_k is not None:
-            run = suppress_keys(run, told_as(progress, "suppressing keys", "sets of keys"))
-            run = _judged_anew(run, stack.enter_context(private_folder(disk)), named, progress, executor)
-        yield run
+            run = step.apply(run)
+        yield judged_anew(run) if len(run.account.treatments) > unjudged else run
 
 
 @contextmanager

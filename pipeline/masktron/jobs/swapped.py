@@ -51,8 +51,6 @@ def swap_regions(run: Run) -> Run:
         Records are rare, and none can be exchanged.
     """
     config = run.config
-    if not config.swap:
-        return run
     how = SwapSettings(**config.swap)
     run.require_written("swap", (*how.regions, *how.keys, *how.similar))
     run.require_there(() if how.household is None else (how.household,))

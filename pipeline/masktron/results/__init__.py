@@ -13,7 +13,7 @@ from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
 from masktron.results.doctor import DoctorResult, EngineProbe, FeatureProbe, FormatProbe, PackageProbe
 from masktron.results.edited_rules import RulesResult, WrittenRule
-from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
+from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation, StepExplanation
 from masktron.results.figure import (
     CategoryResult,
     FigureResult,
@@ -126,6 +126,7 @@ __all__ = [
     "SolvedResult",
     "SpreadResult",
     "Statement",
+    "StepExplanation",
     "SuggestResult",
     "Tested",
     "TotalResult",

@@ -102,6 +102,23 @@ class FieldExplanation(Serialised):
     labels: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class StepExplanation(Serialised):
+    """A step that `mask` takes from the file to the release.
+
+    Attributes
+    ----------
+    kind : str
+        As manifests call it; ``units`` where records of a nested file are masked with all their members, and
+        ``masking`` for the last one.
+    fields : tuple of str
+        Those that it may change; empty where the file is needed to tell.
+    """
+
+    kind: str
+    fields: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ExplainResult(JobResult, PlottedResult):
     """What masktron makes of a rulebook, and with data what it would do.
@@ -122,10 +139,12 @@ class ExplainResult(JobResult, PlottedResult):
         Of a table; empty for XML, which says nothing of its fields.
     levels : tuple of LevelDescription
         Of a nested file; none of others.
+    steps : tuple of StepExplanation
+        In the order in which `mask` takes them.
     """
 
     JOB: ClassVar = "explain"
-    KEYS: ClassVar = "rulebook xpath=version rules notes obstacle preflight ties coverage tested fields levels"
+    KEYS: ClassVar = "rulebook xpath=version rules notes obstacle preflight ties coverage tested fields levels steps"
 
     rulebook: str
     version: str
@@ -138,6 +157,7 @@ class ExplainResult(JobResult, PlottedResult):
     tested: Tested | None = None
     fields: tuple[FieldExplanation, ...] = ()
     levels: tuple[LevelDescription, ...] = ()
+    steps: tuple[StepExplanation, ...] = ()
 
     @property
     def obstacle(self) -> str | None:

@@ -13,7 +13,7 @@ from masktron.counts import counted
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Preflight, Redundancy, RulePart
 from masktron.report.tables.cells import headed, level_table, noted, optional, table_of, tested_line, unbroken
 from masktron.report.text import number, plain
-from masktron.results import ExplainResult, FieldExplanation, RuleExplanation
+from masktron.results import ExplainResult, FieldExplanation, RuleExplanation, StepExplanation
 
 
 def tables(result: ExplainResult) -> list[RenderableType]:
@@ -30,6 +30,7 @@ def tables(result: ExplainResult) -> list[RenderableType]:
         *_gravity(rules),
         *noted("needs the whole file", whole),
         *preflight_lines(result),
+        *([_steps(result.steps)] if len(result.steps) > 1 else []),
         *noted("note", result.notes),
         *tested_line(result.tested),
         *([f"[yellow]mask would stop:[/] {_error(result.obstacle)}"] if result.obstacle else []),
@@ -111,6 +112,12 @@ def _one_per_line(names: Sequence[str]) -> str:
     return ",\n".join(map(plain, names))
 
 
+def _steps(steps: Sequence[StepExplanation]) -> str:
+    """Say in which order `mask` changes the fields, where there is more than one step."""
+    told = [f"{_STEPS[step.kind]} {', '.join(step.fields)}".rstrip() for step in steps]
+    return plain(f"steps: {'; '.join(told)}")
+
+
 def _unmasked(rules: Sequence[RuleExplanation]) -> list[str]:
     """Rules without a block, by reason."""
     reasons = dict.fromkeys(rule.why for rule in rules if rule.why and not rule.block)
@@ -135,6 +142,17 @@ def _error(message: str) -> str:
     """Return the text of an error, each problem and each hint on a line of its own."""
     return re.sub("\n *->", "\n  ->", "\n".join(map(plain, message.split("\n"))))
 
+
+_STEPS = {
+    "units": "take each unit with all its members as one record",
+    "recoding": "recode",
+    "reweighting": "spread the weights of records left out",
+    "pram": "draw anew",
+    "swapping": "swap",
+    "suppression": "suppress cells of keys",
+    "masking": "mask",
+}
+"""What is said of each kind of step."""
 
 COMPLETE = "where all numbers are there"
 
