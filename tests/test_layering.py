@@ -70,6 +70,7 @@ ORDER = [
     {"proposals"},
     {"results"},
     {"write"},
+    {"verify"},
     {"report"},
     {"jobs"},
     {"stopping"},
@@ -115,6 +116,49 @@ def test_a_stage_imports_only_what_stands_before_it(own: str) -> None:
     }
     assert modules
     assert not later
+
+
+OF_VERIFIERS = {
+    "arrays", "classify", "config", "constraints", "counts", "errors", "evaluation", "problems", "recoding_settings",
+    "recodings", "rulebook", "sources", "verify", "write",
+}  # fmt: skip
+"""What those may know who verify released files: nothing that makes one, for an error there would verify itself."""
+
+
+def shared_with_what_treats(tree: ast.Module) -> set[str]:
+    """Return what a verifier must not import, for types neither, and what it must not ask a recoding for."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+            part = module.removeprefix("masktron.").partition(".")[0]
+            found |= {module} if module.startswith("masktron.") and part not in OF_VERIFIERS else set()
+            if part == "recodings":
+                found |= {name.name for name in node.names if not name.name[0].isupper()}
+        elif isinstance(node, ast.Attribute) and node.attr in ("label_of", "classes", "between", "class_values"):
+            found.add(node.attr)
+    return found
+
+
+def test_verifiers_share_nothing_with_what_treats() -> None:
+    verifiers = [path for path in MODULES if part_of(path) == "verify"]
+    assert verifiers
+    assert {path.stem: found for path in verifiers if (found := shared_with_what_treats(tree_of(path)))} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("from masktron.jobs.recoded import recoding_of", {"masktron.jobs.recoded"}),
+        ("if TYPE_CHECKING:\n    from masktron.treatments.pram import PramLaw", {"masktron.treatments.pram"}),
+        ("import masktron.translation", {"masktron.translation"}),
+        ("from masktron.recodings import Tails, decimal_text", {"decimal_text"}),
+        ("recoding.label_of(text)", {"label_of"}),
+        ("from masktron.write.treatments import Recoded\nfrom masktron.recodings import Tails", set()),
+    ],
+)
+def test_what_verifiers_share_is_seen(text: str, found: set[str]) -> None:
+    assert shared_with_what_treats(ast.parse(text)) == found
 
 
 def test_one_module_knows_the_rule_language() -> None:
@@ -166,6 +210,7 @@ DATA_IN_XML = {
     "masking.judging": "masked records, in memory, as documents for the engine that decides",
     "masking.totals.file_conditions": "numbers outside the records, where rules look for them",
     "rulebook.schematron.inclusions": "a rulebook",
+    "verify.record_rules": "records with other values, in memory, as documents for the engine that decides",
 }
 """Who reads XML beside the sources, and what: engines have their own way from the bytes to what they judge."""
 PARSERS = {

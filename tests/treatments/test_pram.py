@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -13,44 +12,11 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
 from masktron.streams import Streams
-from masktron.treatments.pram import PramLaw, pram_findings, pram_law, randomised, success_bounds
+from masktron.treatments.pram import pram_law, randomised
+from pram_files import made_up, rows_of
 from refusals import refused
 
-ORIGINAL: NDArray[np.intp] = np.repeat([1, 0, 1, 2], [500, 500, 500, 1000])
-OTHER = np.repeat([1, 0], [1000, 1500])
 type Judge = Callable[[Sequence[NDArray[np.intp]]], NDArray[np.bool_]]
-
-
-def rows_of(law: PramLaw) -> NDArray[np.float64]:
-    """Probability of each combination for each record; a record without a value has none."""
-    found = np.zeros((len(law.value), len(law.domain)))
-    for record, (group, value) in enumerate(zip(law.group.tolist(), law.value.tolist(), strict=True)):
-        if group >= 0:
-            one = law.groups[group]
-            found[record, one.values] = one.matrix[one.values.tolist().index(value)]
-    return found
-
-
-def made_up(seed: int) -> dict[str, Any]:
-    """A small file with values that the rules admit or not, weights, strata and missing values."""
-    rng = np.random.default_rng(seed)
-    n, c, fields = int(rng.integers(2, 40)), int(rng.integers(2, 5)), int(rng.integers(1, 3))
-    columns = [rng.integers(-1 if seed % 3 == 0 else 0, c, n) for _ in range(fields)]
-    other = rng.integers(0, 3, n)
-    rule = rng.random((3, *(c,) * fields)) < 0.8  # which combinations go with each value of a field that stays
-    rule[(other, *columns)] = True
-
-    def admissible(proposed: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
-        missing = np.logical_or.reduce([one < 0 for one in proposed])
-        found: NDArray[np.bool_] = rule[(other, *proposed)] | missing
-        return found
-
-    return {
-        "columns": columns,
-        "admissible": admissible,
-        "weights": rng.choice([0.5, 1.0, 7.25], n) if seed % 2 else None,
-        "strata": rng.integers(0, 2, n) if seed % 5 == 0 else None,
-    }
 
 
 def most_change(file: dict[str, Any], minimum: float) -> float:
@@ -110,7 +76,6 @@ def test_what_is_drawn_is_admitted_and_what_is_missing_stays(seed: int) -> None:
     assert file["admissible"](drawn.codes).all()
     different = np.logical_or.reduce([a != b for a, b in zip(file["columns"], drawn.codes, strict=True)])
     assert drawn.changed == different.sum()
-    assert pram_findings(law, drawn.codes) == ()
 
 
 def test_outcomes_of_a_tiny_file_by_enumeration() -> None:
@@ -214,40 +179,3 @@ def test_records_that_stay_are_refused_or_counted() -> None:
         pram_law([column], change=0.2, strata=np.arange(6))
     with refused(InfeasibleError, "pram-no-choice", alone=6):
         randomised(pram_law([column], matrix=np.eye(2)), generator)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "kind"),
-    [
-        (lambda codes: codes[0].__setitem__(0, -1), "missing"),
-        (lambda codes: codes[0].__setitem__(0, 2), "excluded"),
-        (lambda codes: codes[0].__setitem__(0, 7), "excluded"),
-        (lambda codes: codes[0].__setitem__(slice(None), ORIGINAL), "changed"),
-        (lambda codes: codes[0].__setitem__(slice(1, 1500), 1), "frequency"),
-    ],
-)
-def test_the_contract_finds_what_breaks_it(spoil: Callable[[Any], None], kind: str) -> None:
-    law = pram_law([ORIGINAL], change=0.3, admissible=lambda c: (OTHER == 0) | (c[0] < 2))
-    codes = randomised(law, Streams(bytes(range(32))).generator("pram")).codes
-    assert pram_findings(law, codes) == ()
-    spoil(codes)
-    assert kind in {finding.kind for finding in pram_findings(law, codes)}
-
-
-def test_the_contract_is_wrong_about_good_files_as_seldom_as_it_says() -> None:
-    law = pram_law([np.repeat([0, 1, 2], [30, 20, 5])], change=0.3)
-    streams = Streams(bytes(range(32)))
-    bad = sum(
-        bool(pram_findings(law, randomised(law, streams.generator("pram", i)).codes, error=0.2)) for i in range(300)
-    )
-    assert 0 < bad <= 0.2 * 300
-
-
-@pytest.mark.parametrize(("trials", "mean"), [(1, 0.3), (7, 0.1), (7, 6.9), (40, 20.0), (40, 40.0), (40, 0.0)])
-def test_bounds_of_successes_are_quantiles_of_the_binomial(trials: int, mean: float) -> None:
-    p = mean / trials
-    chances = [comb(trials, s) * p**s * (1 - p) ** (trials - s) for s in range(trials + 1)]
-    low = [s for s in range(trials + 1) if s <= mean - 1 and sum(chances[: s + 1]) <= 0.01]
-    high = [s for s in range(trials + 1) if s >= mean + 1 and sum(chances[s:]) <= 0.01]
-    assert success_bounds(trials, mean, 0.01) == (len(low), trials - len(high))
-    assert success_bounds(0, 0.0, 0.01) == (0, 0)

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from masktron.streams import Streams
-from masktron.treatments.record_swapping import record_swaps, swap_findings
+from masktron.treatments.record_swapping import record_swaps
+from masktron.verify.swapping import swap_findings
 
 type Codes = NDArray[np.intp]
 

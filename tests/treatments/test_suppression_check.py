@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masktron.treatments.suppression_check import SharedKeys, kept
+from masktron.treatments.suppression_check import kept
 
 ORIGINAL = [np.array([0, 0, 0, 1]), np.array([5, 5, 6, 7])]
 WRITTEN = [np.array([0, 0, -1, -1]), np.array([5, 5, -1, -1])]
@@ -41,13 +41,3 @@ def test_subsets_and_missing_values_that_match() -> None:
         "keys 1, 2: 2 records share their combination with fewer than 3 of the file"
     ]
     assert kept([], starred, 2) == ["keys 1, 2: 3 records share their combination with fewer than 2 of the file"]
-
-
-def test_the_contract_says_and_tests_what_was_asked() -> None:
-    crossed = [np.array([0, 0, 1, 1]), np.array([5, 6, 5, 6])]
-    weak, strong = SharedKeys(2, subsets=1), SharedKeys(2)
-    assert (weak.broken([], crossed), len(strong.broken(crossed, crossed))) == ([], 1)
-    assert "2 records share each combination of any 1 keys" in weak.says
-    assert "of all keys as written, where a missing value is a value of its own" in strong.says
-    assert "matches every" in SharedKeys(2, missing_matches=True).says
-    assert weak.as_dict() == {"kind": "shared-keys", "k": 2, "subsets": 1, "missing_matches": False}

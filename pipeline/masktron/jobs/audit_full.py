@@ -17,9 +17,7 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.audit_treatments import DrawnRelease, check_draws, check_recodings, check_shared_keys
 from masktron.jobs.beside_members import changed_beside
-from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
@@ -27,8 +25,7 @@ from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.level_figures import NestedColumns, alike_by_level
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
-from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.recoded import as_treated
+from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
@@ -43,6 +40,9 @@ from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource
+from masktron.verify.declared_steps import Release, verify_steps, verify_suppressed
+from masktron.verify.findings import Findings
+from masktron.verify.record_rules import RecordRules
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import perturbed_fields, recodings_in
 
@@ -63,7 +63,7 @@ class FullAudit(Audit):
             self._removed(field.name for field in self.job.source.layout.fields)
             return None
         self._removed(data.columns)
-        self._add(check_shared_keys(self.described, data))
+        self._add(verify_suppressed(self.described, data))
         self._count_levels(data)
         gone = [name for name in self.described.masked if name not in data.columns]
         if gone and not self.as_masked:
@@ -150,19 +150,13 @@ class FullAudit(Audit):
             self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
             return
         self._surroundings(layout)
-        if self.described is not None:
-            self._add(check_recodings(self.original, self.described, config.memory))
-        source = read_columns(self.original, memory=config.memory)
-        if self.described is not None:
-            source = as_treated(source, self.described.treatments, self.described.missing)
+        missing = {} if self.described is None else self.described.missing
+        source = read_columns(self.original, missing=missing, memory=config.memory)
         excluded = set(self.described.excluded) if self.described else set()
         rows = self._rows(data, source, excluded)
         self._beside_members(rows)
-        if self.described is not None and rows is not None:
-            job = replace(self.job, source=self.original)
-            draws = DrawnRelease(job, self.described, source, data, rows)
-            self._add(check_draws(draws, same_rules=self.again.as_described))
-            source = as_released(source, self.described.treatments, data, rows)
+        if self.described is not None:
+            source = self._steps(self.described, self.original, source, data, rows)
         if len(data) != len(source) - len(excluded):
             self.problems.append(
                 f"{counted(len(data), 'record')} for {len(source)} of the original"
@@ -175,6 +169,27 @@ class FullAudit(Audit):
             self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
+
+    def _steps(
+        self,
+        described: DescribedRelease,
+        original: Source,
+        source: Dataset,
+        data: Dataset,
+        rows: NDArray[np.intp] | None,
+    ) -> Dataset:
+        """Ask the steps of the manifest in turn, and return the original as they leave it."""
+        rules = None
+        if self.again.as_described:
+            document = original.document_path.absolute()
+            rules = RecordRules(self.job.rulebook, self.job.edits, original.layout, document)
+        codes = described.missing
+        released = data.with_columns({name: one.declaring(codes.get(name, ())) for name, one in data.columns.items()})
+        found, left = verify_steps(
+            Release(described, source, released, rows, original.digest == described.original, rules)
+        )
+        self._add(found)
+        return left
 
     def _beside_members(self, rows: NDArray[np.intp] | None) -> None:
         """Compare what stands around and beside protected members with the original."""

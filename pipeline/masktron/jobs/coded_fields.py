@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,8 @@ from masktron.jobs.run import Run
 from masktron.problems.problem import Field, Note
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.lexical import XML_SPACE
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes
 from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
-
-NO_CODES: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +68,12 @@ def with_codes(
     return columns
 
 
-def coded(column: Column, missing: frozenset[str] = frozenset(), values: Sequence[str] = ()) -> CodedField:
+def coded(column: Column, values: Sequence[str] = ()) -> CodedField:
     """Number the values of a column.
 
     Parameters
     ----------
     column : Column
-    missing : frozenset of str
-        What means 'missing', where the column was read without that.
     values : sequence of str
         Those of a matrix, in its order; by first appearance where there is none.
 
@@ -94,7 +88,7 @@ def coded(column: Column, missing: frozenset[str] = frozenset(), values: Sequenc
     code_of = np.full(len(texts), -1, dtype=np.intp)
     used, first = np.unique(column.codes, return_index=True)
     for at in used[np.argsort(first)].tolist():
-        if present[at] and not _lacks(texts[at], missing):
+        if present[at]:
             if values and texts[at] not in places:
                 raise UsageError.of(
                     "bad-matrix", detail=Note("it has no row for the value {value!r}", value=texts[at])
@@ -104,10 +98,6 @@ def coded(column: Column, missing: frozenset[str] = frozenset(), values: Sequenc
     known = used[code_of[used] >= 0]
     some[code_of[known]] = known
     return CodedField(code_of[column.codes], places, some)
-
-
-def _lacks(text: str, missing: frozenset[str]) -> bool:
-    return text.strip(XML_SPACE) in missing
 
 
 def admissible_codes(
@@ -133,42 +123,6 @@ def admissible_codes(
         return rules.judged(everybody, np.column_stack(cells), names, file)
 
     return admissible
-
-
-def _as_coded(column: Column, field: CodedField, missing: frozenset[str]) -> KeyCodes:
-    """Number the values of a released column as those of the original; other ones have further numbers."""
-    places = dict(field.places)
-    texts = column.lexicon.objects()
-    code_of = np.full(len(texts), -1, dtype=np.intp)
-    for at in np.flatnonzero(column.used & (column.states == Status.PRESENT)).tolist():
-        if not _lacks(texts[at], missing):
-            code_of[at] = places.setdefault(texts[at], len(places))
-    return code_of[column.codes]
-
-
-def written_codes(
-    released: Dataset,
-    names: Sequence[str],
-    fields: Sequence[CodedField],
-    missing: Mapping[str, frozenset[str]],
-) -> list[KeyCodes]:
-    """Number the values of released fields as those of the original; other ones have further numbers."""
-    return [
-        _as_coded(released.columns[name], one, missing.get(name, frozenset()))
-        for name, one in zip(names, fields, strict=True)
-    ]
-
-
-def hidden_records(
-    names: Sequence[str], fields: Sequence[CodedField], written: Sequence[KeyCodes], suppressed: Collection[str]
-) -> NDArray[np.bool_] | None:
-    """Tell of which records a value was suppressed, shape (n,); None where no field of them may have been."""
-    gone = [
-        (now < 0) & (one.codes >= 0)
-        for name, now, one in zip(names, written, fields, strict=True)
-        if name in suppressed
-    ]
-    return np.logical_or.reduce(gone) if gone else None
 
 
 def as_perturbed(

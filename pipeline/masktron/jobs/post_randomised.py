@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -15,16 +15,7 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.files import read_text
 from masktron.jobs.cell_rules import CellRules
-from masktron.jobs.coded_fields import (
-    NO_CODES,
-    CodedField,
-    admissible_codes,
-    coded,
-    hidden_records,
-    treating,
-    with_codes,
-    written_codes,
-)
+from masktron.jobs.coded_fields import CodedField, admissible_codes, coded, treating, with_codes
 from masktron.jobs.job import Job
 from masktron.jobs.run import Run
 from masktron.kernels.distinct import alike
@@ -32,7 +23,7 @@ from masktron.perturbation_settings import pram_settings, together
 from masktron.problems.problem import Field, Place, fields
 from masktron.sources.dataset import Dataset
 from masktron.treatments.admissibility import KeyCodes
-from masktron.treatments.pram import PramFigures, PramFinding, PramLaw, pram_findings, pram_law, randomised
+from masktron.treatments.pram import PramFigures, PramLaw, pram_law, randomised
 from masktron.treatments.record_units import RecordUnits, record_units
 from masktron.treatments.transition import transition_of_text
 from masktron.write.treatments import Postrandomised, plain_settings
@@ -151,12 +142,7 @@ def rules_of_law(records: Dataset, treatment: Postrandomised, job: Job) -> CellR
     return CellRules.of(job, released, treatment.fields, list(records.columns))
 
 
-def law_of(
-    records: Dataset,
-    treatment: Postrandomised,
-    rules: CellRules,
-    missing: Mapping[str, frozenset[str]] = NO_CODES,
-) -> FileLaw:
+def law_of(records: Dataset, treatment: Postrandomised, rules: CellRules) -> FileLaw:
     """Find by which probabilities values of a file are drawn.
 
     Parameters
@@ -166,8 +152,6 @@ def law_of(
     treatment : Postrandomised
     rules : CellRules
         As `rules_of_law` says.
-    missing : mapping of str to frozenset of str
-        What means 'missing', where the records were read without that.
 
     Raises
     ------
@@ -177,11 +161,7 @@ def law_of(
         The records of a household have several values.
     """
     names, how = treatment.fields, treatment.settings
-    nothing: frozenset[str] = frozenset()
-    fields = tuple(
-        coded(records.columns[name], missing.get(name, nothing), treatment.values if len(names) == 1 else ())
-        for name in names
-    )
+    fields = tuple(coded(records.columns[name], treatment.values if len(names) == 1 else ()) for name in names)
     codes = [one.codes for one in fields]
     strata = alike([records.columns[name].numbered() for name in how.within], len(records))[0] if how.within else None
     weights: NDArray[np.float64] | None = (
@@ -190,7 +170,7 @@ def law_of(
     admissible = admissible_codes(rules, records, names, fields)
     units = None
     if how.household is not None:
-        units = record_units(coded(records.columns[how.household], missing.get(how.household, nothing)).codes)
+        units = record_units(coded(records.columns[how.household]).codes)
         _require_one_value(units, names, codes)
         if strata is not None:
             _require_one_value(units, how.within, [strata])
@@ -241,52 +221,3 @@ def drawn_how(treatment: Postrandomised) -> str:
     if told["alone"]:
         parts.append(f"{counted(int(told['alone']), unit)} stay unprotected, as none alike has another value")
     return "; ".join(parts)
-
-
-def untrue_draws(
-    found: FileLaw,
-    released: Dataset,
-    names: Sequence[str],
-    missing: Mapping[str, frozenset[str]],
-    suppressed: Collection[str],
-) -> Iterator[str]:
-    """Say in which ways a released file is not what the law of PRAM draws.
-
-    Parameters
-    ----------
-    found : FileLaw
-        Of the original.
-    released : Dataset
-        In the order of the original.
-    names : sequence of str
-        The fields that were drawn.
-    missing : mapping of str to frozenset of str
-        What means 'missing', by field.
-    suppressed : collection of str
-        Fields of which cells may have been suppressed afterwards.
-    """
-    written = written_codes(released, names, found.fields, missing)
-    hidden = hidden_records(names, found.fields, written, suppressed)
-    said, unit = f"of the values of {', '.join(names)}, which are drawn anew,", "record"
-    if found.units is not None:
-        shown = np.ones(len(released), dtype=np.bool_) if hidden is None else ~hidden
-        unit, units = "household", found.units.shown_first(shown)
-        apart = units.of_record[shown & units.unlike(written)]
-        if apart.size:
-            yield f"{said} those of {counted(len(np.unique(apart)), 'household')} differ within it"
-        written, hidden = [one[units.first] for one in written], ~units.any_record(shown)
-    for one in pram_findings(found.law, written, hidden=hidden):
-        yield f"{said} {_said(one, unit)}"
-
-
-def _said(finding: PramFinding, unit: str) -> str:
-    records = counted(finding.found, unit)
-    match finding.kind:
-        case "missing":
-            return f"those of {records} are missing where the original has one, or the other way round"
-        case "excluded":
-            return f"those of {records} cannot be drawn there"
-        case "changed":
-            return f"{records} have another one than before; {finding.least:,} to {finding.most:,} would be by chance"
-        case _:
-            return f"one stands in {records}; {finding.least:,} to {finding.most:,} would be by chance"

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import assert_never
 
@@ -53,8 +53,9 @@ from masktron.methods.contracts import (
     PartitionedSynthesis,
     ValuesExchanged,
 )
-from masktron.problems.problem import Field, Note, Sentence, fields
+from masktron.problems.problem import Field, Note, fields
 from masktron.sources.column import Column, OnDemand
+from masktron.verify.findings import Findings
 from masktron.write.declared import Declared
 
 SCORE = 5.0
@@ -126,16 +127,6 @@ def pair_of(
         following(names, kept, atoms, masked),
         k,
     )
-
-
-@dataclass(slots=True)
-class Findings:
-    """What came out; each text without a value of a record."""
-
-    problems: list[Sentence] = field(default_factory=list)
-    checked: list[str] = field(default_factory=list)
-    not_checked: list[Sentence] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def check_groups(declared: Declared, records: int | None) -> Findings:

@@ -38,7 +38,7 @@ from masktron.results.public_release import (
 )
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.source import Source
-from masktron.treatments.suppression_check import SharedKeys
+from masktron.write.treatments import SharedKeys
 
 type FieldOf = Callable[[PlainData, tuple[int, PlainData] | None, PublicFigures], PublicField]
 """Given a field of the plan, its block with its number, and figures, returns what may be told of it."""

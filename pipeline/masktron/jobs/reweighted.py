@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +13,7 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.run import Run
 from masktron.perturbation_settings import together
-from masktron.problems.problem import Field, Note, Sentence, Setting, fields
+from masktron.problems.problem import Field, Setting, fields
 from masktron.recodings import decimal_text, exact_number
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
@@ -187,18 +187,6 @@ def reweighted_column(records: Dataset, done: Reweighted) -> Column:
         value = exact_number(str(texts[code]))
         new.append(texts[code] if value is None else _written(value * factors[factor], done.decimals))
     return column.with_cells(rows, Column.of_texts(column.variable, new, inverse))
-
-
-def untrue_weights(done: Reweighted, records: Dataset, keep: NDArray[np.bool_]) -> Iterator[Sentence]:
-    """Say where the factors of a manifest are not those that the original has."""
-    try:
-        found = factors_of(records, keep, done.field, done.within)
-    except InfeasibleError as error:
-        cannot = "the weights {field} cannot have been spread as the manifest says: {problem}"
-        yield Note(cannot, field=Field(done.field), problem=error.problem)
-        return
-    if found != done.factors:
-        yield f"the weights {done.field} were spread by other factors than the original has"
 
 
 def spread_how(done: Reweighted) -> str:

@@ -32,8 +32,7 @@ from masktron.treatments.allowing import (
     hidden_from_rules,
 )
 from masktron.treatments.suppression import LocalSuppression, NoWayError, local_suppression
-from masktron.treatments.suppression_check import SharedKeys
-from masktron.write.treatments import Suppressed, perturbed_fields, reweighted_in
+from masktron.write.treatments import SharedKeys, Suppressed, perturbed_fields, reweighted_in
 
 _MOST_STANDING = 4
 """Values of the original that stand for a class, when a completion has another class than the record."""

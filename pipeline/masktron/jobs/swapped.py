@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,23 +12,14 @@ from masktron.config import Role
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules
-from masktron.jobs.coded_fields import (
-    NO_CODES,
-    CodedField,
-    admissible_codes,
-    coded,
-    hidden_records,
-    treating,
-    with_codes,
-    written_codes,
-)
+from masktron.jobs.coded_fields import CodedField, admissible_codes, coded, treating, with_codes
 from masktron.jobs.keys_known import needs_keys
 from masktron.jobs.run import Run
 from masktron.perturbation_settings import SwapSettings
 from masktron.problems.problem import Field, Place
 from masktron.sources.dataset import Dataset
 from masktron.treatments.admissibility import KeyCodes
-from masktron.treatments.record_swapping import RecordSwaps, SwapFinding, record_swaps, swap_findings
+from masktron.treatments.record_swapping import RecordSwaps, record_swaps
 from masktron.write.treatments import Swapped, Treatment, plain_settings
 
 _MANY = 0.1
@@ -166,13 +157,11 @@ def _many_swapped(one: Swapped) -> Iterator[str]:
         )
 
 
-def _households(
-    records: Dataset, how: SwapSettings, missing: Mapping[str, frozenset[str]] = NO_CODES
-) -> KeyCodes | None:
+def _households(records: Dataset, how: SwapSettings) -> KeyCodes | None:
     """Number the households, -1 for a record without one; None where records move alone."""
     if how.household is None:
         return None
-    return coded(records.columns[how.household], missing.get(how.household, frozenset())).codes
+    return coded(records.columns[how.household]).codes
 
 
 def _told(made: RecordSwaps) -> dict[str, Any]:
@@ -200,55 +189,3 @@ def swapped_how(treatment: Swapped) -> str:
     if told["without_region"]:
         parts.append(f"{told['without_region']:,} have no region and were not looked at")
     return "; ".join(parts)
-
-
-def untrue_swaps(
-    before: Dataset,
-    released: Dataset,
-    treatment: Swapped,
-    missing: Mapping[str, frozenset[str]],
-    suppressed: Collection[str],
-) -> Iterator[str]:
-    """Say in which ways a released file cannot have come about by exchanging regions.
-
-    Parameters
-    ----------
-    before : Dataset
-        Of the original, those that were released, as earlier treatments leave them.
-    released : Dataset
-        In the order of the original.
-    treatment : Swapped
-    missing : mapping of str to frozenset of str
-        What means 'missing', by field.
-    suppressed : collection of str
-        Fields of which cells may have been suppressed afterwards.
-    """
-    how = treatment.settings
-    codes = [missing.get(name, frozenset()) for name in how.regions]
-    fields = [coded(before.columns[name], own) for name, own in zip(how.regions, codes, strict=True)]
-    written = written_codes(released, how.regions, fields, missing)
-    for one in swap_findings(
-        [one.codes for one in fields],
-        written,
-        similar=[before.columns[name].numbered() for name in how.similar],
-        required=how.required,
-        households=_households(before, how, missing),
-        pairs=treatment.pairs,
-        hidden=hidden_records(how.regions, fields, written, suppressed),
-    ):
-        yield f"of the regions {', '.join(how.regions)}, which were swapped, {_said(one, how.similar)}"
-
-
-def _said(finding: SwapFinding, similar: Sequence[str]) -> str:
-    match finding.kind:
-        case "missing":
-            return f"those of {counted(finding.found, 'record')} went missing or came from nowhere"
-        case "household":
-            return f"those of {counted(finding.found, 'household')} differ within it"
-        case "profile":
-            alike = f" with the same {', '.join(similar)}" if similar else ""
-            return f"{finding.found:,} are in places of which the original has not so many{alike}"
-        case "moved":
-            return f"{finding.found:,} more are in another place than pairs were swapped"
-        case _:
-            return f"{finding.found:,} fewer are in another place than pairs were swapped"

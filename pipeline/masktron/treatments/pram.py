@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc
 
 from masktron.arrays import Floats, Indices, require_arrays, require_value
 from masktron.errors import InfeasibleError, UsageError
@@ -284,122 +281,6 @@ def randomised(law: PramLaw, generator: np.random.Generator, *, allow_alone: boo
         copy[known] = law.domain[drawn[known], at]
         written.append(copy)
     return Randomised(tuple(written), int((drawn != law.value).sum()), figures)
-
-
-@dataclass(frozen=True, slots=True)
-class PramFinding:
-    """Where a written file is not what the law draws but once in very many times.
-
-    Attributes
-    ----------
-    kind : str
-        ``missing``: records of which a value went missing, or came from nowhere. ``excluded``: records with a
-        combination that they cannot be given. ``changed``: records that have another value than before.
-        ``frequency``: records with one combination.
-    found : int
-    least, most : int
-        What is allowed.
-    row : int
-        Of `PramLaw.domain`, for ``frequency``; else -1.
-    """
-
-    kind: str
-    found: int
-    least: int
-    most: int
-    row: int = -1
-
-
-def pram_findings(
-    law: PramLaw,
-    written: Sequence[NDArray[np.integer[Any]]],
-    *,
-    hidden: NDArray[np.bool_] | None = None,
-    error: float = 1e-6,
-) -> tuple[PramFinding, ...]:
-    """Compare a written file with what the law draws: the contract of PRAM.
-
-    Parameters
-    ----------
-    law : PramLaw
-        Of the original, found anew.
-    written : sequence of ndarray of int, shape (n,) each
-        KeyCodes of the written file, in the order and with the numbers of the original.
-    hidden : ndarray of bool, shape (n,), optional
-        Records of which a value was suppressed afterwards: whatever was drawn there may be what is lacking.
-    error : float
-        Probability, at most, that chance alone makes a file that was drawn by the law look otherwise.
-
-    Returns
-    -------
-    tuple of PramFinding
-        Empty where the contract holds.
-
-    Raises
-    ------
-    UsageError
-        Columns do not go with the original.
-
-    Notes
-    -----
-    The number of records that change, and that of records with each combination, are sums of independent draws with
-    unlike probabilities. What is hidden may be of any kind, so that each number has a range, of which one has to be
-    within the bounds. Beyond 1 from the mean, their tails are at most those of the binomial distribution with the
-    same number of draws and the same mean (Hoeffding 1956, On the distribution of the number of successes in
-    independent trials, Theorem 4): its quantiles bound them. `error` is divided among the tests and their two sides.
-    """
-    codes = checked_codes(written, "PRAM")
-    if len(codes) != len(law.codes) or codes[0].shape != law.value.shape:
-        raise UsageError.of(
-            "bad-arrays", detail="the written columns must have the fields and the records of the original"
-        )
-    shown = np.ones(len(law.value), dtype=np.bool_) if hidden is None else ~hidden
-    kept_missing = [(one < 0) == (was < 0) for one, was in zip(codes, law.codes, strict=True)]
-    missing = int((shown & ~np.logical_and.reduce(kept_missing)).sum())
-    found = [PramFinding("missing", missing, 0, 0)] if missing else []
-    places = {tuple(combination): row for row, combination in enumerate(law.domain.tolist())}
-    given = np.array([places.get(one, -1) for one in zip(*(c.tolist() for c in codes), strict=True)], dtype=np.intp)
-    drawn = law.group >= 0
-    excluded, trials, unseen = 0, 0, 0
-    frequency = np.zeros((4, len(law.domain)), dtype=np.float64)  # draws, mean, found, hidden
-    for number, one in enumerate(law.groups):
-        members = law.group == number
-        rows, out = np.flatnonzero(members & shown), int((members & ~shown).sum())
-        was, now = np.searchsorted(one.values, law.value[rows]), np.searchsorted(one.values, given[rows])
-        now = np.minimum(now, len(one.values) - 1)
-        excluded += int((~((one.values[now] == given[rows]) & (one.matrix[was, now] > 0))).sum())
-        trials += int(one.counts.sum()) if len(one.values) > 1 else 0
-        unseen += out if len(one.values) > 1 else 0
-        frequency[0, one.values] += one.counts.sum()
-        frequency[3, one.values] += out
-    untouched = shown & ~drawn & np.logical_or.reduce([one != was for one, was in zip(codes, law.codes, strict=True)])
-    excluded += int((untouched & np.logical_and.reduce(kept_missing)).sum())
-    if excluded:
-        found.append(PramFinding("excluded", excluded, 0, 0))
-    frequency[1] = law.expected_counts()
-    frequency[2] = np.bincount(given[shown & drawn & (given >= 0)], minlength=len(law.domain))
-    each = error / (2 * (1 + len(law.domain)))
-    changed = int((shown & drawn & (given != law.value)).sum())
-    least, most = success_bounds(trials, law.figures.expected, each)
-    if not least - unseen <= changed <= most:
-        found.append(PramFinding("changed", changed, least, most))
-    for row, (many, mean, held, lost) in enumerate(frequency.T.tolist()):
-        least, most = success_bounds(int(many), mean, each)
-        if not least - lost <= held <= most:
-            found.append(PramFinding("frequency", int(held), least, most, row))
-    return tuple(found)
-
-
-def success_bounds(trials: int, mean: float, error: float) -> tuple[int, int]:
-    """Return the least and the most successes of unlike draws, but for a probability of at most `error` each side."""
-    if not trials:
-        return 0, 0
-    p = min(1.0, mean / trials)
-    low = range(max(0, math.floor(mean - 1) + 1))
-    high = range(min(trials + 1, math.ceil(mean + 1)), trials + 1)
-    least = bisect_left(low, True, key=lambda successes: bool(bdtr(successes, trials, p) > error))
-    most = bisect_left(high, True, key=lambda successes: bool(bdtrc(successes - 1, trials, p) <= error))
-    return least, high.start + most - 1
 
 
 def _require_one_way(change: float | None, minimum: float, matrix: Floats | None, fields: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -317,82 +316,6 @@ def _require_numbers(k: int, rate: float, required: int, similar: int, least_reg
     require_value(0 <= rate <= 1, "rate", "a share from 0 to 1", rate)
     require_value(0 <= required <= similar, "required", f"from 0 to {similar}, the similar fields", required)
     require_value(least_regions >= 1, "least_regions", "1 or more", least_regions)
-
-
-@dataclass(frozen=True, slots=True)
-class SwapFinding:
-    """What record swapping cannot have made of an original.
-
-    Attributes
-    ----------
-    kind : str
-        ``missing``: records whose region went missing, or came from nowhere. ``household``: households in several
-        regions. ``profile``: units too many in a region with their profile. ``moved``: units too many that are in
-        another region. ``unmoved``: units too few, even if all that are hidden have moved.
-    found : int
-    """
-
-    kind: str
-    found: int
-
-
-def swap_findings(
-    regions: Sequence[NDArray[np.integer[Any]]],
-    written: Sequence[NDArray[np.integer[Any]]],
-    *,
-    similar: Sequence[NDArray[np.integer[Any]]] = (),
-    required: int | None = None,
-    households: NDArray[np.integer[Any]] | None = None,
-    pairs: int | None = None,
-    hidden: NDArray[np.bool_] | None = None,
-) -> tuple[SwapFinding, ...]:
-    """Compare written regions with those of the original: the contract of record swapping.
-
-    Plain counting of units by region and profile, which shares no code with what exchanges them.
-
-    Parameters
-    ----------
-    regions, written : sequence of ndarray of int, shape (n,) each
-        Codes of the original and of the written file, from coarse to fine, in the same order of records.
-    similar, required, households
-        As for `record_swaps`.
-    pairs : int, optional
-        How many pairs were exchanged.
-    hidden : ndarray of bool, shape (n,), optional
-        Records of which a region was suppressed afterwards, and of which nothing can be said.
-
-    Returns
-    -------
-    tuple of SwapFinding
-        Empty where the contract holds.
-    """
-    before = list(zip(*(column.tolist() for column in regions), strict=True))
-    after = list(zip(*(column.tolist() for column in written), strict=True))
-    alike = list(zip(*(column.tolist() for column in similar[:required]), strict=True)) or [()] * len(before)
-    shown = [True] * len(before) if hidden is None else (~hidden).tolist()
-    members: dict[int, list[int]] = defaultdict(list)
-    for record in range(len(before)):
-        number = -1 if households is None else int(households[record])
-        members[number if number >= 0 else -1 - record].append(record)
-    had: Counter[Any] = Counter()
-    has: Counter[Any] = Counter()
-    torn = moved = unknown = 0
-    for records in members.values():
-        profile = tuple(sorted(alike[record] for record in records))
-        had[before[records[0]], profile] += 1
-        if not (seen := [record for record in records if shown[record]]):
-            unknown += 1
-            continue
-        has[after[seen[0]], profile] += 1
-        torn += len({after[record] for record in seen}) > 1
-        moved += any(before[record] != after[record] for record in seen)
-    gone = sum(
-        (-1 in old or -1 in new) and old != new for old, new, known in zip(before, after, shown, strict=True) if known
-    )
-    surplus = (has - had).total()
-    too_many, too_few = (0, 0) if pairs is None else (max(0, moved - 2 * pairs), max(0, 2 * pairs - moved - unknown))
-    counts = {"missing": gone, "household": torn, "profile": surplus, "moved": too_many, "unmoved": too_few}
-    return tuple(SwapFinding(kind, found) for kind, found in counts.items() if found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,12 +51,6 @@ class RecordUnits:
 
         return of_units
 
-    def shown_first(self, shown: NDArray[np.bool_]) -> RecordUnits:
-        """Return the same units by the first of their records that is marked, where one is."""
-        first, marked = self.first.copy(), np.flatnonzero(shown)[::-1]
-        first[self.of_record[marked]] = marked
-        return RecordUnits(self.of_record, first)
-
 
 def record_units(households: KeyCodes) -> RecordUnits:
     """Put records together by the number of their household; one with -1 is a unit of its own.

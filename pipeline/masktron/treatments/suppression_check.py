@@ -4,50 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class SharedKeys:
-    """At least k records share each combination of keys as it is written.
-
-    Attributes
-    ----------
-    k : int
-    subsets : int or None
-        Size of the subsets of keys of which that is said; None for all keys together.
-    missing_matches : bool
-        Whether a missing value counts as every value.
-    """
-
-    kind: ClassVar[str] = "shared-keys"
-    k: int
-    subsets: int | None = None
-    missing_matches: bool = False
-
-    @property
-    def says(self) -> str:
-        """The promise in one sentence."""
-        keys = "all keys" if self.subsets is None else f"any {self.subsets} keys"
-        gaps = "matches every value" if self.missing_matches else "is a value of its own"
-        return f"at least {self.k} records share each combination of {keys} as written, where a missing value {gaps}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data: the kind and the parameters."""
-        return {"kind": self.kind, **asdict(self)}
-
-    def broken(
-        self, original: Sequence[NDArray[np.integer[Any]]], written: Sequence[NDArray[np.integer[Any]]]
-    ) -> list[str]:
-        """Say what is wrong with a file, as `kept` does."""
-        return kept(original, written, self.k, subsets=self.subsets, missing_matches=self.missing_matches)
 
 
 def kept(

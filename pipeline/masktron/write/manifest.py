@@ -21,7 +21,6 @@ from masktron.level_settings import LevelSettings, levels_from
 from masktron.perturbation_settings import PramSettings, SwapSettings, pram_settings, together
 from masktron.results.rules import RuleFate
 from masktron.results.verdict import telling_apart
-from masktron.treatments.suppression_check import SharedKeys
 from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
@@ -29,6 +28,7 @@ from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import (
     Postrandomised,
     Recoded,
+    SharedKeys,
     Suppressed,
     Swapped,
     Treatment,

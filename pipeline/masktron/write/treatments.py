@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from masktron.perturbation_settings import SWAP_NAMES, PramSettings, SwapSettings
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
-from masktron.treatments.suppression_check import SharedKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,36 @@ class Recoded:
         """Plain data from which `treatments_from` builds it again, with no other file."""
         names = {"names": dict(self.names)} if self.names else {}
         return {"kind": self.kind, "field": self.recoding.field, "how": self.how, **_plain(self.recoding), **names}
+
+
+@dataclass(frozen=True, slots=True)
+class SharedKeys:
+    """At least k records share each combination of keys as it is written.
+
+    Attributes
+    ----------
+    k : int
+    subsets : int or None
+        Size of the subsets of keys of which that is said; None for all keys together.
+    missing_matches : bool
+        Whether a missing value counts as every value.
+    """
+
+    kind: ClassVar[str] = "shared-keys"
+    k: int
+    subsets: int | None = None
+    missing_matches: bool = False
+
+    @property
+    def says(self) -> str:
+        """The promise in one sentence."""
+        keys = "all keys" if self.subsets is None else f"any {self.subsets} keys"
+        gaps = "matches every value" if self.missing_matches else "is a value of its own"
+        return f"at least {self.k} records share each combination of {keys} as written, where a missing value {gaps}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data: the kind and the parameters."""
+        return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,75 @@
+"""Cells as numbers and groups, for all steps: what is equal, what a text denotes, who is of one household."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from masktron.arrays import Indices
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_SPACE = " \t\r\n"
+
+
+def number_of(text: str) -> Fraction | None:
+    """Return the number that a text denotes, exactly; None where it denotes none."""
+    digits = text.strip(_SPACE)
+    return Fraction(digits) if _DECIMAL.fullmatch(digits) else None
+
+
+def rounded_text(number: Fraction, decimals: int) -> str:
+    """Write a number with so many fraction digits, half to even."""
+    return format(number, f"z.{decimals}f")
+
+
+def numbered(columns: Sequence[Column], first: Sequence[str] = ()) -> list[Indices]:
+    """Number the values of columns of n cells alike, shape (n,) each; -1 where a cell holds none.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    first : sequence of str
+        Different values that have the numbers from 0, whether or not a cell holds them.
+    """
+    texts = [np.array(first, dtype=np.object_), *(column.held for column in columns)]
+    codes: Indices = pd.factorize(np.concatenate(texts))[0].astype(np.intp)
+    cells = codes[len(first) :].reshape(len(columns), -1)
+    found: list[Indices] = [*cells]
+    return found
+
+
+def combinations_of(columns: Sequence[NDArray[np.integer]], n: int) -> Indices:
+    """Number the combinations of columns of n numbers from 0, shape (n,)."""
+    if not columns:
+        return np.zeros(n, dtype=np.intp)
+    found = pd.DataFrame(dict(enumerate(columns))).groupby([*range(len(columns))], sort=False).ngroup()
+    numbers: Indices = found.to_numpy(dtype=np.intp)
+    return numbers
+
+
+def units_of(records: Dataset, household: str | None) -> Indices:
+    """Number the households, shape (n,): a record that names none is one of its own, as all are without a field."""
+    own = np.arange(len(records))
+    if household is None:
+        return own
+    (codes,) = numbered([records.columns[household]])
+    alone = codes < 0
+    return combinations_of([np.where(alone, own, codes), alone.astype(np.intp)], len(records))
+
+
+def hidden_records(
+    names: Sequence[str], was: Sequence[Indices], now: Sequence[Indices], suppressed: Collection[str]
+) -> NDArray[np.bool_]:
+    """Tell of which records a value may have been suppressed after it was changed, shape (n,)."""
+    gone = np.zeros(len(was[0]), dtype=np.bool_)
+    for name, old, new in zip(names, was, now, strict=True):
+        if name in suppressed:
+            gone |= (old >= 0) & (new < 0)
+    return gone

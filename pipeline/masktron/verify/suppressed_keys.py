@@ -1,0 +1,95 @@
+"""Suppressed keys: how many records share each combination that is written, and whether these are all keys."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from masktron.config import Role
+from masktron.sources.column import Column
+from masktron.sources.dataset import Dataset
+from masktron.verify.findings import Findings
+from masktron.write.manifest import DescribedRelease
+from masktron.write.treatments import Recoded, SharedKeys, Suppressed
+
+
+def verify(step: Suppressed, released: Dataset, described: DescribedRelease) -> Findings:
+    """Count the records that share each combination of suppressed keys, as it is written.
+
+    Parameters
+    ----------
+    step : Suppressed
+    released : Dataset
+    described : DescribedRelease
+    """
+    found = Findings()
+    named = ", ".join(step.fields)
+    if gone := [name for name in step.fields if name not in released.columns]:
+        found.problems.append(f"the file has no key {', '.join(gone)}")
+        return found
+    if left_out := [name for name in _keys(described, released) if name not in step.fields]:
+        found.problems.append(
+            f"the keys that k records share are {named}, without {', '.join(left_out)}, by the roles of the manifest "
+            "a quasi-identifier as well"
+        )
+    if len(released):
+        codes = pd.DataFrame({name: released.columns[name].numbered() for name in step.fields})
+        wrong = unshared(codes, step.contract)
+        found.problems += [f"of the suppressed keys {named}, {what}" for what in wrong]
+    found.checked.append(f"keys {named}: {step.contract.says}")
+    return found
+
+
+def unshared(codes: pd.DataFrame, contract: SharedKeys) -> list[str]:
+    """Say which combinations of keys fewer records share than a contract promises; no value is named.
+
+    Parameters
+    ----------
+    codes : DataFrame of int, shape (n, keys)
+        -1 where a key is missing.
+    contract : SharedKeys
+    """
+    found = []
+    for own in combinations(range(codes.shape[1]), min(contract.subsets or codes.shape[1], codes.shape[1])):
+        sizes = codes.iloc[:, list(own)].groupby([codes.columns[at] for at in own]).size()
+        every, shared = np.array(sizes.index.to_frame()), sizes.to_numpy()
+        few = np.flatnonzero(shared < contract.k)
+        if contract.missing_matches:
+            few = few[[int(shared[_matches(every, every[at])].sum()) < contract.k for at in few]]
+        if len(few):
+            which = ", ".join(str(at + 1) for at in own)
+            records = f"{shared[few].sum():,} records"
+            found.append(f"keys {which}: {records} share their combination with fewer than {contract.k} of the file")
+    return found
+
+
+def _matches(every: NDArray[np.int32], own: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Tell which combinations one matches, where a missing key matches every value."""
+    return np.asarray(((every == own) | (every < 0) | (own < 0)).all(axis=1))
+
+
+def _keys(described: DescribedRelease, released: Dataset) -> list[str]:
+    """Return what others may know: the named fields, or else all that are written and do not tell records apart."""
+    roles = {name: Role(role) for name, role in described.roles.items()}
+    recoded = {one.recoding.field for one in described.treatments if isinstance(one, Recoded)}
+    named = [
+        name
+        for name, role in roles.items()
+        if role is Role.QUASI_IDENTIFIER or (name in described.quasi_identifiers and role is not Role.IDENTIFIER)
+    ]
+    unnamed = [
+        name
+        for name, role in roles.items()
+        if role is Role.UNTOUCHED and not (name in released.columns and _differs(released.columns[name]))
+    ]
+    known = named or unnamed
+    return [name for name, role in roles.items() if name in known or (role is Role.WEIGHT and name in recoded)]
+
+
+def _differs(column: Column) -> bool:
+    """Tell whether all cells that are there differ: others may have been suppressed."""
+    codes = column.numbered()
+    return not pd.Series(codes[codes >= 0]).duplicated().any()
