@@ -50,8 +50,7 @@ def combinations_of(columns: Sequence[NDArray[np.integer]], n: int) -> Indices:
     if not columns:
         return np.zeros(n, dtype=np.intp)
     found = pd.DataFrame(dict(enumerate(columns))).groupby([*range(len(columns))], sort=False).ngroup()
-    numbers: Indices = found.to_numpy(dtype=np.intp)
-    return numbers
+    return np.asarray(found, dtype=np.intp)
 
 
 def units_of(records: Dataset, household: str | None) -> Indices:
