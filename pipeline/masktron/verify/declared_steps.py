@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Indices
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.verify import drawn_values, recoding, suppressed_keys, swapping, weights
 from masktron.verify.findings import Findings
 from masktron.verify.record_rules import RecordRules

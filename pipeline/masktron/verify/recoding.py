@@ -20,9 +20,8 @@ from masktron.errors import UsageError
 from masktron.problems.problem import Field, Note, Sentence
 from masktron.recoding_settings import Breaks, CodedTails, FromHierarchy, Multiples, Statistic, Widths, how_of
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
-from masktron.sources.column import Column
+from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.known_texts import Status
 from masktron.sources.lexical import XML_SPACE
 from masktron.verify.cells import number_of, rounded_text
 from masktron.write.treatments import Recoded
