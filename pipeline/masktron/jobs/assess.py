@@ -16,17 +16,16 @@ from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.level_files import level_files, nested_columns
-from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.limits import strictest
 from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.side_by_side import side_by_side_of_levels
-from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.twice import Against, with_earlier
 from masktron.jobs.wide_settings import roles_by_name, weights_by_level
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired
+from masktron.problems.level_names import LevelNames
 from masktron.problems.problem import Known, Note, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
@@ -36,6 +35,7 @@ from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
+from masktron.unrolling.level_names import level_names
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
 
@@ -150,14 +150,15 @@ def run_assess(
             if nested is None
             else figures_by_level(nested, files.everything, files.masked, config.workers, read=files.read)
         )
+    called = level_names(released)
     result = AssessResult(
         masked=shown(masked),
         original=shown(original),
         records=len(files),
-        numeric=files.numeric,
-        categorical=files.categorical,
-        figures=tuple(map(FigureResult.of, figures)),
-        keys=None if files.keys is None else KeyRisk.of(files.keys),
+        numeric=called.names(files.numeric),
+        categorical=called.names(files.categorical),
+        figures=tuple(FigureResult.of(one, called) for one in figures),
+        keys=None if files.keys is None else KeyRisk.of(files.keys, called),
         against=tuple(shown(one.masked) for one in against),
         treatments=() if described is None else declared_treatments(described.treatments),
         fates=() if described is None else described.fates,
@@ -165,22 +166,26 @@ def run_assess(
         limits=config.limits if described is None else strictest(config.limits, described.limits),
         key_k=None if described is None else described.key_k,
         concerns=() if described is None else described.telling_apart,
-        notes=(
-            *file_notes(released, beside, missing=config.missing if described is None else described.missing),
-            *notes,
-            *told,
-            *_sampled(names, len(files)),
-            *lacking,
-            *_promised(described),
+        notes=tuple(
+            map(
+                called.sentence,
+                (
+                    *file_notes(released, beside, missing=config.missing if described is None else described.missing),
+                    *notes,
+                    *told,
+                    *_sampled(names, len(files)),
+                    *lacking,
+                    *_promised(described, called),
+                ),
+            )
         ),
     )
-    result = told_by_level(result, LevelWording.of(released))
     if html is not None:
         k = config.k if described is None else described.k
         drawn = () if described is None else described.declared.drawn
         told_steps = told_as(progress, "summarising the two files", "steps")
         own = () if nested is None else level_files(nested, files, whole=bool(files.blocks))
-        summary = side_by_side_of_levels(files, own, k, LevelWording.of(released), told_steps, drawn)
+        summary = side_by_side_of_levels(files, own, k, called, told_steps, drawn)
         write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
     return result
 
@@ -198,12 +203,13 @@ def _nested(
     return NestedColumns(original, files.rows, roles, frozenset(files.numeric), weights)
 
 
-def _promised(described: DescribedRelease | None) -> list[str]:
+def _promised(described: DescribedRelease | None, called: LevelNames) -> list[str]:
     """Say where identical groups are not what the method promises."""
     if described is None or not described.declared.drawn:
         return []
+    drawn = ", ".join(called.names(described.declared.drawn))
     return [
-        f"{described.declared.method} draws {', '.join(described.declared.drawn)} record by record and promises no "
+        f"{described.declared.method} draws {drawn} record by record and promises no "
         "identical groups of these: block_k, whole_record_k and dominance of drawn fields say nothing; linkage says "
         "how many records are nearest to their own original"
     ]

@@ -13,13 +13,13 @@ from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, without_document
-from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.lowering import job_on
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
+from masktron.problems.level_names import AS_THEY_ARE
 from masktron.problems.problem import Note, Rule, Sentence
 from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
@@ -28,6 +28,7 @@ from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.by_composition import unroll_each
+from masktron.unrolling.level_names import level_names
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import Swapped, perturbed_in
@@ -46,7 +47,7 @@ class Audit:
         self.job = again.job
         self.described = described
         self.original = original
-        self.wording = LevelWording()
+        self.names = AS_THEY_ARE
         self.left_out: set[int] = set()
         self.allowed: frozenset[str] = frozenset(described.allowed) if described else frozenset()
         self.untested: frozenset[str] = frozenset(described.untested) if described else frozenset()
@@ -74,7 +75,7 @@ class Audit:
         if isinstance(source, WideSource):
             unrolled = unroll_each(self.job.rulebook, source.wide, source.levels.layout)
             self.job = job_on(source, unrolled.rulebook)
-            self.wording = LevelWording.of(source, unrolled)
+            self.names = level_names(source, unrolled)
             self.left_out = {at for at, one in enumerate(unrolled.origins) if one.check in self.left_out}
         return read_columns(source, memory=memory, told=told) if source.shape.flat else None
 

@@ -409,7 +409,7 @@ class FullAudit(Audit):
         with arrays_of_run(len(files), len(files.original), config.memory):
             told = told_as(progress, "measuring risk and utility", "figures")
             measured = measure([name for name in NAMES if name in wanted], files, told)
-            self.keys = None if files.keys is None or not evidence else KeyRisk.of(files.keys)
+            self.keys = None if files.keys is None or not evidence else KeyRisk.of(files.keys, self.names)
         over = list(over_limits(measured, limits))
         self.problems += over
         self.limit_problems = len(over)

@@ -27,7 +27,6 @@ from masktron.jobs.released_tables import described_release_of, of_release, with
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
-from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.untested import may_be_untested
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.problems.problem import Setting
@@ -165,39 +164,36 @@ def run_check(
         audit.against_original(data, settled, stated)
         del data  # limits read both files anew
         figures = audit.limits(bounds, settled, stated, min_group, evaluation.records, progress)
-        return told_by_level(
-            CheckResult(
-                data=shown(masked),
-                records=evaluation.records,
-                violations=hard,
-                warnings=soft,
-                min_group=min_group,
-                problems=tuple(audit.problems),
-                checked=tuple(audit.checked),
-                not_checked=tuple(audit.not_checked),
-                other_rulebook=audit.other_rulebook,
-                notes=(
-                    *file_notes(job.source, beside, missing=_missing(settled, described)),
-                    *sized,
-                    *audit.notes,
-                    *(() if executor is None else executor.notes),
-                ),
-                rules=results,
-                figures=tuple(map(FigureResult.of, figures)),
-                unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
-                sha256=job.source.digest,
-                treatments=() if described is None else declared_treatments(described.treatments),
-                fates=again.fates,
-                levels=audit.levels,
-                limits=bounds,
-                keys=audit.keys,
-                key_k=None if described is None else described.key_k,
-                concerns=() if described is None else described.telling_apart,
-                let_go=tuple(audit.let_go),
-                rule_problems=audit.rule_problems,
-                limit_problems=audit.limit_problems,
+        return CheckResult(
+            data=shown(masked),
+            records=evaluation.records,
+            violations=hard,
+            warnings=soft,
+            min_group=min_group,
+            problems=tuple(map(audit.names.sentence, audit.problems)),
+            checked=tuple(audit.checked),
+            not_checked=tuple(map(audit.names.sentence, audit.not_checked)),
+            other_rulebook=audit.other_rulebook,
+            notes=(
+                *file_notes(job.source, beside, missing=_missing(settled, described)),
+                *sized,
+                *map(audit.names.sentence, audit.notes),
+                *(() if executor is None else executor.notes),
             ),
-            audit.wording,
+            rules=results,
+            figures=tuple(FigureResult.of(one, audit.names) for one in figures),
+            unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
+            sha256=job.source.digest,
+            treatments=() if described is None else declared_treatments(described.treatments),
+            fates=again.fates,
+            levels=audit.levels,
+            limits=bounds,
+            keys=audit.keys,
+            key_k=None if described is None else described.key_k,
+            concerns=() if described is None else described.telling_apart,
+            let_go=tuple(audit.let_go),
+            rule_problems=audit.rule_problems,
+            limit_problems=audit.limit_problems,
         )
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,9 +31,7 @@ from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.results.verdict import ConcernKind
 from masktron.sources.column import Column, Status
-from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
-from masktron.sources.wide.wide_source import WideSource
 from masktron.write.treatments import Treatment, suppressed_in
 
 MUCH_EMPTIED = Fraction(1, 5)
@@ -63,7 +62,7 @@ def concerns_of(run: Run, made: Masked, written: Mapping[str, Column], files: As
         The same records before and after.
     """
     emptied = emptied_keys(run.account.treatments)
-    return (
+    found = (
         *likely_concerns(run.likely, len(run.kept)),
         *_below_zero(run, written),
         *_missing_otherwise(run, made, written),
@@ -74,6 +73,11 @@ def concerns_of(run: Run, made: Masked, written: Mapping[str, Column], files: As
         *read_off_concerns(files.keys),
         *_moved_totals(run, made, files),
         *_unexplained(run, files),
+    )
+    called = run.names
+    return tuple(
+        replace(one, field=called.shown(one.field), says=called.sentence(one.says), hint=called.sentence(one.hint))
+        for one in found
     )
 
 
@@ -140,15 +144,11 @@ def candidate_concerns(
 
 def _moved_totals(run: Run, made: Masked, files: Assessed) -> Iterator[ConcernResult]:
     """Yield the fields whose totals moved, with the groups whose averages the rules refused."""
-    named = _names_by_level(run.source)
-    parts: dict[str, dict[str, WeightedTotal]] = {}
-    for name, total in zip(files.numeric, files.totals, strict=True):
-        parts.setdefault(named.get(name, name), {})[name] = total
+    totals = dict(zip(files.numeric, files.totals, strict=True))
     records = len(run.kept)
     moved = []
-    for field, own in parts.items():
-        before, after = (math.fsum(getattr(one, side) for one in own.values()) for side in ("before", "after"))
-        change = WeightedTotal(before, after, records).change
+    for field, own in run.names.by_level(totals).items():
+        change = WeightedTotal.of_parts([totals[one] for one in own]).change
         if not abs(change) <= MOVED_TOTAL:  # NaN, where nothing became something, has moved
             moved.append((change, field, own))
     for change, field, own in sorted(moved, key=lambda one: -abs(one[0]) if not math.isnan(one[0]) else -math.inf):
@@ -197,12 +197,11 @@ def _unexplained(run: Run, files: Assessed) -> Iterator[ConcernResult]:
     figure = figure_of("eta_squared_change")
     if len(run.kept) > figure.unasked and figure.name not in run.config.limits:
         return
-    named = _names_by_level(run.source)
     lost: dict[str, list[tuple[float, float, str, str]]] = {}
     for (name, by), (before, after) in files.explained.items():
         now = 0.0 if math.isnan(after.share) else after.share
         if before.share >= EXPLAINED and before.p_value < BY_CHANCE and now < before.share / 2:
-            lost.setdefault(named.get(name, name), []).append((before.share, now, name, by))
+            lost.setdefault(run.names.name(name), []).append((before.share, now, name, by))
     for field, found in sorted(lost.items(), key=lambda one: max(one[1]), reverse=True):
         most = max(found)
         some = sorted((one for one in found if one[2] == most[2]), reverse=True)
@@ -290,9 +289,8 @@ def _missing_otherwise(run: Run, made: Masked, written: Mapping[str, Column]) ->
     A rare pattern of missing values takes over another one, with its codes.
     """
     filled, gone, other = Counter[str](), Counter[str](), Counter[str]()
-    named = _names_by_level(run.source)
     for name in run.plan.by_role(Role.CONFIDENTIAL):
-        own, new, shown = run.kept.columns[name], written[name], named.get(name, name)
+        own, new, shown = run.kept.columns[name], written[name], run.names.name(name)
         before, after = own.present, new.present
         gone[shown] += int((before & ~after).sum())
         filled[shown] += int((after & ~before).sum())
@@ -322,14 +320,6 @@ def _missing_otherwise(run: Run, made: Masked, written: Mapping[str, Column]) ->
         if drawn
         else Note("[[--keep-missing]] refuses that, and a smaller k can avoid it"),
     )
-
-
-def _names_by_level(source: Source) -> dict[str, str]:
-    """Return what fields of wide records are called in the nested file: one name for all positions."""
-    if not isinstance(source, WideSource):
-        return {}
-    leaves = source.wide.by_field()
-    return {leaf.name: source.levels.name_of[place] for place, many in leaves.items() for leaf in many}
 
 
 def _most(many: Mapping[str, int]) -> dict[str, object]:

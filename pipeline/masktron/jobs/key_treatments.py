@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from masktron.figures import OF_KEYS_ALONE
 from masktron.jobs.concerns import emptied_keys, likely_notes
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
-from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.lowering import Flat
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.opening import open_original
@@ -25,17 +25,18 @@ from masktron.jobs.ordering import identifying
 from masktron.jobs.run import Account, Run
 from masktron.jobs.steps import rules_beside, treated
 from masktron.jobs.swapped import swap_notes
-from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
+from masktron.problems.level_names import LevelNames
 from masktron.problems.problem import Note, Problem, Sentence, Setting, fields
 from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.column import Column
 from masktron.sources.lexical import parse_number
+from masktron.unrolling.level_names import errors_by_level
 from masktron.write.treatments import perturbed_in, recodings_in, suppressed_in
 
 LISTED = 10_000
@@ -64,36 +65,38 @@ def run_keys(
     """
     config = config or Config()
     opened = open_original(data, rules, replace(config, invalid="exclude", rare_units="exclude"), progress)
-    with said_by_level() as rewording:
-        rewording.wording = opened.back.wording
-        return told_by_level(_keys_told(opened, data, rules, config, progress), rewording.wording)
+    with errors_by_level(opened.names):
+        return _keys_told(opened, data, rules, config, progress)
 
 
 def _keys_told(opened: Run, data: Path, rules: Path, config: Config, progress: Progress) -> KeysResult:
+    called = opened.names
     names = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
     progress("measuring what keys tell", 0)
     before = _file(opened, names, opened)
     tried = _tried(opened, names, progress)
+    fields_of_keys = called.by_level(name for name in names.names if name != names.weight)
+    notes = (
+        *opened.notes,
+        *likely_notes(opened.likely),
+        *_left_out(opened, config),
+        *_lacking(before),
+        *_unweighted(names),
+        *tried.notes,
+    )
     return KeysResult(
         data=shown(data),
         rulebook=shown(rules),
         records=len(opened.kept),
-        keys=_risk(before),
-        treated=_risk(tried.keys),
-        before=_figures(before),
-        figures=_figures(tried.keys),
+        keys=_risk(before, called),
+        treated=_risk(tried.keys, called),
+        before=_figures(before, called),
+        figures=_figures(tried.keys, called),
         treatments=told_of(tried.done),
         fates=fates_of(tried.done),
-        fields=tuple(_values(name, opened.kept.columns[name], tried) for name in names.names if name != names.weight),
+        fields=tuple(_values(name, own, opened.kept.columns, tried) for name, own in fields_of_keys.items()),
         problem=tried.problem,
-        notes=(
-            *opened.notes,
-            *likely_notes(opened.likely),
-            *_left_out(opened, config),
-            *_lacking(before),
-            *_unweighted(names),
-            *tried.notes,
-        ),
+        notes=tuple(map(called.sentence, notes)),
     )
 
 
@@ -175,20 +178,20 @@ def _file(opened: Run, names: KnownKeys, found: Run) -> KeyFile | None:
     return names.of(found.kept.columns, weights)
 
 
-def _figures(keys: KeyFile | None) -> tuple[FigureResult, ...]:
+def _figures(keys: KeyFile | None, called: LevelNames) -> tuple[FigureResult, ...]:
     if keys is None:
         return ()
     names = [name for name in OF_KEYS_ALONE if name != "suda_share" or keys.looked_at <= UNIQUES_UNASKED]
-    return tuple(map(FigureResult.of, measure(names, Assessed({}, {}, (), {}, keys=keys))))
+    return tuple(FigureResult.of(one, called) for one in measure(names, Assessed({}, {}, (), {}, keys=keys)))
 
 
-def _risk(keys: KeyFile | None) -> KeyRisk | None:
+def _risk(keys: KeyFile | None, called: LevelNames) -> KeyRisk | None:
     """Put together what is known, with minimal sample uniques where they do not take long."""
     if keys is None:
         return None
     if keys.looked_at <= UNIQUES_UNASKED:
         _ = keys.uniqueness
-    return KeyRisk.of(keys)
+    return KeyRisk.of(keys, called)
 
 
 def _left_out(opened: Run, config: Config) -> Iterator[Sentence]:
@@ -220,10 +223,11 @@ def _lacking(keys: KeyFile | None) -> list[str]:
     return ["takes long with so many records and keys: suda_share; `masktron assess --measures suda_share` has it"]
 
 
-def _values(name: str, column: Column, tried: _Tried) -> KeyValues:
-    before = _counts(column)
+def _values(name: str, own: Sequence[str], columns: Mapping[str, Column], tried: _Tried) -> KeyValues:
+    """Count the values of a field, of members at all their positions, and the classes that they would have."""
+    before = _counts(columns[one] for one in own)
     values = sorted(before, key=_place)
-    after = None if tried.columns is None else _counts(tried.columns[name])
+    after = None if tried.columns is None else _counts(tried.columns[one] for one in own)
     classes = None
     if after is not None:
         recoding = recodings_in(tried.done.treatments).get(name)
@@ -236,12 +240,15 @@ def _listed(counts: Mapping[str, int]) -> Mapping[str, int] | None:
     return counts if len(counts) <= LISTED else None
 
 
-def _counts(column: Column) -> dict[str, int]:
-    """Return how many records have each value."""
-    codes = column.numbered(held=True)
-    there = np.flatnonzero(codes >= 0)
-    _, first, times = np.unique(codes[there], return_index=True, return_counts=True)
-    return dict(zip(map(str, column.lexemes_of(there[first])), times.tolist(), strict=True))
+def _counts(columns: Iterable[Column]) -> Counter[str]:
+    """Return how many cells have each value."""
+    found = Counter[str]()
+    for column in columns:
+        codes = column.numbered(held=True)
+        there = np.flatnonzero(codes >= 0)
+        _, first, times = np.unique(codes[there], return_index=True, return_counts=True)
+        found.update(dict(zip(map(str, column.lexemes_of(there[first])), times.tolist(), strict=True)))
+    return found
 
 
 def _place(value: str) -> tuple[bool, float, str]:

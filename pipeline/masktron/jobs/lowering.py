@@ -19,12 +19,12 @@ from masktron.config import Config, Role
 from masktron.executor.contract import Executor
 from masktron.jobs.common import require_flat
 from masktron.jobs.job import Job
-from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.member_ordering import ordered_members
 from masktron.jobs.members_alone import members_alone, protected_level
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.rare_units import units_of, with_whole_units, without_rare
 from masktron.jobs.wide_settings import grouping_notes, named_as_fields, weights_by_level, wide_settings
+from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.problems.problem import Sentence
 from masktron.progress import Progress
 from masktron.rulebook.schema import Rulebook
@@ -34,6 +34,7 @@ from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
+from masktron.unrolling.level_names import level_names
 from masktron.unrolling.unrolled import Unrolled
 
 
@@ -50,9 +51,9 @@ class Flat:
     job: Job
 
     @property
-    def wording(self) -> LevelWording:
+    def names(self) -> LevelNames:
         """What fields and rules are called."""
-        return LevelWording()
+        return AS_THEY_ARE
 
     @property
     def sums(self) -> Sequence[SumOfMembers]:
@@ -124,9 +125,9 @@ class Lowered:
     weights: Mapping[LevelPath, str]
 
     @cached_property
-    def wording(self) -> LevelWording:
+    def names(self) -> LevelNames:
         """What fields and rules are called by their levels."""
-        return LevelWording.of(self.source, self.unrolled)
+        return level_names(self.source, self.unrolled)
 
     @property
     def sums(self) -> Sequence[SumOfMembers]:

@@ -18,9 +18,7 @@ from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.in_units import going_on, parts_of, sized, units_in
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
-from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.limits import refuse_class_limits
-from masktron.jobs.lowering import Flat
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.opening import open_original
 from masktron.jobs.registered import registration
@@ -35,7 +33,6 @@ from masktron.jobs.released_tables import tables_of_release
 from masktron.jobs.run import Run
 from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.steps import place_of_rules, published_rules, stale_rules, treated
-from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.written import write
 from masktron.kernels.compiling import told_of_compiling
 from masktron.masking import Masked, SharedWork, mask_records
@@ -44,6 +41,7 @@ from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, numbered, refuse_other_names, refuse_query
+from masktron.unrolling.level_names import errors_by_level
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import manifest_content, write_plain
 from masktron.write.publication import publications, settle_publication
@@ -114,7 +112,6 @@ def run_mask(
     executor = executor_of_run(config)
     with (
         told_of_compiling(progress),
-        said_by_level() as rewording,
         ExitStack() as kept,
         ExitStack() as working,
         registration(config, again, out) as registered,
@@ -122,7 +119,7 @@ def run_mask(
         if executor is not None:
             working.enter_context(executor)
         opened = open_original(data, rules, config, progress, executor)
-        rewording.wording = opened.back.wording
+        kept.enter_context(errors_by_level(opened.names))
         original = sized(kept.enter_context(treated(opened, rules_out, progress, executor)), out, resume=resume)
         run = original.planned(progress)
         refuse_limits_without_keys(config.limits, keys_of_run(run.plan.fields, run.config, run.identifying))
@@ -142,7 +139,9 @@ def run_mask(
                 written = write(run, made, place := places[tables.top], out, progress, executor, beside=places)
                 working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
-                result, measured = mask_result(run, made, written, out, manifest, progress, rules_out, tables.named)
+                result, blocks, measured = mask_result(
+                    run, made, written, out, manifest, progress, rules_out, tables.named
+                )
                 if executor is not None:  # which stage was the first for workers depends on the file
                     result = replace(result, notes=(*result.notes, *executor.notes))
                 progress("testing the contract, writing the manifest", 0)
@@ -152,22 +151,14 @@ def run_mask(
                 in_memory = run.source.handed_back()
                 entry, more = (None, ()) if registered is None else registered.enter(run, written)
                 result = replace(result, notes=(*([config.found] if config.found else []), *result.notes, *more))
-                by_level = told_by_level(result, rewording.wording, cells_of(run))
-                content = manifest_of(run, made, result, written, declared, entry, by_level)
+                content = manifest_of(run, made, result, blocks, written, declared, entry)
                 write_plain(confidential, content, {} if written.order is None else {"order": written.order})
                 with former_kept(manifest, content) as kept_former:
                     settle_publication(place)
     told = (
         kept_former + (() if registered is None else registered.confirm()) + stale_rules(run.account, out, rules_out)
     )
-    return replace(by_level, data=in_memory, notes=(*by_level.notes, *told))
-
-
-def cells_of(run: Run) -> dict[str, int]:
-    """Return how many released cells fields of wide records have; none where records are flat."""
-    if isinstance(run.back, Flat):
-        return {}
-    return {name: int(column.present.sum()) for name, column in run.kept.columns.items()}
+    return replace(result, data=in_memory, notes=(*result.notes, *told))
 
 
 def masked_by(

@@ -41,14 +41,17 @@ from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.assessed import Assessed, ReadRecords, pairs_of
+from masktron.measures.category_shares import CategoryShares
 from masktron.measures.figures import Measured, measure
 from masktron.measures.information_loss import loss_of_fields
 from masktron.measures.moment_shift import Correlations
 from masktron.measures.revealed import Revealed, revealed
-from masktron.measures.unchanged import same_cells, unchanged
+from masktron.measures.unchanged import same_cells, unchanged_of
+from masktron.measures.weighted_totals import WeightedTotal
 from masktron.methods.base import Partitioning
 from masktron.methods.contracts import IdenticalGroups
 from masktron.plan import Block
+from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.progress import Progress, told_as
 from masktron.report.sentences import both_parts
 from masktron.results import (
@@ -101,8 +104,11 @@ def mask_result(
     progress: Progress,
     rules_out: Path | None = None,
     tables: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[MaskResult, tuple[Measured, ...]]:
-    """Compare what was written with the original, and return the report and the figures in it.
+) -> tuple[MaskResult, tuple[BlockResult, ...], tuple[Measured, ...]]:
+    """Compare what was written with the original, and return the report, the blocks as masked and the figures.
+
+    The report has one row for a field of a level, whatever positions its wide records have: totals are sums over all
+    positions, shares are of all cells. What is told of one field keeps its position.
 
     Parameters
     ----------
@@ -111,6 +117,7 @@ def mask_result(
     tables : mapping of str to str
         What the tables beside `out` are going to be called, by level.
     """
+    called = run.names
     confidential = run.plan.by_role(Role.CONFIDENTIAL)
     unmasked = tuple(fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER))
     source = run.original.job.source
@@ -121,7 +128,8 @@ def mask_result(
     results = written_untested(results, judged, as_written.untested, as_written.fired)
     released = [judged.rulebook.checks[index] for index in as_written.released]
     blocks = made.blocks
-    block_results, files = side_by_side(run, made, columns)
+    as_masked, files = side_by_side(run, made, columns)
+    block_results = tuple(_block_by_level(block, called) for block in as_masked)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
     named = run.config.limits if not run.account.treatments else {*run.config.limits, "key_loss"}
     wanted = unasked_figures(len(run.kept), named, keys=files.keys is not None)
@@ -129,6 +137,25 @@ def mask_result(
         wanted = [name for name in wanted if name != "suda_share"]
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
     figure = {one.figure.name: one.value for one in measured}
+    notes = (
+        *file_notes(source, missing=run.config.missing),
+        *notes_of(judged),
+        *run.sized,
+        *run.originals.notes,
+        *run.source.outline_notes(left),
+        *told(results),
+        *run.notes,
+        run.ordering.says,
+        *run.randomness.says,
+        *(() if made.perturbed is None else made.perturbed.notes),
+        *parts_notes(run.method.name, block_results),
+        *(() if draw is None else draw_notes(draw, block_results, records=len(written.records), k=run.config.k)),
+        *_unheeded(run, blocks),
+        *_group_notes(run, blocks),
+        *privacy_notes(blocks, run.kept.columns, columns),
+        *unmasked_notes(columns, [name for name in unmasked if name not in run.identifying]),
+        *_label_notes(run, columns),
+    )
     result = MaskResult(
         output=shown(out),
         manifest=shown(manifest),
@@ -140,16 +167,12 @@ def mask_result(
         linkage=figure["linkage"],
         information_loss=figure["information_loss"],
         violations=sum(rule.violations for rule in results),
-        unchanged={name: unchanged(run.kept.columns[name], columns[name]) for name in confidential},
-        totals=tuple(
-            TotalResult(name, total.before, total.after, total.change, total.records)
-            for name, total in zip(files.numeric, files.totals, strict=True)
-        ),
-        categories=tuple(
-            CategoryResult(fact.name, fact.kind, shares.distance, shares.before, shares.after)
-            for fact in run.plan.fields
-            if (shares := files.categories.get(fact.name)) is not None
-        ),
+        unchanged={
+            name: unchanged_of((run.kept.columns[one], columns[one]) for one in own)
+            for name, own in called.by_level(confidential).items()
+        },
+        totals=_totals(files, called),
+        categories=_categories(run, files),
         blocks=block_results,
         repairs=tuple(
             RepairResult(run.rule_id(repair.rule), repair.before, repair.after, repair.groups)
@@ -160,56 +183,84 @@ def mask_result(
         not_applicable={run.rule_id(index): reason for index, reason in run.plan.not_applicable},
         allowed=tuple(check.id for check in released),
         let_go=tuple(check.id for check in released if not check.soft),
-        notes=(
-            *file_notes(source, missing=run.config.missing),
-            *notes_of(judged),
-            *run.sized,
-            *run.originals.notes,
-            *run.source.outline_notes(left),
-            *told(results),
-            *run.notes,
-            run.ordering.says,
-            *run.randomness.says,
-            *(() if made.perturbed is None else made.perturbed.notes),
-            *parts_notes(run.method.name, block_results),
-            *(() if draw is None else draw_notes(draw, block_results, records=len(written.records), k=run.config.k)),
-            *_unheeded(run, blocks),
-            *_group_notes(run, blocks),
-            *privacy_notes(blocks, run.kept.columns, columns),
-            *unmasked_notes(columns, [name for name in unmasked if name not in run.identifying]),
-            *_label_notes(run, columns),
-        ),
-        figures=tuple(map(FigureResult.of, measured)),
-        keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys),
+        notes=tuple(map(called.sentence, notes)),
+        figures=tuple(FigureResult.of(one, called) for one in measured),
+        keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys, called),
         excluded=tuple(np.flatnonzero(~run.original.originals.keep).tolist()),
         missing_weight=read_records(run).missing_weight(run.original.originals.keep),
         left_out=left,
         method=run.method.name,
         promise="; ".join(filter(None, (_promised(run, figure["whole_record_k"]), both_parts(block_results)))),
-        draw=draw,
+        draw=None if draw is None else _draw_by_level(draw, called),
         contract=run.method.contract.kind,
-        unmasked=unmasked,
+        unmasked=called.names(unmasked),
         original_order=run.ordering.original,
-        identifying=run.identifying,
+        identifying=called.names(run.identifying),
         concerns=concerns_of(run, made, columns, files),
         order=written.order,
         levels=levels_of_run(run, columns),
         limits=run.config.limits,
         key_k=run.config.key_k,
-        values=shown_values(confidential, run.kept.columns, columns),
+        values=shown_values(confidential, run.kept.columns, columns, called),
         tables=tables,
     )
     lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT), run.account)
     result = replace(result, notes=(*result.notes, *lacking))
-    return _with_treatments(run, files, result, rules_out), measured
+    return _with_treatments(run, files, result, rules_out), as_masked, measured
+
+
+def _totals(files: Assessed, called: LevelNames) -> tuple[TotalResult, ...]:
+    totals = dict(zip(files.numeric, files.totals, strict=True))
+    found = (
+        (name, WeightedTotal.of_parts([totals[one] for one in own])) for name, own in called.by_level(totals).items()
+    )
+    return tuple(TotalResult(name, one.before, one.after, one.change, one.records) for name, one in found)
+
+
+def _categories(run: Run, files: Assessed) -> tuple[CategoryResult, ...]:
+    kinds = {fact.name: fact.kind for fact in run.plan.fields if fact.name in files.categories}
+    found = (
+        (name, kinds[own[0]], CategoryShares.of_parts([files.categories[one] for one in own]))
+        for name, own in run.names.by_level(kinds).items()
+    )
+    return tuple(CategoryResult(name, kind, one.distance, one.before, one.after) for name, kind, one in found)
+
+
+def _block_by_level(block: BlockResult, called: LevelNames) -> BlockResult:
+    return replace(
+        block,
+        variables=called.names(block.variables),
+        rules=called.names(block.rules),
+        reason=called.sentence(block.reason),
+        candidates=tuple(replace(one, solved=called.names(one.solved)) for one in block.candidates),
+        solved=tuple(
+            replace(one, field=called.shown(one.field), rule=called.shown(one.rule)) for one in block.solved
+        ),
+    )
+
+
+def _draw_by_level(draw: DrawResult, called: LevelNames) -> DrawResult:
+    def pair(one: CorrelationResult | None) -> CorrelationResult | None:
+        return one and replace(one, fields=(called.shown(one.fields[0]), called.shown(one.fields[1])))
+
+    return replace(
+        draw,
+        moments=tuple(replace(one, name=called.shown(one.name)) for one in draw.moments),
+        worst_drawn=pair(draw.worst_drawn),
+        worst_written=pair(draw.worst_written),
+    )
 
 
 def shown_values(
-    names: Sequence[str], before: Mapping[str, Column], after: Mapping[str, Column]
+    names: Sequence[str],
+    before: Mapping[str, Column],
+    after: Mapping[str, Column],
+    called: LevelNames = AS_THEY_ARE,
 ) -> tuple[ShownValues, ...]:
     """Show three records in each masked field: the lowest, the middle and the highest of the first number.
 
-    Without a number they are the first, the middle and the last record.
+    Without a number they are the first, the middle and the last record. Members have values at many positions: those
+    of the first stand for the field.
     """
     ranked = next((found for name in names if (found := before[name]).is_number.any()), None)
     rows = np.arange(len(next(iter(before.values()))))
@@ -218,8 +269,8 @@ def shown_values(
         rows = held[np.argsort(ranked.values[held], kind="stable")]
     shown_rows = rows[[0, len(rows) // 2, -1]].astype(np.intp)
     return tuple(
-        ShownValues(name, *(tuple(columns[name].lexemes_of(shown_rows).tolist()) for columns in (before, after)))
-        for name in names
+        ShownValues(name, *(tuple(columns[own[0]].lexemes_of(shown_rows).tolist()) for columns in (before, after)))
+        for name, own in called.by_level(names).items()
     )
 
 
@@ -347,7 +398,7 @@ def _unheeded(run: Run, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
     for weight in run.plan.by_role(Role.WEIGHT):
         yield (
             f"{run.method.name} counts every record once: means and covariances that it keeps are those without "
-            f"the weight {weight}"
+            f"the weight {run.names.shown(weight)}"
         )
     most = run.config.max_block_records
     if most is not None and len(run.kept) > most:
@@ -368,7 +419,8 @@ def _label_notes(run: Run, written: Mapping[str, Column]) -> Iterator[str]:
         )
     ]
     if named:
-        yield f"labels of values that no released record has are copied, for {', '.join(named)}: look at them"
+        names = ", ".join(run.names.names(named))
+        yield f"labels of values that no released record has are copied, for {names}: look at them"
 
 
 def _labelled(variable: Variable) -> frozenset[tuple[str, str]]:
@@ -386,7 +438,7 @@ def _group_notes(run: Run, blocks: Sequence[MaskedBlock]) -> Iterator[str]:
     for masked in blocks:
         for note in run.method.notes(masked.grouping.labels, run.classes):
             told.setdefault(note, []).extend(masked.block.variables)
-    yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
+    yield from (f"{', '.join(run.names.names(names))}: {note}" for note, names in told.items())
 
 
 def _assessed(

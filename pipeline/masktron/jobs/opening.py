@@ -17,7 +17,6 @@ from masktron.jobs.common import judging_stage, require_records, size_notes
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.lowering import Back, Flat, Lowered, lower
 from masktron.jobs.originals import judge_originals
 from masktron.jobs.run import Run
@@ -26,6 +25,7 @@ from masktron.problems.problem import Field
 from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts, require_weights
 from masktron.sources.source import Source
+from masktron.unrolling.level_names import errors_by_level
 
 
 def open_original(
@@ -67,8 +67,7 @@ def open_original(
 def judged(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> Run:
     """Lower the records of a file that is open, or of treated ones, classify their fields and judge them."""
     job, back = lower(job, config, progress, executor)
-    with said_by_level() as rewording, job.source.naming_elsewhere():
-        rewording.wording = back.wording
+    with errors_by_level(back.names), job.source.naming_elsewhere():
         return _judged(job, back, config, progress, executor)
 
 
@@ -84,7 +83,7 @@ def _judged(job: Job, back: Back, stated: Config, progress: Progress, executor: 
         job.edits,
         config,
         weights_later=True,
-        called=back.wording.name,
+        called=back.names.name,
         by_file=kinds_by_file(config, by_users),
         nested=isinstance(back, Lowered),
     )

@@ -160,10 +160,10 @@ def manifest_of(
     run: Run,
     made: Masked,
     result: MaskResult,
+    blocks: tuple[BlockResult, ...],
     written: WrittenFile,
     declared: Declared,
     entry: Mapping[str, Any] | None = None,
-    told: MaskResult | None = None,
 ) -> dict[str, Any]:
     """Return the manifest: what leads back to the original and what tests the contract; its entry in a register.
 
@@ -171,8 +171,9 @@ def manifest_of(
 
     Parameters
     ----------
-    told : MaskResult, optional
-        The result of a nested file as it is told: by level. `check` needs that of wide records, and pages this one.
+    blocks : tuple of BlockResult
+        As they were masked, which `check` needs; those of the result of a nested file, which pages show, are by
+        level.
     """
     before = run.original
     source, rulebook = before.job.source, before.job.rulebook
@@ -192,11 +193,11 @@ def manifest_of(
         "config": _plain({name: value for name, value in run.config.settings.items() if name not in _ELSEWHERE}),
         "secret": None if run.randomness.secret is None else run.randomness.secret.hex(),
         "plan": _plain(plan.as_dict()),
-        "result": result.as_dict(),
+        "result": replace(result, blocks=blocks).as_dict(),
         "order": None,
         "declared": declared.as_dict(),
-        "repeat": _repeat_of(run, plan.fields, () if told is None else told.blocks),
-        **(_of_nested(run.back, run.given.roles, told) if isinstance(run.back, Lowered) else {}),
+        "repeat": _repeat_of(run, plan.fields, result.blocks),
+        **(_of_nested(run.back, run.given.roles, result) if isinstance(run.back, Lowered) else {}),
         **(treatments_of(run.account, result.rules_file) if run.account.treatments else {}),
         **({} if entry is None else {"register": dict(entry)}),
     }
@@ -214,10 +215,9 @@ def _repeat_of(run: Run, facts: Sequence[FieldFacts], by_level: Sequence[BlockRe
     return {"settings": _plain(settings), **_plain(traits)}
 
 
-def _of_nested(nested: Lowered, roles: Mapping[str, Role], told: MaskResult | None) -> dict[str, Any]:
+def _of_nested(nested: Lowered, roles: Mapping[str, Role], told: MaskResult) -> dict[str, Any]:
     """Return what a manifest says of a nested file: how its units were read, and the result as it is told."""
-    found = {"nested": nested_release_of(nested, roles).as_dict()}
-    return found if told is None else {**found, "told": told.as_dict()}
+    return {"nested": nested_release_of(nested, roles).as_dict(), "told": told.as_dict()}
 
 
 def nested_release_of(nested: Lowered, roles: Mapping[str, Role]) -> NestedRelease:

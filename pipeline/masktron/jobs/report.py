@@ -14,12 +14,12 @@ from masktron.errors import UsageError
 from masktron.files import file_hash, read_text, refuse_outputs
 from masktron.jobs.compared import as_wide_records, compare, require_described
 from masktron.jobs.level_files import level_files, nested_columns
-from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.public_release import ComparedFiles, public_release, rules_part, told_result
 from masktron.jobs.released_tables import TABLES_GONE, of_release, tables_located
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.level_settings import tables_named
+from masktron.problems.level_names import LevelNames
 from masktron.problems.problem import Known, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.html import write_pages
@@ -36,6 +36,7 @@ from masktron.results.side_by_side import SideBySide
 from masktron.rules_given import rules_again, rules_hash
 from masktron.sources.opening import open_source
 from masktron.trust import file_beside
+from masktron.unrolling.level_names import level_names
 from masktron.write.manifest import read_manifest
 
 
@@ -229,7 +230,7 @@ def _files(
     nested = nested_columns(wide_before, files, described)
     whole = config.text("grouping") == "all"
     levels = () if nested is None else level_files(nested, files, whole=whole)
-    return _BothFiles(ComparedFiles(files, released, levels), LevelWording.of(wide))
+    return _BothFiles(ComparedFiles(files, released, levels), level_names(wide))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,7 +238,7 @@ class _BothFiles:
     """Both files side by side, and what the fields of nested records are called."""
 
     compared: ComparedFiles
-    wording: LevelWording
+    names: LevelNames
 
     def drawn(self, result: PlainData, progress: Progress) -> SideBySide:
         """Return what pictures need."""
@@ -246,7 +247,7 @@ class _BothFiles:
             self.compared.files,
             self.compared.levels,
             result.count("k"),
-            self.wording,
+            self.names,
             told_as(progress, "summarising the two files", "steps"),
             [name for block in blocks for name in block.names("variables")],
         )

@@ -22,7 +22,6 @@ from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.fields_by_level import HeldField, completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.level_wording import Rewording, said_by_level
 from masktron.jobs.lowering import Lowered
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
@@ -49,6 +48,7 @@ from masktron.results import (
 from masktron.sources.level_tree import Tree
 from masktron.sources.output_names import manifest_beside
 from masktron.trust import files_read
+from masktron.unrolling.level_names import errors_by_level
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
 
@@ -176,8 +176,8 @@ def run_rerun(
     named |= {**config.named_files, **files_of_recoding(config, None, out)}
     refuse_outputs({**outputs, **how.beside}, {**named, **inputs})
     paths = _Paths(former, data, rules, out, manifest, tables.named)
-    with rules_within(config.rule_timeout), said_by_level() as rewording:
-        return _repeated_run(run, paths, config, how, rewording, progress)
+    with rules_within(config.rule_timeout):
+        return _repeated_run(run, paths, config, how, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +192,7 @@ class _Paths:
     tables: Mapping[str, str]
 
 
-def _repeated_run(
-    run: FormerRun, paths: _Paths, config: Config, how: Repeating, rewording: Rewording, progress: Progress
-) -> RerunResult:
+def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:
     job = _opened(paths, config, progress)
     if job.source.tree is not None:
         how = _by_level(how, job.source.tree, paths)
@@ -225,7 +223,7 @@ def _repeated_run(
         config = replace(config, secret=run.secret or config.secret, unit_records=config.unit_records or 0)
     try:
         if how.dry_run:
-            return _dry(result, paths, config, how, rewording, progress)
+            return _dry(result, paths, config, how, progress)
         masked = run_mask(
             paths.data,
             paths.rules,
@@ -404,21 +402,17 @@ def _said(how: Repeating) -> SaidNow:
     return SaidNow(fields, frozenset(how.tables), how.accept)
 
 
-def _dry(
-    result: RerunResult, paths: _Paths, config: Config, how: Repeating, rewording: Rewording, progress: Progress
-) -> RerunResult:
+def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:
     """Say what would happen, up to where records are masked."""
     opened = open_original(paths.data, paths.rules, config, progress)
-    rewording.wording = opened.back.wording
-    run = opened.planned(progress)
-    if config.register is not None and config.register.path.exists():
-        Registration(config.register, how.again, paths.out).look_up(run)
+    with errors_by_level(opened.names):
+        run = opened.planned(progress)
+        if config.register is not None and config.register.path.exists():
+            Registration(config.register, how.again, paths.out).look_up(run)
     plan = run.plan
-    masked, gone = (rewording.wording.names(plan.by_role(role)) for role in (Role.CONFIDENTIAL, Role.IDENTIFIER))
+    masked, gone = (run.names.names(plan.by_role(role)) for role in (Role.CONFIDENTIAL, Role.IDENTIFIER))
     out = int((~run.originals.keep).sum())
-    blocks = "; ".join(
-        f"{', '.join(rewording.wording.names(block.variables))} ({block.aggregator})" for block in plan.blocks
-    )
+    blocks = "; ".join(f"{', '.join(run.names.names(block.variables))} ({block.aggregator})" for block in plan.blocks)
     notes = [
         f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {counted(len(run.kept), 'record')}",
         f"blocks, and the aggregator that would be tried first: {blocks}",

@@ -21,6 +21,7 @@ from masktron.jobs.untested import known_only
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen, chosen
 from masktron.plan import Plan, make_plan
+from masktron.problems.level_names import LevelNames
 from masktron.problems.problem import Field, Known, Sentence
 from masktron.progress import Progress
 from masktron.roles import FieldFacts
@@ -125,6 +126,11 @@ class Run:
     def source(self) -> Source:
         """The file; where fields were treated, its records with what these came to."""
         return self.job.source
+
+    @property
+    def names(self) -> LevelNames:
+        """What fields and rules are called."""
+        return self.back.names
 
     @property
     def masked(self) -> frozenset[str]:

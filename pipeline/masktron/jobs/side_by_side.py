@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.jobs.level_files import LevelFile
-from masktron.jobs.level_wording import LevelWording
-from masktron.jobs.told_by_level import told_by_level
 from masktron.measures.assessed import Assessed, numbers_of, pairs_of
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.joined_bins import joined_bins
 from masktron.measures.kept_variation import KeptVariation, correlations, kept_variation
 from masktron.measures.linkage import linkage_of_fields
+from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.progress import Told, untold
 from masktron.results.side_by_side import (
     FieldDistribution,
@@ -37,7 +36,13 @@ MOST_KNOWN = 6
 
 
 def side_by_side(
-    files: Assessed, k: int, told: Told = untold, drawn: Collection[str] = (), *, intruders: bool = True
+    files: Assessed,
+    k: int,
+    told: Told = untold,
+    drawn: Collection[str] = (),
+    *,
+    names: LevelNames = AS_THEY_ARE,
+    intruders: bool = True,
 ) -> SideBySide:
     """Summarise two files for pictures; no bin, category or mean of fewer than k records is in it.
 
@@ -49,6 +54,8 @@ def side_by_side(
         Told of the steps that are done, and of how many there are.
     drawn : collection of str
         Fields with values of their own in each record: records that are alike in them are no group.
+    names : LevelNames
+        What fields are called.
     intruders : bool
         Whether to say what they find.
 
@@ -59,13 +66,13 @@ def side_by_side(
     """
     steps = 4 + min(len(files.numeric), MOST_KNOWN)
     told(0, steps)
-    moments = _moments(files, k) if files.paired else ()
+    moments = _moments(files, k, names) if files.paired else ()
     told(1, steps)
-    loss = {one.name: one.loss for one in moments if not math.isnan(one.loss)}
-    by_loss = sorted(range(len(files.numeric)), key=lambda at: (-loss.get(files.numeric[at], 0.0), at))
+    loss = {at: one.loss for at, one in enumerate(moments) if not math.isnan(one.loss)}
+    by_loss = sorted(range(len(files.numeric)), key=lambda at: (-loss.get(at, 0.0), at))
     shown, correlated = (sorted(by_loss[:most]) for most in (DRAWN_FIELDS, CORRELATED_FIELDS))
     distributions = tuple(
-        FieldDistribution(files.numeric[at], bins.edges, bins.step, bins.before, bins.after)
+        FieldDistribution(names.shown(files.numeric[at]), bins.edges, bins.step, bins.before, bins.after)
         for at in shown
         if (bins := joined_bins(*files.pair(files.numeric[at]), k)) is not None
     )
@@ -74,7 +81,7 @@ def side_by_side(
     before, after = (_matrix(correlations(numbers_of(side, named))) for side in (files.original, files.masked))
     told(3, steps)
     known, unmasked = (
-        (_known(files, told, steps), _unmasked(files))
+        (_known(files, names, told, steps), _unmasked(files))
         if files.paired and files.numeric and intruders
         else ((), math.nan)
     )
@@ -84,25 +91,26 @@ def side_by_side(
         paired=files.paired,
         distributions=distributions,
         moments=moments,
-        shares=tuple(one for name in files.categorical if (one := _shares(files, name, k)) is not None),
-        correlated=tuple(named),
+        shares=tuple(one for name in files.categorical if (one := _shares(files, name, k, names)) is not None),
+        correlated=tuple(map(names.shown, named)),
         before=before,
         after=after,
         known=known,
-        groups=_groups(files, drawn),
+        groups=_groups(files, names, drawn),
         unmasked_linkage=unmasked,
         notes=tuple(_left_out(files, len(shown), len(correlated))),
     )
 
 
-def _moments(files: Assessed, k: int) -> tuple[FieldMoments, ...]:
+def _moments(files: Assessed, k: int, names: LevelNames) -> tuple[FieldMoments, ...]:
     found = []
     for name in files.numeric:
         before, after = files.pair(name)
         means = [_mean(column, k) for column in (before, after)]
         both = before[:, np.newaxis], after[:, np.newaxis]
         (kept,) = kept_variation(*both)
-        found.append(_moments_of(name, kept, means, math.nan if math.isnan(kept.ratio) else information_loss(*both)))
+        loss = math.nan if math.isnan(kept.ratio) else information_loss(*both)
+        found.append(_moments_of(names.shown(name), kept, means, loss))
     return tuple(found)
 
 
@@ -119,13 +127,13 @@ def _matrix(values: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(value) for value in row) for row in values)
 
 
-def _known(files: Assessed, told: Told, steps: int) -> tuple[KnownFields, ...]:
+def _known(files: Assessed, names: LevelNames, told: Told, steps: int) -> tuple[KnownFields, ...]:
     """Linkage by those who know the first number, the first two, and so on, and by those who know all."""
     count = len(files.numeric)
     found = []
     for known in dict.fromkeys((*range(1, min(count, MOST_KNOWN) + 1), count)):
         value = linkage_of_fields(files.pairs.of(range(known)), workers=files.workers)
-        found.append(KnownFields(files.numeric[:known], value))
+        found.append(KnownFields(names.names(files.numeric[:known]), value))
         told(min(3 + known, steps), steps)
     return tuple(found)
 
@@ -135,7 +143,7 @@ def _unmasked(files: Assessed) -> float:
     return linkage_of_fields(same, workers=files.workers)
 
 
-def _shares(files: Assessed, name: str, k: int) -> FieldShares | None:
+def _shares(files: Assessed, name: str, k: int, called: LevelNames) -> FieldShares | None:
     """Join the categories that fewer than k records have in a file; nothing where one is left."""
     counts = category_shares(files.original[name].held, files.masked[name].held)
     small = [one for one in counts.before if min(counts.before[one], counts.after[one]) < k]
@@ -150,16 +158,16 @@ def _shares(files: Assessed, name: str, k: int) -> FieldShares | None:
         total = sum(side.values())
         parts = [side[one] for one in kept] + ([sum(side[one] for one in small)] if small else [])
         shares.append(tuple(100 * part / total for part in parts))
-    return FieldShares(name, tuple(names), *shares)
+    return FieldShares(called.shown(name), tuple(names), *shares)
 
 
-def _groups(files: Assessed, drawn: Collection[str]) -> tuple[GroupSizes, ...]:
+def _groups(files: Assessed, names: LevelNames, drawn: Collection[str]) -> tuple[GroupSizes, ...]:
     """How many records of the masked file are alike in each block; nothing where every record is on its own."""
     found = []
     for block, groups in zip(files.blocks, files.groups, strict=True):
         sizes, times = np.unique(np.bincount(groups), return_counts=True)
         if sizes.max() > 1 and not set(block).intersection(drawn):
-            found.append(GroupSizes(block, tuple(zip(sizes.tolist(), times.tolist(), strict=True))))
+            found.append(GroupSizes(names.names(block), tuple(zip(sizes.tolist(), times.tolist(), strict=True))))
     return tuple(found)
 
 
@@ -177,7 +185,7 @@ def side_by_side_of_levels(
     files: Assessed,
     levels: Sequence[LevelFile],
     k: int,
-    wording: LevelWording,
+    names: LevelNames,
     told: Told = untold,
     drawn: Collection[str] = (),
 ) -> SideBySide:
@@ -189,7 +197,7 @@ def side_by_side_of_levels(
         Of a nested file the records that were masked, with all their members.
     levels : sequence of LevelFile
     k : int
-    wording : LevelWording
+    names : LevelNames
         What fields of wide records are called.
     told : callable, optional
     drawn : collection of str
@@ -200,5 +208,5 @@ def side_by_side_of_levels(
     UsageError
         A value is infinite.
     """
-    whole = told_by_level(side_by_side(files, k, told, drawn), wording)
+    whole = side_by_side(files, k, told, drawn, names=names)
     return replace(whole, levels={one.level: side_by_side(one.files, k, intruders=False) for one in levels})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,16 @@ class CategoryShares:
 
     before: Mapping[str, float]
     after: Mapping[str, float]
+
+    @classmethod
+    def of_parts(cls, parts: Collection[Self]) -> Self:
+        """Return the counts of several variables together."""
+        categories = dict.fromkeys(category for one in parts for category in one.before)
+        before, after = (
+            {category: math.fsum(getattr(one, side).get(category, 0.0) for one in parts) for category in categories}
+            for side in ("before", "after")
+        )
+        return cls(before, after)
 
     @property
     def distance(self) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,10 +25,17 @@ def unchanged(original: Column, masked: Column) -> float:
     float
         NaN where the original has no value.
     """
-    present = original.present
-    if not present.any():
-        return float("nan")
-    return 100.0 * int(same_cells(original, masked)[present].sum()) / int(present.sum())
+    return unchanged_of([(original, masked)])
+
+
+def unchanged_of(pairs: Iterable[tuple[Column, Column]]) -> float:
+    """Values of several columns that are written as they were, as `unchanged`, per cent of all their values."""
+    same = there = 0
+    for original, masked in pairs:
+        present = original.present
+        same += int(same_cells(original, masked)[present].sum())
+        there += int(present.sum())
+    return 100.0 * same / there if there else float("nan")
 
 
 def published_as_it_was(original: Column, masked: Column) -> bool:

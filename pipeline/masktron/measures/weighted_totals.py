@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,12 @@ class WeightedTotal:
     before: float
     after: float
     records: int
+
+    @classmethod
+    def of_parts(cls, parts: Collection[Self]) -> Self:
+        """Return the total of several variables."""
+        before, after = (math.fsum(getattr(one, side) for one in parts) for side in ("before", "after"))
+        return cls(before, after, sum(one.records for one in parts))
 
     @property
     def change(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ class FigureResult(Serialised):
         return self.field or None
 
     @classmethod
-    def of(cls, measured: Measured) -> FigureResult:
-        """Put a figure into the words of reports."""
+    def of(cls, measured: Measured, names: LevelNames = AS_THEY_ARE) -> FigureResult:
+        """Put a figure into the words of reports, given what fields are called."""
         figure = measured.figure
         return cls(
             figure.name,
@@ -123,7 +124,7 @@ class FigureResult(Serialised):
             measured.value,
             figure.unit,
             figure.better,
-            measured.field,
+            names.shown(measured.field),
             figure.meaning,
             measured.interval,
         )
@@ -170,7 +171,8 @@ class KeyRisk(Serialised):
     minimal_uniques : tuple of int, or None
         Minimal sample uniques of one value, two and three; None where they were not looked for.
     contributions : mapping of str to float, or None
-        Of their scores, what comes from each field, in per cent.
+        Of their scores, what comes from each field, in per cent; of a field of members, what comes from it at the
+        position that contributes most, as sets of keys have several.
     """
 
     KEYS: ClassVar = (
@@ -201,14 +203,14 @@ class KeyRisk(Serialised):
     k_without_weight: float | None = None
 
     @classmethod
-    def of(cls, keys: KeyFile) -> KeyRisk:
-        """Put together what is known of the keys of a file."""
+    def of(cls, keys: KeyFile, called: LevelNames = AS_THEY_ARE) -> KeyRisk:
+        """Put together what is known of the keys of a file, given what these are called."""
         others, model, names = keys.without_weight, keys.modelled, keys.modelled_names
         unique = keys.uniqueness if keys.has_uniqueness else None
         return cls(
-            fields=keys.names,
+            fields=called.names(keys.names),
             stated=keys.stated,
-            weight=keys.weight,
+            weight=None if keys.weight is None else called.shown(keys.weight),
             records=len(keys),
             k=keys.frequencies.smallest,
             below={str(k): keys.frequencies.below(k) for k in _BELOW},
@@ -219,12 +221,14 @@ class KeyRisk(Serialised):
             largest=keys.risk.largest,
             model_uniques=None if model is None else model.tau1,
             model_expected=None if model is None else model.expected,
-            model_pairs=() if model is None else tuple((names[a], names[b]) for a, b in model.pairs),
-            model_without=keys.weight if names != keys.names else None,
+            model_pairs=() if model is None else tuple(called.names((names[a], names[b])) for a, b in model.pairs),
+            model_without=called.shown(keys.weight) if keys.weight is not None and names != keys.names else None,
             missing=keys.lacking,
             wildcards=keys.frequencies.wildcards,
             minimal_uniques=None if unique is None else unique.sizes,
-            contributions=None if unique is None else dict(zip(keys.names, unique.by_field.tolist(), strict=True)),
+            contributions=None
+            if unique is None
+            else _most(dict(zip(keys.names, unique.by_field.tolist(), strict=True)), called),
             k_without_weight=None if others is None else others.smallest,
         )
 
@@ -303,3 +307,7 @@ def levels_of(tree: Tree | None) -> tuple[LevelDescription, ...]:
         )
         for path, level in tree.levels()
     )
+
+
+def _most(shares: Mapping[str, float], called: LevelNames) -> dict[str, float]:
+    return {name: max(shares[one] for one in own) for name, own in called.by_level(shares).items()}

@@ -15,7 +15,6 @@ from masktron.hierarchies import read_hierarchy
 from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
 from masktron.jobs.keys_known import keys_of_run
-from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.lowering import Lowered
 from masktron.jobs.opening import open_original
 from masktron.jobs.ordering import identifying
@@ -204,7 +203,7 @@ class RemedyTrials:
 def _fields_masked(opened: Run) -> tuple[str, ...]:
     """Return the masked fields; those of members once each, whatever their position."""
     names = (fact.name for fact in opened.fields if fact.role is Role.CONFIDENTIAL)
-    return LevelWording.of(opened.job.source).names(names)
+    return opened.names.names(names)
 
 
 def _heights(config: Config) -> Iterator[tuple[str, int]]:

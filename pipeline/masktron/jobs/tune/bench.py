@@ -246,7 +246,7 @@ class Bench:
         try:
             return self.prepared(recipe, progress=progress).plan.partitions, None
         except (*_REFUSALS, DocumentError) as error:
-            return (), TuneOutcome(_why(error), ended=isinstance(error, ResourceError))
+            return (), TuneOutcome(self._why(error), ended=isinstance(error, ResourceError))
 
     def outcome(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
         """Mask and measure; a refusal is an outcome."""
@@ -255,7 +255,7 @@ class Bench:
             made = self._measured(attempt, progress)
         except _REFUSALS as error:
             ended = isinstance(error, ResourceError)
-            return TuneOutcome(_why(error), {}, time.perf_counter() - begun, ended)
+            return TuneOutcome(self._why(error), {}, time.perf_counter() - begun, ended)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
         seconds = time.perf_counter() - begun
         return replace(made, seconds=seconds, protection=tried.protection, given_away=tried.given_away)
@@ -274,12 +274,16 @@ class Bench:
         if not attempt.whole:
             files = replace(files, known={**files.known, **tried.of_keys(self.names, files)})
         levels = levels_of_run(run, columns) if attempt.whole else ()
-        figures = {one.figure.name: (one.value, one.field) for one in measure(self.names, files)}
+        figures = {one.figure.name: (one.value, run.names.shown(one.field)) for one in measure(self.names, files)}
         return TuneOutcome(
             figures=figures,
             levels={one.level: {figure.name: figure.value for figure in one.figures} for one in levels},
             concerns=candidate_concerns(run, made, columns, files),
         )
+
+    def _why(self, error: MasktronError) -> Sentence:
+        """Return what an error says is wrong, and not what can be done."""
+        return self._original.names.sentence(Note("{problem:alone}", problem=error.problem))
 
     def unmasked(self, names: Sequence[str]) -> dict[str, float]:
         """Return figures of the records released as they are; those that need no manifest."""
@@ -304,11 +308,6 @@ class Bench:
                 [name for name in dict.fromkeys(names) if here.issuperset(figure_of(name).needs)], files
             )
         }
-
-
-def _why(error: MasktronError) -> Note:
-    """Return what an error says is wrong, and not what can be done."""
-    return Note("{problem:alone}", problem=error.problem)
 
 
 def secret_of_run(seed: int) -> bytes:

@@ -84,7 +84,7 @@ _PERTURBED = (
 
 def original_notes(original: Run) -> Iterator[Sentence]:
     """Say what was left out of the original, and how it was understood."""
-    yield from original.notes
+    yield from map(original.names.sentence, original.notes)
     gone = len(original.records) - len(original.kept)
     if gone:
         breaking = counted(gone, "record that breaks a rule is", "records that break a rule are")

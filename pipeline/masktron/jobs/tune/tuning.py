@@ -11,12 +11,10 @@ from masktron.addresses import AddressPath
 from masktron.config import Config
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.hierarchies import read_hierarchy
-from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.opening import open_original
 from masktron.jobs.post_randomised import read_transition
 from masktron.jobs.run import Run
-from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in
 from masktron.jobs.tune.bench import Bench
@@ -32,6 +30,7 @@ from masktron.results import TuneResult
 from masktron.scratch import folder_on_disk, remove_abandoned
 from masktron.sources.frame_path import FramePath
 from masktron.sources.wide.wide_source import WideSource
+from masktron.unrolling.level_names import errors_by_level
 from masktron.write.manifest import write_json
 
 _MOST_WORKERS = 4
@@ -109,10 +108,10 @@ def run_tune(
         told = MapSoFar(None if out is None else out / RESULT, so_far)
         found = recipes(original.config, asked, **kinds_masked(original))
         _require_there(candidate, found)
-        with Bench(original, ()) as bench, said_by_level() as rewording:
-            rewording.wording = original.back.wording
-            trials = Trials(original, bench, asked, found, deadline, helpers, file, out, kept, progress, told)
-            result = told_by_level(trials.result(), rewording.wording)
+        with Bench(original, ()) as bench, errors_by_level(original.names):
+            result = Trials(
+                original, bench, asked, found, deadline, helpers, file, out, kept, progress, told
+            ).result()
     finally:
         for helper in helpers:
             helper.close()

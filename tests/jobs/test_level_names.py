@@ -13,12 +13,13 @@ import masktron
 from masktron.config import AS_IT_SAYS, Config, Role
 from masktron.jobs.job import open_job
 from masktron.jobs.key_treatments import run_keys
-from masktron.jobs.level_wording import LevelWording, ordinal
 from masktron.jobs.lowering import lower
+from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.problems.problem import Field, Note, Rule
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from masktron.sources.wide.wide_record import Composition, WideRecord
+from masktron.unrolling.level_names import ordinal
 from nested_pairs import HOUSEHOLD, LAYOUT
 from nested_survey import ROLES, made, parsed
 from paths import SCHEMAS
@@ -39,18 +40,24 @@ def masked(tmp_path_factory):
     return data, rules, out, result
 
 
-def wording(tmp_path: Path, **how: bool) -> LevelWording:
+def names_of(tmp_path: Path, **how: bool) -> LevelNames:
     job, back = lower(open_job(*made(tmp_path, 3, **how), reading=AS_IT_SAYS), Config(), no_progress)
     assert job is not back.job
-    return back.wording
+    return back.names
+
+
+def test_a_flat_file_has_the_names_that_it_has() -> None:
+    assert AS_THEY_ARE.shown("A, B") == "A, B"
+    assert AS_THEY_ARE.by_level("AB") == {"A": ["A"], "B": ["B"]}
+    assert AS_THEY_ARE.sentence(note := Note("{field}", field=Field("A"))) == note
 
 
 @pytest.mark.usefixtures("at_terminal")
 def test_one_field_at_several_positions_is_named_once_and_one_alone_with_its_position(tmp_path: Path) -> None:
-    said = wording(tmp_path, spells=True)
+    names = names_of(tmp_path, spells=True)
 
-    def told(template: str, *names: str, kind: type[Field | Rule] = Field) -> str:
-        return sentence(Note(template, names=tuple(map(kind, names))).renamed(said.named))
+    def told(template: str, *several: str, kind: type[Field | Rule] = Field) -> str:
+        return sentence(names.sentence(Note(template, names=tuple(map(kind, several)))))
 
     several = ("Total", "Person.1.Wage", "Person.2.Wage", "Person.1.Age")
     assert told("the fields {names:and} differ", *several) == (
@@ -65,7 +72,11 @@ def test_one_field_at_several_positions_is_named_once_and_one_alone_with_its_pos
     )
     assert told("[[--nominal {names}]]", "Person.1.Age", "Total", "Person.2.Age") == "--nominal Age --nominal Total"
     assert told("see {names}", "Person.1.Wages", "Person.9.Wage") == "see Person.1.Wages, Person.9.Wage"
-    assert said.given("Person.2.Wage=untouched") == "Wage=untouched"
+    assert names.shown("Person.2.Wage") == "Wage of the second Person"
+    assert names.shown("Person.1.Wage, Person.2.Wage") == "Wage"
+    assert names.by_level(("Total", "Person.1.Wage", "Person.2.Wage")) == {
+        "Total": ["Total"], "Wage": ["Person.1.Wage", "Person.2.Wage"],
+    }  # fmt: skip
     assert [ordinal(at) for at in (0, 9, 10, 11, 20, 21, 110)] == [
         "first", "tenth", "11th", "12th", "21st", "22nd", "111th",
     ]  # fmt: skip
@@ -90,6 +101,20 @@ def test_a_result_has_one_row_for_a_field_of_a_level(masked) -> None:
     assert block.rules == ("total", "income", "wage", "benefit", "child-wage")
     assert result.keys is not None
     assert result.keys.fields == ("Role", "Age")
+
+
+def test_two_drawn_fields_are_told_with_their_positions(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 1)
+    result = masktron.mask(
+        data, rules, tmp_path / "r.xml", roles=ROLES, k=3, secret=KEY, method="noise", rare_units="exclude"
+    )
+    jsonschema.validate(
+        json.loads(json.dumps(result.as_dict())), json.loads((SCHEMAS / "mask.schema.json").read_text())
+    )
+    assert result.draw is not None
+    assert result.draw.worst_drawn is not None
+    assert result.draw.worst_drawn.fields == ("Benefit of the first Person", "Benefit of the third Person")
+    assert not WIDE.search(json.dumps(result.as_dict()))
 
 
 def test_what_is_unchanged_is_a_share_of_all_cells(masked) -> None:
@@ -117,6 +142,7 @@ def test_assess_and_keys_name_fields_by_level(masked) -> None:
     (role, age) = told.fields
     assert (role.field, age.field) == ("Role", "Age")
     assert role.values is not None
+    assert list(role.values) == sorted(role.values)
     assert sum(role.values.values()) == sum(len(unit.findall("Person")) for unit in parsed(data))
 
 
