@@ -180,6 +180,14 @@ def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(rel
     assert "records of Person" in text
 
 
+def test_whoever_gets_the_file_is_told_of_members_whose_totals_moved(releases: Releases) -> None:
+    one = releases["xml"]
+    content = json.loads(one.manifest.read_text())
+    content["told"] |= {"concerns": [{"kind": "moved-total", "field": "Wage"}], "records_out": 10_000}
+    text = html_of(public_page(public_release(PlainData(content), open_rulebook(one.survey.rules), None)))
+    assert "Do not take totals or means of Wage from this file" in text
+
+
 @pytest.mark.full
 def test_files_that_moved_are_found_with_all_their_tables(releases: Releases, tmp_path: Path) -> None:
     one = releases["two"]

@@ -319,7 +319,7 @@ def _treatments(told: PlainData) -> tuple[PlainData, ...]:
 
 def _of_concern(kind: str, manifest: PlainData) -> tuple[str, ...]:
     """Name the masked fields of which a concern of some kind was raised, in files large enough to tell of it."""
-    result = manifest.part("result")
+    result = told_result(manifest)
     if not result.has("concerns") or result.count("records_out") < PUBLIC_LEAST_RECORDS:
         return ()
     masked = {name for block in result.parts("blocks") for name in block.names("variables")}
