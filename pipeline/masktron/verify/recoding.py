@@ -32,10 +32,16 @@ _MOST_CLASSES = 1000
 def recoded(step: Recoded, column: Column) -> Column:
     """Return a field as a recoding of a manifest writes it; what means 'missing' or has no class stays as it is."""
     texts = column.lexicon.objects()
-    for at in np.flatnonzero(column.used & (column.states == Status.PRESENT)).tolist():
-        label = _label(step.recoding, str(texts[at]))
+    for at, label in _labels(step, column).items():
         texts[at] = texts[at] if label is None else label
     return Column.of_texts(column.variable, texts.tolist(), column.codes, column.known.missing)
+
+
+def _labels(step: Recoded, column: Column) -> dict[int, str | None]:
+    """Return what is written for each text of a column that is a value; None where it has no class."""
+    texts = column.lexicon.objects()
+    values = np.flatnonzero(column.used & (column.states == Status.PRESENT))
+    return {at: _label(step.recoding, str(texts[at])) for at in values.tolist()}
 
 
 def _label(recoding: Recoding, text: str) -> str | None:
@@ -79,13 +85,18 @@ def verify(
         The field by which means and medians are weighted.
     """
     name = step.recoding.field
+    column = original.columns[name]
+    without = np.zeros(len(column.lexicon), dtype=np.bool_)
+    without[[at for at, label in _labels(step, column).items() if label is None]] = True
+    if records := int((column.where(without) & keep).sum()):
+        yield f"the field {name} is recoded, and the values of {counted(records, 'record')} have no class"
     try:
         how = how_of(f"recode.{name}", step.how)
         if isinstance(how, FromHierarchy):
             made = isinstance(step.recoding, ListRecoding)
         else:
             weights = None if weight in (None, name) else original.columns[weight]
-            made = _made_by(how, step, _Released.of(original.columns[name], weights, keep, k))
+            made = _made_by(how, step, _Released.of(column, weights, keep, k))
     except _CannotBeError as error:
         yield f"the field {name} cannot have been recoded as the manifest says: {error}"
     except UsageError as error:
@@ -116,9 +127,8 @@ def _made_by(how: Widths | Breaks | Multiples | CodedTails, step: Recoded, of: _
             breaks = tuple(at * width for at in range(low, high + 2))
             return _has_classes(step, of, breaks, _names(breaks, whole=of.whole(breaks)))
         case Breaks(breaks=breaks, statistic=statistic):
-            labels = (
-                _names(breaks, whole=of.whole(breaks)) if statistic is None else of.class_numbers(breaks, statistic)
-            )
+            whole = of.whole(breaks)
+            labels = _names(breaks, whole=whole) if statistic is None else of.class_numbers(breaks, statistic)
             return _has_classes(step, of, breaks, labels)
         case Multiples(base=base):
             digits = max(of.column.decimals, _digits(base))
@@ -149,7 +159,8 @@ def _has_classes(step: Recoded, of: _Released, breaks: tuple[Fraction, ...], mea
 
 def _names(breaks: tuple[Fraction, ...], *, whole: bool) -> list[str]:
     """Name the classes between breaks: by first and last integer, or by their bounds; the last by its first."""
-    texts = [rounded_text(one, max(map(_digits, breaks))) for one in breaks]
+    digits = max(map(_digits, breaks))
+    texts = [rounded_text(one, digits) for one in breaks]
     if whole:
         to = "-" if breaks[0] >= 0 else " to "
         named = [f"{low}{to}{high - 1}" if high - low > 1 else str(low) for low, high in pairwise(breaks)]
