@@ -12,7 +12,7 @@ import pytest
 import masktron
 from attacks import KEY
 from cli_runner import Runner, numbers, write_data, write_rules
-from masktron.jobs import mask as mask_job
+from masktron.jobs import publishing
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_the_copy_is_there_before_the_new_manifest_and_goes_with_an_error(
             copy.unlink()
         raise masktron.DocumentError("cannot be settled", where=str(place))
 
-    monkeypatch.setattr(mask_job, "settle_publication", fails)
+    monkeypatch.setattr(publishing, "settle_publication", fails)
     with pytest.raises(masktron.DocumentError, match="cannot be settled"):
         masktron.mask(*pair, out, k=4)
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before

@@ -23,8 +23,7 @@ from attacks import KEY
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config
 from masktron.errors import DocumentError, ReleasedBeforeError, UsageError
-from masktron.jobs import mask as mask_job
-from masktron.jobs import registered
+from masktron.jobs import publishing, registered
 from masktron.setting_values import Register
 from masktron.settings_file import load_config
 from masktron.sources.opening import open_source
@@ -362,7 +361,7 @@ def test_a_release_that_failed_is_withdrawn(office: Office, monkeypatch: pytest.
     def failing(*_: object) -> None:
         raise DocumentError("the disk is full")
 
-    monkeypatch.setattr(mask_job, "settle_publication", failing)
+    monkeypatch.setattr(publishing, "settle_publication", failing)
     with pytest.raises(DocumentError, match="the disk is full"):
         office.release(ROWS)
     monkeypatch.undo()
@@ -377,7 +376,7 @@ def test_a_run_that_was_interrupted_after_its_entry_counts_as_a_release(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mask_job, "settle_publication", interrupted)
+    monkeypatch.setattr(publishing, "settle_publication", interrupted)
     with pytest.raises(KeyboardInterrupt):
         office.release(ROWS)
     monkeypatch.undo()
@@ -472,7 +471,7 @@ MASK = """
 import sys
 from pathlib import Path
 import masktron
-from masktron.jobs import mask as job
+from masktron.jobs import publishing as job
 folder = Path(sys.argv[1])
 if sys.argv[3] == "wait":
     def waiting(place):

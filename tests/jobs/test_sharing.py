@@ -18,8 +18,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.evaluation import cross_check
 from masktron.jobs import check as check_module
-from masktron.jobs import column_memory
-from masktron.jobs import mask as mask_module
+from masktron.jobs import column_memory, sharing
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
 from masktron.sources.tables.separated import csv_stream
@@ -54,7 +53,7 @@ def executor(monkeypatch: pytest.MonkeyPatch) -> CarryingExecutor:
 
 
 def given_to(monkeypatch: pytest.MonkeyPatch, executor: CarryingExecutor | None) -> None:
-    for module in (mask_module, check_module):
+    for module in (sharing, check_module):
         monkeypatch.setattr(module, "executor_of_run", lambda _: executor)
 
 

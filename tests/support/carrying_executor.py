@@ -20,6 +20,9 @@ class CarryingExecutor(Serial):
     def __init__(self) -> None:
         self.stages: dict[str, int] = {}
 
+    def rest(self) -> None:
+        """End workers, of which there are none."""
+
     def map[S, R](
         self, function: Callable[[S], R], slices: Iterable[S], *, stage: str, told: Told = untold
     ) -> Generator[R]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from masktron.jobs import mask as job
+from masktron.jobs import in_units as job
 from masktron.masking import Masked
 from masktron.sources.dataset import Dataset
 

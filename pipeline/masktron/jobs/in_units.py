@@ -25,10 +25,12 @@ from masktron.errors import (
 from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
 from masktron.executor.which import StandingExecutor, executor_of
+from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.documents import digests
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.run import Run
 from masktron.kernels.cores import usable_cores
+from masktron.masking import Masked, SharedWork, mask_records
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.memory import memory_of_run
 from masktron.problems.problem import Note, Setting
@@ -161,8 +163,9 @@ def parts_of(run: Run, out: Path, *, resume: bool, progress: Progress) -> Iterat
     DocumentError
         There is too little room on the disk.
     """
+    arrays = arrays_of_run(len(run.records), len(run.records.columns), run.config.memory)
     if run.config.unit_records is None:
-        with ExitStack() as stack:
+        with arrays, ExitStack() as stack:
             if not isinstance(out, AddressPath | FramePath):
                 _tell_left(stack, out, progress)
             yield None
@@ -174,7 +177,7 @@ def parts_of(run: Run, out: Path, *, resume: bool, progress: Progress) -> Iterat
             format="a database",
             detail=f"{len(run.kept):,} records that are masked in units for want of memory",
         )
-    with ExitStack() as stack:
+    with arrays, ExitStack() as stack:
         # of a data frame, nothing is gone on from, and its folder is the system's
         frame = isinstance(out, FramePath)
         folder = stack.enter_context(private_folder()) / "parts" if frame else parts_folder(out)
@@ -247,6 +250,47 @@ def units_in(run: Run, parts: RunParts | None, shared: StandingExecutor | None =
         working = None
     with working or executor_of(config.executor, workers=workers, scheduler=config.scheduler) as executor:
         yield UnitSlices(parts, executor, most)
+
+
+def masked_by(
+    run: Run,
+    progress: Progress,
+    shared: SharedWork | None = None,
+    parts: RunParts | None = None,
+    executor: StandingExecutor | None = None,
+) -> Masked:
+    """Split and group the kept records, mask, aggregate and settle them.
+
+    Parameters
+    ----------
+    shared : SharedWork, optional
+        Of other runs on the same records.
+    parts : RunParts, optional
+        Where records are masked unit by unit.
+    executor : StandingExecutor, optional
+        Of the whole run, which may mask units.
+    """
+    job, config = run.job, run.config
+    with units_in(run, parts, executor) as units:
+        return mask_records(
+            run.kept,
+            run.plan,
+            job.edits,
+            job.rulebook,
+            original=run.source.document_path.absolute(),  # units are masked by workers of other folders, too
+            max_observed_share=config.max_observed_share,
+            method=run.method,
+            streams=run.randomness.streams,
+            classes=run.classes,
+            unlike=run.back.compositions_of(run.originals.keep),
+            excluded=len(run.originals.keep) - len(run.kept),
+            keep_missing=config.keep_missing,
+            workers=config.workers,
+            max_block_records=config.max_block_records,
+            shared=shared,
+            units=units,
+            progress=progress,
+        )
 
 
 def _workers(config: Config, records: int, fields: int, most: int) -> int:

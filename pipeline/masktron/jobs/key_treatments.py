@@ -17,11 +17,10 @@ from masktron.errors import InfeasibleError
 from masktron.figures import OF_KEYS_ALONE
 from masktron.jobs.concerns import emptied_keys, likely_notes
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
-from masktron.jobs.keys_known import KnownKeys, keys_of_run
+from masktron.jobs.keys_known import KnownKeys
 from masktron.jobs.lowering import Flat
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.opening import open_original
-from masktron.jobs.ordering import identifying
 from masktron.jobs.run import Account, Run
 from masktron.jobs.steps import rules_beside, treated
 from masktron.jobs.swapped import swap_notes
@@ -71,7 +70,7 @@ def run_keys(
 
 def _keys_told(opened: Run, data: Path, rules: Path, config: Config, progress: Progress) -> KeysResult:
     called = opened.names
-    names = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
+    names = opened.keys
     progress("measuring what keys tell", 0)
     before = _file(opened, names, opened)
     tried = _tried(opened, names, progress)

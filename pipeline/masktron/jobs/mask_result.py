@@ -22,7 +22,7 @@ from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.given_away import given_away_notes, read_off_notes, with_read_off
-from masktron.jobs.keys_known import keys_of_run, unmasked_fields
+from masktron.jobs.keys_known import unmasked_fields
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.lowering import Lowered
 from masktron.jobs.ordering import RELEASED
@@ -451,7 +451,7 @@ def _assessed(
     confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
     groups = sum(block.groups for block in blocks)
-    keys = keys_of_run(run.plan.fields, run.config, run.identifying)
+    keys = run.keys
     shown = keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept))
     if run.account.treatments:
         before = as_treated(run.original.kept, run.account.treatments)

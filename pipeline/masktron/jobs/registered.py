@@ -21,6 +21,7 @@ from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
 from masktron.jobs.run import Run
 from masktron.jobs.written import WrittenFile
 from masktron.problems.problem import Note, Sentence, Setting
+from masktron.progress import Progress, no_progress
 from masktron.setting_values import Register
 from masktron.sources.record_hashes import HashSample, RecordHashes
 from masktron.versions import versions
@@ -103,7 +104,7 @@ class Registration:
             raise RuntimeError("records are looked up before they are entered")
         return self._records
 
-    def look_up(self, run: Run) -> None:
+    def look_up(self, run: Run, progress: Progress = no_progress) -> None:
         """Refuse records that have been released, before anything is computed.
 
         A run that may repeat a release to the byte is let go on: with a secret, or where nothing is random.
@@ -114,6 +115,7 @@ class Registration:
         DocumentError, UsageError
             The register cannot be used.
         """
+        progress("looking up the records in the register of releases", 0)
         with opened_register(self._register) as book:
             secret, entries = book.secret, list(book.entries)
         self._records = _Records.of(run, secret)
@@ -219,8 +221,24 @@ class Registration:
             yield "a reason to release the records again was given, and the register has no release of them"
 
 
+class NoRegister:
+    """What a run has to do with a register where there is none."""
+
+    def look_up(self, run: Run, progress: Progress = no_progress) -> None:
+        """Look nothing up."""
+
+    def enter(self, run: Run, written: WrittenFile) -> tuple[None, tuple[str, ...]]:
+        """Enter nothing."""
+        del run, written
+        return None, ()
+
+    def confirm(self) -> tuple[Sentence, ...]:
+        """Tell nobody."""
+        return ()
+
+
 @contextmanager
-def registration(config: Config, again: str | None, out: Path) -> Iterator[Registration | None]:
+def registration(config: Config, again: str | None, out: Path) -> Iterator[Registration | NoRegister]:
     """Stand around the publication of a release: its entry is there before the file.
 
     A run that is killed in between leaves an entry, and so its records count as released, whether or not they were.
@@ -246,7 +264,7 @@ def registration(config: Config, again: str | None, out: Path) -> Iterator[Regis
                 needed="a register of releases",
                 setting=(Setting("--register", ("releases.jsonl",)),),
             )
-        yield None
+        yield NoRegister()
         return
     registered = Registration(config.register, None if again is None else again.strip(), out)
     try:

@@ -13,6 +13,7 @@ from masktron.codes import Suspects
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
+from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.lowering import Back, Flat
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals
@@ -282,6 +283,11 @@ class Run:
     def identifying(self) -> tuple[str, ...]:
         """The written fields whose text differs in every record."""
         return identifying(self.kept, self.fields)
+
+    @cached_property
+    def keys(self) -> KnownKeys:
+        """What others may know of respondents: the quasi-identifiers, and the weight."""
+        return keys_of_run(self.fields, self.config, self.identifying)
 
     def require_written(self, setting: str, names: Sequence[str]) -> None:
         """Refuse fields that are not there, and those that are masked, removed or the weight.

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
 import masktron.memory as costs
 from masktron.config import Config
 from masktron.executor.which import StandingExecutor, asked_executor
+from masktron.kernels.compiling import told_of_compiling
 from masktron.memory import memory_of_run
+from masktron.progress import Progress
+
+
+@contextmanager
+def workers_of_run(config: Config, progress: Progress) -> Iterator[StandingExecutor | None]:
+    """Have workers stand ready for a run, and say when kernels are compiled; None where nobody was asked for.
+
+    Raises
+    ------
+    UsageError
+        Dask is not installed.
+    """
+    executor = executor_of_run(config)
+    with told_of_compiling(progress), executor or nullcontext():
+        yield executor
 
 
 def executor_of_run(config: Config) -> StandingExecutor | None:

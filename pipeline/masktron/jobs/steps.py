@@ -51,6 +51,7 @@ from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
 from masktron.sources.source import Source
 from masktron.translation import Translation, translated
+from masktron.unrolling.level_names import errors_by_level
 from masktron.write.atomic import atomic_path
 from masktron.write.treatments import (
     Postrandomised,
@@ -203,7 +204,7 @@ def treated(
         _require_possible(original)
     if config.reweight:
         require_spreadable(original)
-    with ExitStack() as stack, _named_as(original.source.path) as named:
+    with errors_by_level(original.names), ExitStack() as stack, _named_as(original.source.path) as named:
 
         def judged_anew(run: Run) -> Run:
             folder = stack.enter_context(private_folder(disk))

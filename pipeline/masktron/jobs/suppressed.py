@@ -13,8 +13,7 @@ from masktron.constraints import OpaqueEdit
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
-from masktron.jobs.keys_known import keys_of_run, needs_keys
-from masktron.jobs.ordering import identifying
+from masktron.jobs.keys_known import needs_keys
 from masktron.jobs.reweighted import require_kept
 from masktron.jobs.run import Run
 from masktron.problems.problem import Field, Problem, Rule, Setting
@@ -232,7 +231,7 @@ def suppress_keys(run: Run, told: Told = untold) -> Run:
 def _keys(original: Run) -> list[str]:
     """Return the quasi-identifiers; a weight is one of them where it was recoded, so that others can share it."""
     config = original.config
-    known = keys_of_run(original.fields, config, identifying(original.kept, original.fields))
+    known = original.keys
     names = [name for name in known.names if name != known.weight or name in config.recode]
     where = str(original.job.source.path)
     if not names:

@@ -14,10 +14,8 @@ from masktron.figures import NAMES, figure_of
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
-from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.lowering import Lowered
 from masktron.jobs.opening import open_original
-from masktron.jobs.ordering import identifying
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.remedy_cost import cost_of
@@ -193,7 +191,7 @@ class RemedyTrials:
 
     def _names(self, opened: Run) -> tuple[str, ...]:
         """Name the figures that show what a remedy costs, and those with limits."""
-        keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
+        keys = opened.keys
         wanted = {*_SHOWN, *opened.config.limits, *(_OF_KEYS if keys.names else ())}
         if recipe_of(opened.config).treats:
             wanted.add("key_loss")

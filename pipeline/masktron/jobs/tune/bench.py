@@ -26,10 +26,8 @@ from masktron.errors import (
 from masktron.figures import figure_of
 from masktron.jobs.concerns import candidate_concerns
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns
-from masktron.jobs.keys_known import keys_of_run
-from masktron.jobs.mask import masked_by
+from masktron.jobs.in_units import masked_by
 from masktron.jobs.mask_result import levels_of_run, side_by_side
-from masktron.jobs.ordering import identifying
 from masktron.jobs.released import declared_of, require_contract
 from masktron.jobs.run import Run
 from masktron.jobs.steps import rules_beside, treated
@@ -324,7 +322,7 @@ def _sampled(opened: Run, sample: NDArray[np.intp]) -> Run:
 def _keys_of(opened: Run) -> KeyFile | None:
     """Return the quasi-identifiers of records that are released as they are."""
     columns = opened.kept.columns
-    keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
+    keys = opened.keys
     return keys.of(columns, None if keys.weight is None else columns[keys.weight].values)
 
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.counts import counted
 from masktron.figures import NAMES
-from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
+from masktron.jobs.keys_known import refuse_limits_without_keys
 from masktron.jobs.mask_result import unasked_figures
-from masktron.jobs.ordering import identifying
 from masktron.jobs.run import Run
 from masktron.jobs.tune import FOLDER, sampling
 from masktron.jobs.tune.asked import TuneSettings
@@ -181,7 +180,7 @@ class Trials:
         self._limits = original.config.limits
         self._n = len(original.kept)
         self._risk, self._utility = _axes(asked, found, numbers=kinds_masked(original)["numbers"])
-        keys = keys_of_run(original.fields, original.config, identifying(original.kept, original.fields))
+        keys = original.keys
         refuse_limits_without_keys((*self._limits, self._risk), keys)
         wanted = {*unasked_figures(self._n, self._limits, keys=bool(keys.names)), self._risk, self._utility}
         if any(one.treats for one in found):

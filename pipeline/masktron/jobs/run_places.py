@@ -1,0 +1,74 @@
+"""What a run of `mask` reads and writes: refused before anything is read where it cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from masktron.config import Config
+from masktron.files import refuse_outputs
+from masktron.jobs.in_units import going_on
+from masktron.jobs.limits import refuse_class_limits
+from masktron.jobs.released import refuse_foreign_manifest
+from masktron.jobs.released_tables import ReleasedTables, tables_of_release
+from masktron.jobs.steps import place_of_rules
+from masktron.methods.chosen import chosen
+from masktron.sources.opening import format_of
+from masktron.sources.output_names import manifest_beside, refuse_other_names, refuse_query
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlaces:
+    """The places of a run.
+
+    Attributes
+    ----------
+    out, manifest : Path
+    rules : Path or None
+        Where the rules go as a recoding leaves them; None where nothing is recoded.
+    tables : ReleasedTables
+        Where the tables of nested records go, `out` among them.
+    replaces : bool
+        The output may take the place of a table of a database; a file is always replaced.
+    """
+
+    out: Path
+    manifest: Path
+    rules: Path | None
+    tables: ReleasedTables
+    replaces: bool
+
+
+def places_of(
+    data: Path,
+    rules: Path,
+    out: Path,
+    config: Config,
+    *,
+    manifest: Path | None,
+    rules_out: Path | None,
+    replaces: bool,
+    resume: bool,
+) -> RunPlaces:
+    """Return the places of a run, whose settings fit them; parameters are those of `run_mask`.
+
+    Raises
+    ------
+    UsageError, DocumentError
+        One of them cannot be used, or a setting cannot be.
+    """
+    chosen(config.method, config.params, config.k)
+    refuse_class_limits(config.limits)
+    refuse_query(data, config.reading)
+    refuse_other_names(out, format_of(data, config.reading), data)
+    manifest = manifest or manifest_beside(out)
+    tables = tables_of_release(data, out, config.levels)
+    inputs = {"the original": data, "the rulebook": rules, **config.named_files, **tables.inputs}
+    outputs = {"the output": out, "the manifest": manifest, **tables.outputs}
+    refuse_outputs(outputs, inputs)
+    places = RunPlaces(out, manifest, place_of_rules(config, rules_out, outputs, inputs), tables, replaces)
+    refuse_foreign_manifest(manifest, out)
+    tables.require_new(data, replaces=replaces)
+    if resume:
+        going_on(config, out)
+    return places
