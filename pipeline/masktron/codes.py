@@ -48,8 +48,7 @@ from masktron.setting_values import ALL_FIELDS
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
-from masktron.sources.missing_codes import codes_of_field
-from masktron.sources.variables import Variable
+from masktron.sources.variables import Variable, codes_of_field
 
 WRITTEN_OUT = 4
 """Fields up to which every option is written out for each; beyond, the likely ones are, and others once."""

@@ -13,10 +13,9 @@ import pytest
 from columns_saxon import TRUE, document, saxon
 from masktron import validate
 from masktron.errors import RulebookError
-from masktron.evaluation.conversions import Type
+from masktron.evaluation.conversions import Type, for_saxon
 from masktron.evaluation.exact import BatchEvaluator
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.saxon_rewriting import for_saxon
 from masktron.evaluation.stylesheet_scope import VariableScope
 from masktron.rulebook.context_match import may_be_positional, parse_context
 from masktron.rulebook.expressions.parsing import parsed

@@ -8,8 +8,8 @@ import pytest
 from masktron.errors import InfeasibleError
 from masktron.methods import method_named
 from masktron.methods.ipso import IpsoMethod
-from masktron.synthesis.freedom import needed
 from masktron.synthesis.ipso import ipso
+from masktron.synthesis.moments import needed
 from masktron.synthesis.regression import regress
 from refusals import refused
 from synthesis_files import moments_off, related, relation_off, ugly

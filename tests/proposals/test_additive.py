@@ -16,8 +16,7 @@ from examples import examples
 from made_columns import column_of_cells
 from masktron.config import Config
 from masktron.proposals.additive import Additive, SumSearch, unit_relations
-from masktron.proposals.candidate import FieldState, SuggestedRule
-from masktron.proposals.chance import MOST_EXCEPTIONS, errors
+from masktron.proposals.candidate import MOST_EXCEPTIONS, FieldState, SuggestedRule, errors
 from masktron.proposals.profiles import FieldProfile, profiles_of
 from masktron.proposals.suggesting import leaner
 from masktron.sources.dataset import Dataset

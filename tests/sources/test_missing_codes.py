@@ -17,10 +17,9 @@ from cli_runner import write_data, write_rules
 from masktron.config import ReadOptions
 from masktron.sources import column
 from masktron.sources.column import Status
-from masktron.sources.missing_codes import MissingCodes
 from masktron.sources.opening import open_source
 from masktron.sources.tables.column_strings import column_of
-from masktron.sources.variables import Typed, Variable
+from masktron.sources.variables import MissingCodes, Typed, Variable
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain
 

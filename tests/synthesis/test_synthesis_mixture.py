@@ -15,8 +15,7 @@ from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
 from masktron.synthesis import em, mixture
 from masktron.synthesis.em import FAMILIES, FLOOR, Components, CovarianceFamily, MixtureRecords
-from masktron.synthesis.mixture import MixtureSearch, fit_mixture, independent
-from masktron.synthesis.starts import starts
+from masktron.synthesis.mixture import MixtureSearch, fit_mixture, independent, starts
 from refusals import refused
 
 TYPES = {"VII": "spherical", "VVI": "diag", "EEE": "tied", "VVV": "full"}

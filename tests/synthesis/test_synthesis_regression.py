@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from masktron.synthesis.freedom import lacking
+from masktron.synthesis.moments import lacking
 from masktron.synthesis.regression import regress
 
 

@@ -13,10 +13,15 @@ import pytest
 from masktron.errors import InfeasibleError
 from masktron.hierarchies import widths
 from masktron.measures.keys import individual_risk, key_frequencies
-from masktron.treatments.key_demands import KeyDemands
 from masktron.treatments.leveled_keys import LeveledKey, leveled
-from masktron.treatments.recoding_loss import LOSSES, RecodingLoss
-from masktron.treatments.recoding_search import Levels, RecodingSearch, search_recodings
+from masktron.treatments.recoding_search import (
+    LOSSES,
+    KeyDemands,
+    Levels,
+    RecodingLoss,
+    RecodingSearch,
+    search_recodings,
+)
 from masktron.treatments.roll_up import KeyGroups, key_groups
 from refusals import refused
 

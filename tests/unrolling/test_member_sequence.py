@@ -15,7 +15,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.wide.wide_record import WideRecord, joint
-from masktron.unrolling.member_sequence import FieldOfLevel
+from masktron.unrolling.unit_steps import FieldOfLevel
 from masktron.unrolling.unrolled import unroll
 from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker, composition_of
 

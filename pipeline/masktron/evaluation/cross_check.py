@@ -47,7 +47,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed
-from masktron.sources.xml.wellformed import Stamp, stamp_of
+from masktron.sources.xml.wellformed import Stamp, stamp_of, stamp_of_file
 
 TOGETHER = 16
 """Tasks that a worker gets at a time."""
@@ -388,7 +388,7 @@ def by_processes(
     path, rulebook, layout = request.path, request.rulebook, request.layout
     if path.stat().st_size <= small or (rulebook.documents and not question.aside):
         return PoolResults({})
-    before = _stamp(path)
+    before = stamp_of_file(path)
     frame = framed(path, layout)
     if frame is None:
         return PoolResults({})
@@ -422,7 +422,7 @@ def by_processes(
                     work.take(task, answer)
     except (NotSlicedError, WorkerPoolError):
         return PoolResults({})
-    if _stamp(path) != before:
+    if stamp_of_file(path) != before:
         return PoolResults({})
     return replace(gathered.found(), recounted=None if work is None else work.results())
 
@@ -434,11 +434,6 @@ def _through(executor: Executor, opening: Opening, tasks: Sequence[Slice]) -> It
     with executor as entered:
         through = TasksByExecutor(entered, batch, f"asking engines about {name_to_be(path)}")
         yield from through.answers(tasks)
-
-
-def _stamp(path: Path) -> Stamp:
-    with path.open("rb") as stream:
-        return stamp_of(stream)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI, beside_
 from masktron.problems.problem import Known, Setting
 from masktron.processes import interpreter, is_member, rule_seconds
 from masktron.rulebook.schema import Document, Rulebook
-from masktron.sources.xml.encoding import Encoding
-from masktron.sources.xml.parser import parse_tree, tree_parser
+from masktron.sources.xml.parser import Encoding, parse_tree, tree_parser
 
 _BASE_URL = "/masktron/rules.xsl"
 _lxml: Any = etree

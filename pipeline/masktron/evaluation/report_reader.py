@@ -204,7 +204,7 @@ class FindingMaker:
         self.places = places
         self.shown = shown
         self.outside = outside
-        path = "".join(f"/{_name(tag)}" for tag in layout.record_path)
+        path = "".join(f"/{expanded_name(tag)}" for tag in layout.record_path)
         # deeper records may have different parents: there the position is one among all records
         self._path = path if len(layout.record_path) == 2 else f"({path})"
         self._starts: tuple[int, dict[Steps, Position]] = (-1, {})
@@ -242,7 +242,7 @@ class FindingMaker:
             raise ValueError("the document of a report has nothing outside its records")
         failure = _led(self.outside.root, failure)
         line, column = self.outside.starts[failure.steps]
-        location = _location(self.outside.root, failure, f"/{_name(str(self.outside.root.tag))}")
+        location = _location(self.outside.root, failure, f"/{expanded_name(str(self.outside.root.tag))}")
         return Finding(failure.check, failure.kind, -1, line, location, failure.message, column, notes=failure.notes)
 
 
@@ -264,7 +264,7 @@ def _led(top: etree._Element, failure: Failure) -> Failure:
     for tag in failure.subject:
         if tag.startswith("@"):
             known = tag[1:] in node.attrib
-            return replace(failure, steps=tuple(steps), leaf=f"/@{_name(tag[1:])}") if known else failure
+            return replace(failure, steps=tuple(steps), leaf=f"/@{expanded_name(tag[1:])}") if known else failure
         child = next(node.iterchildren(tag), None)
         if child is None:
             return failure
@@ -276,7 +276,7 @@ def _led(top: etree._Element, failure: Failure) -> Failure:
 def _location(node: etree._Element, failure: Failure, location: str) -> str:
     for step in failure.steps:
         node = elements_of(node)[step]
-        location += f"/{_name(str(node.tag))}{_position(node)}"
+        location += f"/{expanded_name(str(node.tag))}{_position(node)}"
     return failure.leaf if failure.leaf == "/" else location + failure.leaf
 
 
@@ -287,7 +287,7 @@ def _leaf(failure: etree._Element) -> str:
                 return "/"
             case "attribute":
                 uri = leaf.get("uri", "")
-                return f"/@{_name(f'{{{uri}}}' * bool(uri) + leaf.get('name', ''))}"
+                return f"/@{expanded_name(f'{{{uri}}}' * bool(uri) + leaf.get('name', ''))}"
             case "text" | "comment" | "processing-instruction":
                 return f"/{leaf.tag}()[{int(leaf.text or 0) + 1}]"
             case _:
@@ -295,7 +295,8 @@ def _leaf(failure: etree._Element) -> str:
     return ""
 
 
-def _name(tag: str) -> str:
+def expanded_name(tag: str) -> str:
+    """Return a Clark name as XPath 3 writes it, and a name without a namespace as it is."""
     return f"Q{tag}" if tag.startswith("{") else tag
 
 

@@ -19,11 +19,8 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.conversions import PREFIX, URI
+from masktron.evaluation.conversions import PREFIX, SAXON_PREFIX, SAXON_URI, URI, functions
 from masktron.evaluation.findings import Verdict
-from masktron.evaluation.saxon_rewriting import PREFIX as SAXON_PREFIX
-from masktron.evaluation.saxon_rewriting import URI as SAXON_URI
-from masktron.evaluation.saxon_rewriting import functions
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath, condition

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import quoteattr
 
-from masktron.evaluation.conversions import Change, Converted, Type, is_xpath1, with_conversions
-from masktron.evaluation.saxon_rewriting import for_saxon
+from masktron.evaluation.conversions import Change, Converted, Type, for_saxon, is_xpath1, with_conversions
 from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
 from masktron.rulebook.expressions.forbidden import screen
 from masktron.rulebook.expressions.parsing import understood

@@ -20,9 +20,9 @@ from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Filter, Step, Variable, walk
 from masktron.rulebook.schema import Check, Rule, Rulebook
 from masktron.sources.column import Column
-from masktron.sources.missing_codes import without_declared
 from masktron.sources.record_layout import Layout
 from masktron.sources.source import Source
+from masktron.sources.variables import without_declared
 
 _STEP = 3e-7
 """Seconds for one record as it is looked at for another: libxml2 2.14 and SaxonC 13 took 0.6 to 3 * 10 ** -7."""

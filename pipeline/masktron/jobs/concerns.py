@@ -27,7 +27,7 @@ from masktron.measures.unchanged import same_cells, unchanged
 from masktron.measures.weighted_totals import WeightedTotal
 from masktron.methods.contracts import MarkedReplaced
 from masktron.problems.problem import Field, Note, Sentence
-from masktron.proposals.spelled import FieldPaths, known_number
+from masktron.proposals.candidate import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.results.verdict import ConcernKind
 from masktron.sources.column import Column, Status

@@ -49,10 +49,9 @@ from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.level_tree import TOP, Tree
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number, xpath1_text
-from masktron.sources.missing_codes import MissingCodes, codes_of_field
 from masktron.sources.opening import format_of, open_source
 from masktron.sources.source import Source
-from masktron.sources.variables import Variable
+from masktron.sources.variables import MissingCodes, Variable, codes_of_field
 
 MOST_DISTINCT = 100_000
 """Different values of a field that are kept."""

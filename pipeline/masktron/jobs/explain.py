@@ -37,11 +37,8 @@ from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.methods.mdav import MdavMethod
 from masktron.plan import Block, Plan, make_plan
-from masktron.preflight.antecedent import escapes
-from masktron.preflight.conclusions import Coverage, Preflight, Tie
-from masktron.preflight.coverage import coverage
-from masktron.preflight.rulebook import preflight
-from masktron.preflight.ties import ties
+from masktron.preflight.conclusions import Coverage, Preflight, Tie, coverage, escapes
+from masktron.preflight.rulebook import preflight, ties
 from masktron.problems.problem import Note, Problem, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (

@@ -15,7 +15,7 @@ from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_rows import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.by_composition import unroll_each
-from masktron.unrolling.member_sequence import FieldOfLevel
+from masktron.unrolling.unit_steps import FieldOfLevel
 from masktron.unrolling.unrolled import Unrolled
 
 OF_THE_FILE = "file"
@@ -52,7 +52,7 @@ def ordered_members(job: Job, config: Config) -> MemberOrdering:
 
     Members of a kind of whose order a rule speaks stay in the order of the file. Theorem: a rule that is unrolled for
     the wide records in this order holds of a unit where it holds of its wide record. Proof: by that of
-    `masktron.unrolling.member_sequence` its value does not change where members of other kinds change places.
+    `masktron.unrolling.unit_steps` its value does not change where members of other kinds change places.
 
     Raises
     ------

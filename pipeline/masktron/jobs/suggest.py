@@ -24,8 +24,7 @@ from masktron.jobs.rulebooks import levels_of, open_rulebook
 from masktron.preflight.rulebook import what_follows
 from masktron.problems.problem import Known, Place, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
-from masktron.proposals.candidate import REQUIRED
-from masktron.proposals.spelled import FieldPaths
+from masktron.proposals.candidate import REQUIRED, FieldPaths
 from masktron.proposals.suggesting import suggested_rules
 from masktron.proposals.written_rulebook import NamedRule, named_rules, schematron, told
 from masktron.results import Proposal, SuggestResult, shown

@@ -15,8 +15,7 @@ from masktron.counts import counted
 from masktron.errors import MasktronError, RulebookError, ViolationError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.job import Job
-from masktron.preflight.antecedent import escapes
-from masktron.preflight.coverage import coverage
+from masktron.preflight.conclusions import coverage, escapes
 from masktron.problems.problem import Field, Known, Note, Problem, Rule, fields
 from masktron.progress import no_progress
 from masktron.reading.contexts import places

@@ -11,8 +11,8 @@ from masktron.methods.base import Drawn, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
-from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.ipso import ipso
+from masktron.synthesis.moments import require_change, require_freedom
 from masktron.synthesis.regression import regress
 
 

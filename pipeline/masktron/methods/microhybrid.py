@@ -17,10 +17,10 @@ from masktron.methods.parameters import parameter
 from masktron.methods.partitionings import PARTITIONINGS
 from masktron.partitions.mdav import standardise
 from masktron.problems.problem import Known
-from masktron.synthesis.freedom import lacking, needed, require_change, require_freedom
 from masktron.synthesis.grouped import Draw, joined, synthesise
 from masktron.synthesis.imputation import imputed, normal
 from masktron.synthesis.ipso import ipso
+from masktron.synthesis.moments import lacking, needed, require_change, require_freedom
 from masktron.synthesis.regression import Regression, regress
 
 PARTITIONS = {method.name: method for method in PARTITIONINGS}

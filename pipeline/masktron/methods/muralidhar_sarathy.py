@@ -13,8 +13,7 @@ from masktron.kernels.linear_algebra import eigen_decomposition, product
 from masktron.methods.base import Drawn, KeepingMethod, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import parameter
-from masktron.synthesis.freedom import require_change, require_freedom
-from masktron.synthesis.moments import NEGATIVE, orthonormal, square_root
+from masktron.synthesis.moments import NEGATIVE, orthonormal, require_change, require_freedom, square_root
 from masktron.synthesis.regression import Regression, regress
 
 

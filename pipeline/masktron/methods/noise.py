@@ -10,8 +10,7 @@ from masktron.arrays import Floats
 from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import parameter
-from masktron.synthesis.freedom import require_freedom
-from masktron.synthesis.moments import orthonormal
+from masktron.synthesis.moments import orthonormal, require_freedom
 from masktron.synthesis.regression import regress
 
 

@@ -13,7 +13,7 @@ from masktron.methods.conditioned import ConditionedMethod, Conditioning
 from masktron.methods.contracts import MethodContract, ValuesExchanged
 from masktron.synthesis.exchanging import BrokenRules, exchanged
 from masktron.synthesis.free_columns import FreeColumns
-from masktron.synthesis.freedom import refuse_original
+from masktron.synthesis.moments import refuse_original
 from masktron.synthesis.shuffling import explained, shuffled
 
 LEAST_RECORDS = 5

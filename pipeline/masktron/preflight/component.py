@@ -16,9 +16,19 @@ from masktron.classify.display import render_form
 from masktron.classify.forms import is_about_missing
 from masktron.constraints import Atom, Form, Linear, Member, Present, Product, Range
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Redundancy, RulePart
-from masktron.preflight.conjunction import Sourced, Split, Witness, examine, rows_in
+from masktron.preflight.conjunction import (
+    CellKind,
+    Clause,
+    Sourced,
+    Split,
+    Universe,
+    Witness,
+    examine,
+    negation,
+    rows_in,
+    universe_of,
+)
 from masktron.preflight.feasibility import Conflict, least
-from masktron.preflight.literals import CellKind, Clause, Universe, negation, universe_of
 from masktron.reading.plain_text import decimal_text
 
 BRANCHES = 200

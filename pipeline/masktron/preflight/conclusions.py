@@ -1,11 +1,28 @@
-"""What the pre-flight of a rulebook finds."""
+"""What the pre-flight of a rulebook finds of its rules, what each of them asks, and what records of a file test."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.classify import Edit, classify
+from masktron.classify.display import render_form
+from masktron.classify.forms import form_of, is_about_missing, satisfied
+from masktron.classify.truth import variables_of_atom
+from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, OpaqueEdit, Untranslated
+from masktron.errors import RulebookError
+from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.rulebook.expressions.parsing import parsed
+from masktron.rulebook.expressions.tree import Call, Comparison, Connective, Expression, If
+from masktron.rulebook.schema import Check, Pattern, Rulebook
 from masktron.serialised import Serialised
+from masktron.sources.column import OnDemand
+from masktron.sources.dataset import Dataset
+from masktron.sources.record_layout import Layout
 
 MISSING = "a field is missing"
 """What all alternatives about missing values are called together."""
@@ -210,3 +227,143 @@ class Coverage(Serialised):
         if self.asked is not None or not others:
             return None
         return f"every record satisfies {always.part}, so none is asked for {' or '.join(others)}"
+
+
+def escapes(rulebook: Rulebook, layout: Layout, checks: Collection[int] | None = None) -> Mapping[int, Form]:
+    """Return, for rules that are written as IF ... THEN, the form of what spares a record that they fire on.
+
+    That is the negated antecedent: of ``not(A) or B``, ``A != 1 or B``, ``not(A and not(B))``,
+    ``if (A) then B else true()``, and a report of ``A and C``, where all but the last part are the antecedent. A
+    record that is not in the context is spared, too. What earlier rules of the pattern take is left out: a record on
+    which the rule fires is not among it.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    layout : Layout
+    checks : collection of int, optional
+        The checks to look at; all by default.
+
+    Returns
+    -------
+    mapping of int to Form
+        By index of the check; rules of another shape, and antecedents that are not understood, are not in it.
+    """
+    alone: list[Pattern] = []
+    for pattern, position, check in rulebook.situated():
+        if (checks is None or check.index in checks) and (test := _escape(check, rulebook)) is not None:
+            rule = replace(pattern.rules[position], checks=(replace(check, kind="assert", test=test),))
+            alone.append(replace(pattern, rules=(rule,)))
+    if not alone:
+        return {}
+    edits = classify(replace(rulebook, patterns=tuple(alone)), layout)
+    return {edit.check.index: form_of(edit.constraint) for edit in edits if _is_known(edit)}
+
+
+def _is_known(edit: Edit) -> bool:
+    return not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)
+
+
+def _escape(check: Check, rulebook: Rulebook) -> str | None:
+    """Write the negated antecedent of a check as XPath; None where it has none."""
+    try:
+        test = parsed(check.test, rulebook.namespaces)
+    except RulebookError:
+        return None
+    if check.kind == "report":
+        return _broken(test)
+    match test:
+        case Connective(sign="or", operands=(*spared, _)) if all(map(_is_negative, spared)):
+            return " or ".join(map(str, spared))
+        case Call(standard="not", arguments=(inner,)):
+            return _broken(inner)
+        case If(condition=condition, otherwise=Call(standard="true")):
+            return f"not({condition})"
+        case _:
+            return None
+
+
+def _broken(test: Expression) -> str | None:
+    """Write that one of the parts of a conjunction does not hold, the last one left out."""
+    if isinstance(test, Connective) and test.sign == "and":
+        return " or ".join(f"not({part})" for part in test.operands[:-1])
+    return None
+
+
+def _is_negative(part: Expression) -> bool:
+    match part:
+        case Call(standard="not") | Comparison(sign="!=" | "ne"):
+            return True
+        case _:
+            return False
+
+
+def coverage(
+    edits: Sequence[Edit], records: Dataset, evaluation: Evaluation, spared: Mapping[int, Form]
+) -> tuple[Coverage, ...]:
+    """Count, for each rule, which alternatives the records satisfy.
+
+    Rules over several records, and rules that are not understood, are left out. Whether an alternative holds is read
+    off the normal form, in doubles; a rule with conditions that only the engine can decide has no alternatives here.
+    A missing code that is a number counts as this number, since rules read it so.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+    records : Dataset
+    evaluation : Evaluation
+        Of the same records; its verdicts tell on which records a rule fires.
+    spared : mapping of int to Form
+        Negated antecedents, see `escapes`.
+    """
+    read = _Read(records, evaluation)
+    known = {field.name for field in records.layout.fields}
+    return tuple(
+        read.coverage(edit, spared.get(edit.check.index))
+        for edit in edits
+        if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit) and known.issuperset(edit.variables)
+    )
+
+
+class _Read:
+    """The records as rules read them."""
+
+    def __init__(self, records: Dataset, evaluation: Evaluation) -> None:
+        self.seen = {name: column.as_read() for name, column in records.columns.items()}
+        self.texts = OnDemand.lexemes(records.columns)
+        self.verdicts = evaluation.judged
+
+    def coverage(self, edit: Edit, spared: Form | None) -> Coverage:
+        fired = self.verdicts[:, edit.check.index] != Verdict.NOT_FIRED
+        form = form_of(edit.constraint)
+        alternatives = tuple(self._alternatives(form, fired)) if len(form) > 1 and _decidable(form) else ()
+        asked = None if spared is None or not _decidable(spared) else int((fired & ~self._holding(spared)).sum())
+        return Coverage(edit.check.id, int(fired.sum()), asked, alternatives)
+
+    def _alternatives(self, form: Form, fired: NDArray[np.bool_]) -> Iterator[Alternative]:
+        usual = [(render_form((part,)), self._holding((part,))) for part in form if not is_about_missing(part)]
+        missing = tuple(part for part in form if is_about_missing(part))
+        parts = [*usual, *([(MISSING, self._holding(missing))] if missing else [])]
+        number = np.sum([holding for _, holding in parts], axis=0)
+        for text, holding in parts:
+            yield Alternative(text, int((holding & fired).sum()), int((holding & fired & (number == 1)).sum()))
+
+    def _holding(self, form: Form) -> NDArray[np.bool_]:
+        found = np.zeros(len(self.verdicts), dtype=np.bool_)
+        for part in form:
+            own = np.ones(len(self.verdicts), dtype=np.bool_)
+            for atom in part:
+                own &= satisfied(atom, self.seen, self.texts)
+            found |= own
+        return found
+
+
+def _decidable(form: Form) -> bool:
+    return not any(_needs_engine(atom) for part in form for atom in part)
+
+
+def _needs_engine(atom: Atom) -> bool:
+    """Whether the columns cannot tell if an atom holds."""
+    if isinstance(atom, Untranslated):
+        return not atom.version or not variables_of_atom(atom)
+    return isinstance(atom, InDomain)

@@ -2,6 +2,6 @@
 
 Begin with `suggesting`, which asks each kind of rule in turn. `profiles` says what a field holds, exactly;
 `additive` (with `long_totals`), `orders`, `governed` and `single_field` find rules; `implications` leaves out what
-follows step by step; `chance` says which exceptions a rule may have; `spelled` has the XPath, and
+follows step by step; `candidate` says which exceptions a rule may have and has the XPath, and
 `written_rulebook` the Schematron.
 """

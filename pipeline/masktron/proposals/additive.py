@@ -20,8 +20,8 @@ from math import comb, gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.proposals import chance
-from masktron.proposals.chance import MOST_EXCEPTIONS
+from masktron.proposals import candidate
+from masktron.proposals.candidate import MOST_EXCEPTIONS
 from masktron.proposals.profiles import FieldProfile, aligned
 
 type Dependence = dict[int, int]
@@ -213,7 +213,7 @@ class SumSearch:
 
     def _subsets(self) -> Iterator[tuple[NDArray[np.intp], list[int]]]:
         """Yield a few records, and the fields that all of them have, not all of them 0."""
-        draws = chance.generator(chance.SUBSETS)
+        draws = candidate.generator(candidate.SUBSETS)
         for pattern, (group, fields) in enumerate(self._patterns()):
             filled = [group[self._values[at, group] != 0] for at in fields]
             filled = [rows for rows in filled if len(rows)]
@@ -231,7 +231,7 @@ class SumSearch:
 
     def _patterns(self) -> Iterator[tuple[NDArray[np.intp], list[int]]]:
         """Yield records that have the same fields, of the most frequent patterns, and these fields."""
-        marks = chance.generator(chance.SUBSETS).integers(0, 1 << 63, (len(self.fields), 1), dtype=np.uint64)
+        marks = candidate.generator(candidate.SUBSETS).integers(0, 1 << 63, (len(self.fields), 1), dtype=np.uint64)
         prints = (self._known * marks).sum(axis=0, dtype=np.uint64)
         _, of, sizes = np.unique(prints, return_inverse=True, return_counts=True)
         for pattern in np.argsort(-sizes, kind="stable")[:_PATTERNS]:
@@ -242,7 +242,7 @@ class SumSearch:
 
     def _candidates(self, rows: NDArray[np.intp], fields: list[int]) -> list[SumRelation]:
         """Return the relations that hold in some records."""
-        draws = chance.generator(chance.SUBSETS)
+        draws = candidate.generator(candidate.SUBSETS)
         weights = draws.integers(0, 1 << 63, len(rows), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         taken = self._values[np.ix_(fields, rows)].astype(np.uint64)
         prints = (taken * weights).sum(axis=1, dtype=np.uint64)
@@ -260,7 +260,7 @@ class SumSearch:
 
     def _eliminated(self) -> Iterator[SumRelation]:
         """Yield totals of any number of parts that hold in some records, more than there are fields."""
-        draws = chance.generator(chance.SUBSETS)
+        draws = candidate.generator(candidate.SUBSETS)
         by_size = np.argsort(np.abs(self._values).sum(axis=1, dtype=np.float64), kind="stable")  # parts before totals
         for pattern, (group, fields) in enumerate(self._patterns()):
             ordered = [at for at in by_size.tolist() if at in fields]
@@ -277,7 +277,7 @@ class SumSearch:
 
     def _ratios(self) -> Iterator[SumRelation]:
         """Yield fields that are nearly always the same whole multiple of another one."""
-        draws = chance.generator(chance.SUBSETS)
+        draws = candidate.generator(candidate.SUBSETS)
         count = self._values.shape[1]
         rows = np.sort(draws.choice(count, min(count, _SAMPLE), replace=False))
         sample, known = self._values[:, rows], self._known[:, rows]
@@ -363,10 +363,10 @@ class SumSearch:
         rows = np.flatnonzero(telling)
         left = sum(factor * self._values[at] for at, factor in relation.parts)
         right = relation.total[1] * self._values[relation.total[0]]
-        share = chance.agreeing(rows, lambda one, other: int((left[one] == right[other]).sum()))
+        share = candidate.agreeing(rows, lambda one, other: int((left[one] == right[other]).sum()))
         among = self._looked_for(len(relation.parts), scaled=not self._plain(relation))
-        expected = chance.expected(among, int(holds.sum()), int((telling & fails).sum()), share)
-        if expected > chance.PLAUSIBLE:
+        expected = candidate.expected(among, int(holds.sum()), int((telling & fails).sum()), share)
+        if expected > candidate.PLAUSIBLE:
             return None
         return Additive(relation, applies, fails, int(holds.sum()), share, expected)
 

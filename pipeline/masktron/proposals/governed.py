@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role
-from masktron.proposals import chance
-from masktron.proposals.candidate import IF_THEN, ShownValue, SuggestedRule
+from masktron.proposals import candidate
+from masktron.proposals.candidate import (
+    IF_THEN,
+    FieldPaths,
+    ShownValue,
+    SuggestedRule,
+    held,
+    is_missing,
+    is_one_of,
+    known,
+)
 from masktron.proposals.profiles import FieldProfile
-from masktron.proposals.spelled import FieldPaths, held, is_missing, is_one_of, known
 
 FEWEST_RECORDS = 10
 """Records in which the IF holds."""
@@ -63,11 +71,11 @@ def governed(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[Sugg
                 continue
             asked = conclusion.asked & condition.rows
             count, fails = int(asked.sum()), int((asked & ~conclusion.holds).sum())
-            most = min(chance.MOST_ERRORS, (1 - usual) / FEWER_THAN_USUAL)
+            most = min(candidate.MOST_ERRORS, (1 - usual) / FEWER_THAN_USUAL)
             if count < FEWEST_RECORDS or fails > most * count:
                 continue
-            expected = chance.expected(among, count - fails, fails, usual)
-            if expected <= chance.PLAUSIBLE:
+            expected = candidate.expected(among, count - fails, fails, usual)
+            if expected <= candidate.PLAUSIBLE:
                 by_field.setdefault(condition.field.name, []).append((condition, expected))
         for found in by_field.values():
             made = _candidate([one for one, _ in found], min(e for _, e in found), conclusion, usual, paths)
@@ -134,7 +142,7 @@ def _candidate(
         (f"{field.name} ", ShownValue(path), f", and {other.name} {conclusion.says}: ", ShownValue(target), "."),
         asked,
         fails,
-        chance.strength(expected, wrong),
+        candidate.strength(expected, wrong),
         f"{count:,} records satisfy the IF, and {f'{count - wrong:,}' if wrong else 'all'} of them the THEN, which "
         f"holds in {100 * usual:.2g} % of all",
         expected,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.likely_roles import MOST_CODES, RECORDS_A_CODE
-from masktron.proposals import chance
+from masktron.proposals import candidate
 from masktron.proposals.candidate import (
     CODES,
     INTEGER,
@@ -19,13 +19,17 @@ from masktron.proposals.candidate import (
     RANGE,
     REQUIRED,
     UNIQUE,
+    FieldPaths,
     RuleKind,
     ShownValue,
     Strength,
     SuggestedRule,
+    decimal,
+    held,
+    is_one_of,
+    known,
 )
 from masktron.proposals.profiles import MOST_TEXTS, FieldProfile
-from masktron.proposals.spelled import FieldPaths, decimal, held, is_one_of, known
 from masktron.sources.lexical import parse_number
 
 FEWEST = 20
@@ -103,7 +107,7 @@ def _unique(field: FieldProfile, paths: FieldPaths) -> SuggestedRule | None:
         spread = int(field.exact.max() - field.exact.min()) + 1
         # values without a rule meet: n records in R places stay apart with probability exp(-n(n-1)/2R) at most
         expected = -count * (count - 1) / (2 * spread) / _LN10
-        if expected > chance.PLAUSIBLE:
+        if expected > candidate.PLAUSIBLE:
             return None
         evidence = (
             f"{count:,} different whole numbers within a range of {int(_rounded_up(Fraction(spread))):,}: drawn at "
@@ -212,7 +216,7 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
         )
 
     below = field.present & (field.exact < 0)
-    natural = chance.errors(values[values != 0])
+    natural = candidate.errors(values[values != 0])
     if natural and below.any():
         evidence = f"{int(below.sum()):,} of {count:,} values are below 0, apart from the others, as errors are"
         yield rule(NOT_NEGATIVE, f"{path} >= 0", " is negative.", "fair", evidence, below)
@@ -254,7 +258,7 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
 
 def _largest_usual(values: NDArray[np.int64]) -> int:
     """Return the largest of some numbers above 0; of few that are many times as large as all others, none counts."""
-    tail = np.sort(values)[-int(chance.MOST_ERRORS * len(values)) - 1 :]
+    tail = np.sort(values)[-int(candidate.MOST_ERRORS * len(values)) - 1 :]
     gaps = np.flatnonzero(tail[1:] >= _TIMES_BEYOND * tail[:-1])
     return int(tail[gaps[0] if len(gaps) else -1])
 

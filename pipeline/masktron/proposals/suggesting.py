@@ -9,7 +9,7 @@ import numpy as np
 
 from masktron.config import Config, Role
 from masktron.progress import Progress, no_progress
-from masktron.proposals import chance
+from masktron.proposals import candidate
 from masktron.proposals.additive import FEWEST_OF_A_PART, Additive, SumSearch
 from masktron.proposals.candidate import (
     CODES,
@@ -21,14 +21,16 @@ from masktron.proposals.candidate import (
     ORDER,
     TOTAL,
     UNIQUE,
+    FieldPaths,
     FieldState,
     ShownValue,
     SuggestedRule,
+    and_said,
+    known,
 )
 from masktron.proposals.governed import governed
 from masktron.proposals.profiles import FieldProfile, aligned, profiles_of
 from masktron.proposals.single_field import names_records, single_field
-from masktron.proposals.spelled import FieldPaths, and_said, known
 from masktron.sources.dataset import Dataset
 from masktron.sources.variables import Variable
 
@@ -62,20 +64,20 @@ def orders(
         both = lesser.present & greater.present
         rows = np.flatnonzero(both)
         few = rows[:: max(1, len(rows) // _SAMPLE)]
-        if len(rows) < FEWEST_RECORDS or (low[few] > high[few]).mean() > chance.MOST_EXCEPTIONS:
+        if len(rows) < FEWEST_RECORDS or (low[few] > high[few]).mean() > candidate.MOST_EXCEPTIONS:
             continue
         fails, some = both & (low > high), both & ((low != 0) | (high != 0))
-        if not chance.errors((high - low)[some]):
+        if not candidate.errors((high - low)[some]):
             continue
         rows = np.flatnonzero(both & ~fails)
         if low[rows].max() <= high[rows].min() or (low[rows] == high[rows]).all():
             continue
-        share = chance.agreeing(rows, lambda one, other, a=low, b=high: int((a[one] <= b[other]).sum()))  # type: ignore[misc]
-        expected = chance.expected(len(fields) * (len(fields) - 1), len(rows), int(fails.sum()), share)
+        share = candidate.agreeing(rows, lambda one, other, a=low, b=high: int((a[one] <= b[other]).sum()))  # type: ignore[misc]
+        expected = candidate.expected(len(fields) * (len(fields) - 1), len(rows), int(fails.sum()), share)
         same = int(((low == high) & (low != 0))[rows].sum())
         if fails.any() and same < FEWEST_THAT_REACH_IT:
             continue
-        if share <= MOST_BY_CHANCE and expected <= chance.PLAUSIBLE:
+        if share <= MOST_BY_CHANCE and expected <= candidate.PLAUSIBLE:
             found[lesser.name, greater.name] = (lesser, greater, both, fails, same, share, expected)
     for (low_name, high_name), (lesser, greater, both, fails, same, share, expected) in found.items():
         names = {field.name for field in fields} - {low_name, high_name}
@@ -93,7 +95,7 @@ def orders(
             (f"{low_name} ", ShownValue(one), f" is above {high_name} ", ShownValue(two), "."),
             both,
             fails,
-            "guess" if same < FEWEST_THAT_REACH_IT else chance.strength(expected, int(fails.sum())),
+            "guess" if same < FEWEST_THAT_REACH_IT else candidate.strength(expected, int(fails.sum())),
             f"{int((both & ~fails).sum()):,} records obey it, in {same:,} of them both are the same and not 0; put "
             f"together at random, {100 * share:.0f} % of records would",
             expected,
@@ -332,7 +334,7 @@ def _total(sums: SumSearch, one: Additive, paths: FieldPaths) -> SuggestedRule |
         ),
         one.applies,
         one.fails,
-        chance.strength(one.expected, fails),
+        candidate.strength(one.expected, fails),
         f"it holds in {telling:,} records {what}; put together at random, {_one_in(one.share)} would agree",
         one.expected,
     )

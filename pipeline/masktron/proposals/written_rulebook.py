@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from masktron.proposals.candidate import ShownValue, SuggestedRule
-from masktron.proposals.spelled import FieldPaths
+from masktron.proposals.candidate import FieldPaths, ShownValue, SuggestedRule
 
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
 _NO_ID = re.compile(r"[^\w.-]")

@@ -19,8 +19,7 @@ from masktron.problems.problem import Field, Note
 from masktron.recodings import denote_alike
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon, ranked, same_texts
-from masktron.sources.missing_codes import MissingCodes, codes_of_field
-from masktron.sources.variables import NONE, Typed, Variable
+from masktron.sources.variables import NONE, MissingCodes, Typed, Variable, codes_of_field
 
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 """A number with digits that say nothing else, as leading zeros do."""

@@ -1,7 +1,7 @@
 """Drawn values for records: arrays in, arrays out, no rule known.
 
 Begin with `regression`, which most ways to draw are made of, and `grouped`, which draws group by group; `model_based`
-fits a mixture (`mixture`, `em`, `starts`) and draws from its clusters.
+fits a mixture (`mixture`, `em`) and draws from its clusters.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ from masktron.synthesis.cart import draw_trees
 from masktron.synthesis.em import expect
 from masktron.synthesis.exchanging import exchanged
 from masktron.synthesis.free_columns import FreeColumns
-from masktron.synthesis.freedom import lacking
 from masktron.synthesis.grouped import synthesise
 from masktron.synthesis.hierarchical import mark, replace_marked
 from masktron.synthesis.imputation import imputed
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.linear_relations import basis
 from masktron.synthesis.microperturbation import microperturb
-from masktron.synthesis.mixture import fit_mixture
+from masktron.synthesis.mixture import fit_mixture, starts
 from masktron.synthesis.model_based import draw_clusters
-from masktron.synthesis.moments import square_root
+from masktron.synthesis.moments import lacking, square_root
 from masktron.synthesis.rank_swapping import rank_swapped
 from masktron.synthesis.regression import regress
 from masktron.synthesis.regressions import draw_regressions
 from masktron.synthesis.shuffling import shuffled
-from masktron.synthesis.starts import starts
 from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.within import draw_normal
 

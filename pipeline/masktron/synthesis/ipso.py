@@ -19,7 +19,7 @@ def ipso(regression: Regression, generator: np.random.Generator, *, strict: bool
     Parameters
     ----------
     regression : Regression
-        Of groups that are not `masktron.synthesis.freedom.lacking`.
+        Of groups that are not `masktron.synthesis.moments.lacking`.
     generator : numpy.random.Generator
     strict : bool
         Whether drawn residuals are uncorrelated with the original ones.

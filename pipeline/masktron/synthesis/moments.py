@@ -1,4 +1,4 @@
-"""Square roots of covariances, and draws whose sample moments are exactly the given ones; singular covariances too.
+"""Square roots of covariances, draws with exactly the given sample moments, and the degrees of freedom they need.
 
 A root is taken of the correlation matrix, with small eigenvalues cut: variables of very different size count alike,
 and an exact linear relation between them, a vector a with a' C a = 0, holds in every draw. What rounding leaves of it
@@ -7,11 +7,15 @@ is eps / sqrt(w), with w the smallest eigenvalue that is kept: about 1e-10 of th
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.arrays import Floats
-from masktron.errors import UsageError
+from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.linear_algebra import eigen_decomposition, orthogonal_triangular, product
+from masktron.synthesis.regression import Regression
 
 CUT = 1e-12
 """Eigenvalues of a correlation matrix of p variables below p times this are those of exact linear relations."""
@@ -86,3 +90,67 @@ def _require_symmetric(covariance: Floats) -> None:
     if np.abs(covariance - covariance.T).max(initial=0.0) > 1e-9 * size:
         given = "another one: give (C + C') / 2"
         raise UsageError.of("bad-value", name="covariance", expected="a symmetric matrix", given=given)
+
+
+def needed(rank: NDArray[np.intp], *, strict: bool = False) -> NDArray[np.intp]:
+    """Return the degrees of freedom, records less the rank of [1, Y], that residuals of some rank need.
+
+    Exactness needs as many as the rank (strict: twice that, since draws are orthogonal to the original residuals).
+    With no more, a single variable gets its original residuals or their mirror image (strict: one vector or its
+    mirror image), so there have to be `SPARE` beyond the rank. Where all is constant none are needed.
+    """
+    least = np.maximum(2 * rank, rank + SPARE) if strict else rank + SPARE
+    return np.asarray(np.where(rank > 0, least, 0))
+
+
+def lacking(regression: Regression, *, strict: bool = False) -> NDArray[np.bool_]:
+    """Tell which groups lack degrees of freedom, or would return a variable as it is; shape (g,)."""
+    short = regression.freedom < needed(regression.rank, strict=strict)
+    return np.asarray(short | regression.unchanged.any(axis=1))
+
+
+def require_freedom(regression: Regression, name: str, *, strict: bool = False) -> None:
+    """Refuse a group with too few degrees of freedom.
+
+    Parameters
+    ----------
+    regression : Regression
+        Of one group.
+    name : str
+        Of the method, for the message.
+    strict : bool
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    rank, freedom = regression.rank[0], regression.freedom[0]
+    least = needed(regression.rank, strict=strict)[0]
+    _, n, columns = regression.basis.shape
+    if freedom < least:
+        what = f"{name}, for {rank} linearly independent variables beside {columns - 1} kept ones,"
+        raise InfeasibleError.of("too-few-records", what=what, least=int(n + least - freedom), records=n)
+
+
+def require_change(regression: Regression, name: str) -> None:
+    """Refuse a group that would return a variable as it is, with the parameters of `require_freedom`.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    unchanged = np.flatnonzero(regression.unchanged[0])
+    if unchanged.size:
+        refuse_original(name, int(unchanged[0]), regression.basis.shape[1], "kept variables")
+
+
+def refuse_original(method: str, variable: int, records: int, others: str) -> NoReturn:
+    """Refuse to return a variable, counted from 0, as it is, where others determine it.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    raise InfeasibleError.of(
+        "would-return-original", method=method, variable=variable + 1, records=records, others=others
+    )

@@ -13,8 +13,8 @@ from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.conditions import MOST, RECORDS, Conditions, indicators, levels_of
-from masktron.synthesis.freedom import refuse_original
 from masktron.synthesis.linear_relations import TOLD, basis
+from masktron.synthesis.moments import refuse_original
 from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.trees import pooled
 

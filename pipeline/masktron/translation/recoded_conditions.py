@@ -37,8 +37,19 @@ from masktron.reading.nodes import (
 from masktron.reading.plain_text import decimal_text, source_of
 from masktron.recodings import Recoding, Rounded, Tails, ValueClass
 from masktron.rulebook.schema import XPathVersion
-from masktron.translation.number_cells import Changes, cells, changes_of, one_of
-from masktron.translation.put_values import compared, growth, is_decimal, number_in, put, reads, reads_alone
+from masktron.translation.put_values import (
+    Changes,
+    cells,
+    changes_of,
+    compared,
+    growth,
+    is_decimal,
+    number_in,
+    one_of,
+    put,
+    reads,
+    reads_alone,
+)
 from masktron.translation.recoded_spelling import LostError
 from masktron.translation.truth_trees import (
     ALWAYS,

@@ -15,7 +15,7 @@ from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.record_layout import Layout
 from masktron.sources.wide.wide_record import UnitPlace, WideRecord, kind_text
-from masktron.unrolling.member_sequence import FieldOfLevel
+from masktron.unrolling.unit_steps import FieldOfLevel
 from masktron.unrolling.unrolled import Unrolled, UnrolledCheck, unroll
 
 OF_COMPOSITION = ":composition."

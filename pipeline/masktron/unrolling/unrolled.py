@@ -15,8 +15,7 @@ from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.record_layout import Layout
 from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace, WideRecord
-from masktron.unrolling.member_sequence import FieldOfLevel, SequenceReads
-from masktron.unrolling.unit_steps import UnitSteps
+from masktron.unrolling.unit_steps import FieldOfLevel, SequenceReads, UnitSteps
 from masktron.unrolling.unrolled_expressions import Unroller
 from masktron.unrolling.unrolled_values import (
     FALSE,

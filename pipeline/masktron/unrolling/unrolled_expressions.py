@@ -18,8 +18,7 @@ from masktron.rulebook.expressions.tree import Expression
 from masktron.rulebook.expressions.words import STANDARD_NAMESPACES
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.wide.wide_record import UnitField, UnitNode
-from masktron.unrolling.member_sequence import ADDING, ORDERLESS, SequenceReads
-from masktron.unrolling.unit_steps import UnitSteps
+from masktron.unrolling.unit_steps import ADDING, ORDERLESS, SequenceReads, UnitSteps
 from masktron.unrolling.unrolled_values import (
     FALSE,
     NAMES,

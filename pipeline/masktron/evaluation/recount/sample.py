@@ -33,7 +33,7 @@ from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import Binding, Variable, walk
 from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf
 from masktron.sources.record_layout import Layout
-from masktron.sources.xml.encoding import Encoding
+from masktron.sources.xml.parser import Encoding
 from masktron.sources.xml.slices import Frame
 
 SPREAD = 120

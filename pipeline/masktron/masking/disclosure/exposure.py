@@ -37,8 +37,9 @@ from masktron.aggregators.geometric_mean import GeometricMean
 from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
+from masktron.classify.elimination import is_equality
 from masktron.classify.forms import variables_of as variables_of_form
-from masktron.constraints import Atom, Form, InDomain, Linear, Member, Polynomial, Product, Range, Untranslated
+from masktron.constraints import Atom, Form, InDomain, Linear, Member, Range, Untranslated
 from masktron.grouping.members import codes_of, codes_of_columns
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels import distinct
@@ -183,7 +184,7 @@ def settled_by(names: Iterable[str], atoms: Iterable[Atom]) -> frozenset[str]:
     """
     given = frozenset(atoms)
     linear = [dict(atom.terms) for atom in _equalities(given)]
-    others = [variables_of(atom) for atom in given if _equates(atom) and not isinstance(atom, Linear)]
+    others = [variables_of(atom) for atom in given if is_equality(atom) and not isinstance(atom, Linear)]
     known = frozenset(names)
     while True:
         rows = _reduced([{n: c for n, c in row.items() if n not in known} for row in linear])
@@ -195,13 +196,9 @@ def settled_by(names: Iterable[str], atoms: Iterable[Atom]) -> frozenset[str]:
         known |= found
 
 
-def _equates(atom: Atom) -> bool:
-    return isinstance(atom, Linear | Product | Polynomial) and atom.relation == "="
-
-
 def _equalities(atoms: Atoms) -> Iterator[Linear]:
     for atom in atoms:
-        if isinstance(atom, Linear) and (_equates(atom) or (atom.relation == "<=" and _reverse(atom) in atoms)):
+        if isinstance(atom, Linear) and (is_equality(atom) or (atom.relation == "<=" and _reverse(atom) in atoms)):
             yield atom
 
 
@@ -212,7 +209,7 @@ def _reverse(atom: Linear) -> Linear:
 def _telling(atoms: Iterable[Atom], *, lists: bool) -> Atoms:
     """Return the conditions that can settle a field, and, if wanted, those that list its values."""
     given = frozenset(atoms)
-    return frozenset(a for a in given if _equates(a) or (lists and _lists(a))).union(_equalities(given))
+    return frozenset(a for a in given if is_equality(a) or (lists and _lists(a))).union(_equalities(given))
 
 
 def _reduced(rows: Iterable[dict[str, Fraction]]) -> list[dict[str, Fraction]]:

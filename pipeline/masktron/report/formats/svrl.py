@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from masktron.counts import counted
 from masktron.evaluation.findings import Finding
+from masktron.evaluation.report_reader import expanded_name
 from masktron.report.formats import ReportTarget
 from masktron.report.formats.listed import Spool
 from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
@@ -90,7 +91,7 @@ class SvrlReport:
         """What fails, without saying where."""
         if not rule.violations:
             return ""
-        path = "".join(f"/{_step(tag)}" for tag in self._layout.record_path) if self._layout else "/"
+        path = "".join(f"/{expanded_name(tag)}" for tag in self._layout.record_path) if self._layout else "/"
         name = "successful-report" if check.kind == "report" and rule.failed else "failed-assert"
         text = f"{self._texts[check.index]}{xml_text(f'{counts_text(rule)}: {rule_text(check)}')}</svrl:text>\n"
         head, named = self._heads[check.index], self._named[check.index]
@@ -185,7 +186,3 @@ def _property(name: str, value: str) -> str:
 
 def _text(text: str) -> str:
     return f"<svrl:text>{xml_text(text)}</svrl:text>\n"
-
-
-def _step(tag: str) -> str:
-    return f"Q{tag}" if tag.startswith("{") else tag

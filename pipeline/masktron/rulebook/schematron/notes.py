@@ -16,6 +16,7 @@ from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Call, Literal
 from masktron.rulebook.schema import Namespaces, Note, Origin, Part, Rich, ValueOf
 from masktron.rulebook.schematron.inclusions import ISO, LANG
+from masktron.rulebook.schematron.structure import name_of
 
 FPI = "{urn:masktron:origin}fpi"
 """Attribute with the ``fpi`` of an element whose own is in use."""
@@ -66,12 +67,8 @@ def rich_of(element: etree._Element) -> Rich:
     """Return what an element says about its text."""
     languages = (e.get(LANG) for e in (element, *element.iterancestors()))
     lang = next((language for language in languages if language is not None), None)
-    fpi = element.get(FPI) if _name(element) in ("assert", "report") else element.get("fpi")
+    fpi = element.get(FPI) if name_of(element) in ("assert", "report") else element.get("fpi")
     return Rich(element.get("see"), element.get("icon"), fpi, lang or None)
-
-
-def _name(element: etree._Element) -> str:
-    return etree.QName(element).localname
 
 
 def part_of(part: Any, namespaces: Namespaces) -> str | ValueOf:

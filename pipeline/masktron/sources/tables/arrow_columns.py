@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from masktron.sources.tables.arrow_lexemes import has_text, is_text, texts_of, value_type
-from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_values import UnfitError, array_of, no_room
+from masktron.sources.tables.column_strings import one_array
 
 
 def categories_of(column: pa.ChunkedArray) -> tuple[str, ...]:

@@ -23,10 +23,9 @@ from masktron.progress import Told
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import lexemes_of, require_sound, value_type, variable_of
-from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_values import UnfitError, unfit_field
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.column_strings import column_of
+from masktron.sources.tables.column_strings import column_of, one_array
 from masktron.sources.tables.pandas_metadata import PANDAS, pandas_metadata, released_metadata
 from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.spilled import SpilledRows, spilled
@@ -126,7 +125,7 @@ class _ArrowTyped(TableFormat):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
-            detail = f"this table: {_first_line(error)}"
+            detail = f"this table: {first_line(error)}"
             raise UsageError.of("cannot-hold", format=self.name.capitalize(), detail=detail) from None
 
     def _held(self, kind: pa.DataType) -> pa.DataType:
@@ -567,5 +566,6 @@ def typed_column(
         raise unfit_field(f"type {kind}", variable.column, problem) from None
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return what an error says first."""
     return str(error).partition("\n")[0]

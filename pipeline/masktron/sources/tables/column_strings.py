@@ -15,8 +15,34 @@ from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import NOT_IN_XML
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.tables.arrow_scalars import truths_of
 from masktron.sources.variables import Variable
+
+
+def text_scalar(text: str) -> pa.Scalar:
+    """Return a text as a scalar of large strings."""
+    data = text.encode()
+    ends = pa.py_buffer(np.array([0, len(data)], dtype=np.int64))
+    return pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(data)])[0]
+
+
+def positions(rows: NDArray[np.int64]) -> pa.Array:
+    """Return positions, with which rows are taken."""
+    own = np.ascontiguousarray(rows, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(own), [None, pa.py_buffer(own)])
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece; a piece that is one already is not copied."""
+    if not column.num_chunks:
+        return pa.nulls(0, column.type)
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def truths_of(array: pa.Array) -> NDArray[np.bool_]:
+    """Return an array of truths without nulls as one of numpy."""
+    bits = np.unpackbits(np.frombuffer(array.buffers()[1], dtype=np.uint8), bitorder="little")
+    return bits[array.offset : array.offset + len(array)].astype(np.bool_)
+
 
 _ROWS = 1 << 15
 """Records that are strings at once, where a block of them is enough."""

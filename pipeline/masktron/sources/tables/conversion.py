@@ -30,6 +30,7 @@ from masktron.sources.tables.table_source import TableSource
 from masktron.sources.tables.table_view import TwinNames, write_twin
 from masktron.sources.variables import Variable
 from masktron.sources.xml.outline import left_out_notes
+from masktron.sources.xml.shapes import local
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _WHOLE = r"^(0|-?[1-9][0-9]*)$"
@@ -280,10 +281,10 @@ def form_of_source(source: Source) -> Iterator[str]:
         yield from source.format.form(source.table)
         return
     layout = source.layout
-    yield f"the names of the elements around the fields: {'/'.join(map(_local, layout.record_path))}"
+    yield f"the names of the elements around the fields: {'/'.join(map(local, layout.record_path))}"
     if spaces := sorted({tag[1:].partition("}")[0] for tag in layout.record_path if tag.startswith("{")}):
         yield f"namespaces: {', '.join(spaces)}"
-    if attributes := [_local(tag) for tag, _ in layout.root_attributes]:
+    if attributes := [local(tag) for tag, _ in layout.root_attributes]:
         yield f"attributes of the root: {', '.join(attributes)}"
 
 
@@ -319,10 +320,6 @@ def copied(source: Source, target: str, path: Path, suffix: str, options: Mappin
 def notes_of_source(source: Source) -> Iterator[Sentence]:
     """Say what a user should know of how a file reads, but for what only a masked file has of it."""
     yield from source.table.notes if isinstance(source, TableSource) else left_out_notes(source.left_out())
-
-
-def _local(tag: str) -> str:
-    return tag.rpartition("}")[2]
 
 
 def require_names(table: Dataset, target: str) -> None:

@@ -17,7 +17,7 @@ from masktron.problems.problem import Field
 from masktron.scratch import private_folder
 from masktron.sources.dataset import Dataset
 from masktron.sources.tables.arrow_columns import categories_of
-from masktron.sources.tables.arrow_files import released_values, table_of
+from masktron.sources.tables.arrow_files import first_line, released_values, table_of
 from masktron.sources.tables.arrow_lexemes import has_nanoseconds, value_type
 from masktron.sources.tables.database_files import (
     BY_QUERY,
@@ -170,7 +170,7 @@ def _duckdb(path: Path, *, query: bool) -> Iterator[Any]:
     try:
         connection = duckdb_connection(path, read_only=True)
     except library("duckdb", _DUCKDB).Error as error:
-        raise DocumentError.of("file-damaged", path, format=_DUCKDB, detail=_first_line(error)) from error
+        raise DocumentError.of("file-damaged", path, format=_DUCKDB, detail=first_line(error)) from error
     with closing(connection), _duckdb_errors(str(path), query):
         for setting in _CLOSED:
             connection.execute(f"SET {setting}")
@@ -183,11 +183,7 @@ def _duckdb_errors(where: str, query: bool) -> Iterator[None]:
         yield
     except library("duckdb", _DUCKDB).Error as error:
         kind = UsageError if query else DocumentError
-        raise kind.of("database-error", where, database="DuckDB", reason=_first_line(error)) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+        raise kind.of("database-error", where, database="DuckDB", reason=first_line(error)) from error
 
 
 def _require_known(column: str, kind: str, where: str) -> None:
@@ -212,7 +208,7 @@ def _write(target: Path, table: str, values: pa.Table) -> None:
             try:
                 connection.execute(f"CREATE TABLE made.{quoted(table)} AS SELECT {listed} FROM released")  # noqa: S608
             except library("duckdb", _DUCKDB).Error as error:
-                detail = f"this table: {_first_line(error)}"
+                detail = f"this table: {first_line(error)}"
                 raise UsageError.of("cannot-hold", format="DuckDB", detail=detail) from error
         target.write_bytes(made.read_bytes())
 

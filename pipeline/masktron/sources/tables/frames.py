@@ -34,7 +34,7 @@ from masktron.sources.tables.arrow_files import (
 )
 from masktron.sources.tables.arrow_lexemes import has_text, is_text, lexemes_of, value_type
 from masktron.sources.tables.column_strings import column_of
-from masktron.sources.tables.database_files import literal
+from masktron.sources.tables.database_files import literal, quoted
 from masktron.sources.tables.pandas_back import released_frame
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
 from masktron.sources.tables.release import Release
@@ -280,9 +280,9 @@ def _relation(masked_records: pa.Table, like: Any) -> Any:
     known = dict(zip(like.columns, like.types, strict=True))
     before = _values_in(like)
     columns = [
-        f"CAST({quoted} AS {_type_in(masked_records[name], before[name], str(known[name]))}) AS {quoted}"
+        f"CAST({own} AS {_type_in(masked_records[name], before[name], str(known[name]))}) AS {own}"
         for name in masked_records.column_names
-        for quoted in [_quoted(name)]
+        for own in [quoted(name)]
     ]
     return like.query("masked_records_view", f"SELECT {', '.join(columns)} FROM masked_records")  # noqa: S608
 
@@ -295,10 +295,6 @@ def _type_in(column: pa.ChunkedArray, before: pa.ChunkedArray, known: str) -> st
     if set(categories) <= set(categories_of(before)):
         return known
     return f"ENUM({', '.join(literal(text) for text in categories)})"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _require_same(values: pa.Table, made: pa.Table, kind: str) -> None:

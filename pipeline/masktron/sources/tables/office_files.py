@@ -21,7 +21,7 @@ from lxml import etree
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import most_unpacked, refuse_special, require_unpacked
 from masktron.sources.other_formats import format_of, other_format
-from masktron.sources.xml.encoding import HEAD
+from masktron.sources.xml.parser import HEAD
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"

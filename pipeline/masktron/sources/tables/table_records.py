@@ -17,8 +17,7 @@ from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.dataset import Dataset
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.record_layout import Layout
-from masktron.sources.tables.arrow_scalars import positions
-from masktron.sources.tables.column_strings import blocks_of, placed_cells
+from masktron.sources.tables.column_strings import blocks_of, placed_cells, positions
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.table_view import TwinNames, record_lines, twin_frame
 

@@ -39,13 +39,13 @@ from masktron.sources.tables.class_values import class_values, recoded
 from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.table_format import TableFormat, UnreadError
 from masktron.sources.tables.table_records import DatasetStream, TableRecords, record_digest
-from masktron.sources.tables.table_stream import TableStream, require_stamp, stamp_of_file
+from masktron.sources.tables.table_stream import TableStream, require_stamp
 from masktron.sources.tables.table_view import TableRequest, TableView, TwinNames, twin_layout
 from masktron.sources.tables.two_readings import compared_with, written_otherwise
 from masktron.sources.variables import Variable
 from masktron.sources.xml import wellformed
 from masktron.sources.xml.layout import names_of
-from masktron.sources.xml.wellformed import Stamp
+from masktron.sources.xml.wellformed import Stamp, stamp_of_file
 from masktron.supervisor import tell_reading
 
 _OF_WRONG_BYTES = (

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.problems.problem import Sentence
 from masktron.sources.flat_records import InSlices, RecordSlice
-from masktron.sources.tables.arrow_scalars import truths_of
-from masktron.sources.tables.column_strings import require_xml
+from masktron.sources.tables.column_strings import require_xml, truths_of
 from masktron.sources.tables.two_readings import unlike_counts
 from masktron.sources.variables import Variable
-from masktron.sources.xml.wellformed import Stamp, stamp_of
+from masktron.sources.xml.wellformed import Stamp, stamp_of_file
 
 
 class TableStream(InSlices, ABC):
@@ -144,9 +143,3 @@ def require_stamp(path: Path, stamp: Stamp) -> None:
     """
     if not path.is_file() or stamp_of_file(path) != stamp:
         raise DocumentError.of("file-changed", path)
-
-
-def stamp_of_file(path: Path) -> Stamp:
-    """Return what tells a file from what it may become."""
-    with path.open("rb") as stream:
-        return stamp_of(stream)

@@ -26,9 +26,8 @@ from masktron.progress import Progress
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.column import MANY_RECORDS
 from masktron.sources.record_layout import NO_CONTEXTS, TABLE_PATH, ContextNames, Field, Layout, NameStep
-from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_name
-from masktron.sources.tables.column_strings import octets_of, require_xml
+from masktron.sources.tables.column_strings import octets_of, require_xml, text_scalar
 from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.table_format import Options
 from masktron.sources.tables.table_stream import TableStream

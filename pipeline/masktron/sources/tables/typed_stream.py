@@ -19,8 +19,8 @@ from masktron.problems.problem import Sentence
 from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, require_sound, variable_of
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.table_stream import StampedStream, TableStream, places_of_values, stamp_of_file
-from masktron.sources.xml.wellformed import Stamp
+from masktron.sources.tables.table_stream import StampedStream, TableStream, places_of_values
+from masktron.sources.xml.wellformed import Stamp, stamp_of_file
 
 _NUMBER = 8
 """Bytes of a number as text, roughly."""

@@ -29,14 +29,13 @@ from masktron.sources.flat_records import RecordSlice
 from masktron.sources.record_layout import Field, Layout, Shape
 from masktron.sources.text_places import column_behind
 from masktron.sources.xml.blocks import SLICED, Found, Name, PlainFile, ScanTable, joined
-from masktron.sources.xml.encoding import Encoding
-from masktron.sources.xml.parser import deaf_parser
+from masktron.sources.xml.parser import Encoding, deaf_parser
 from masktron.sources.xml.prefix import NotPlain, Paths, Start
 from masktron.sources.xml.shapes import shape_of
 from masktron.sources.xml.wellformed import Stamp, WellFormedness, stamp_of
 
 if TYPE_CHECKING:
-    from masktron.sources.xml.level_blocks import LevelScan
+    from masktron.sources.xml.blocks import LevelScan
 
 _ROWS = 1 << 12
 _LONGEST = 1 << 25

@@ -14,8 +14,7 @@ from masktron.problems.problem import Known, Place
 from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.record_layout import Layout, NameStep, Shape, Vocabulary
-from masktron.sources.xml.encoding import Encoding
-from masktron.sources.xml.parser import MAX_DEPTH, scan
+from masktron.sources.xml.parser import MAX_DEPTH, Encoding, scan
 from masktron.sources.xml.shapes import PathNode, clark, fields_of, local, shape_of, tree_of
 
 _MAX_PATHS = 20_000

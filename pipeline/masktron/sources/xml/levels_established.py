@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from masktron.kernels.scanner import LOOK_BEFORE, LOOK_RECORD, line_breaks
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.record_layout import Field, Layout, Shape
-from masktron.sources.xml.blocks import Found
-from masktron.sources.xml.encoding import Encoding
+from masktron.sources.xml.blocks import Found, LevelName, LevelScan, NestedFile
 from masktron.sources.xml.flatness import MOST_NAMES, SHOWN, KernelReading, read_whole
-from masktron.sources.xml.level_blocks import LevelName, LevelScan, NestedFile
+from masktron.sources.xml.parser import Encoding
 from masktron.sources.xml.prefix import NotPlain, Paths, Start
 from masktron.sources.xml.shapes import PathNode, is_tidy, local, shape_of, tree_of
 from masktron.sources.xml.wellformed import WellFormedness, stamp_of

@@ -119,7 +119,7 @@ def read_records(
     layout : Layout
         From `masktron.sources.xml.plain.survey`.
     missing : mapping of str to frozenset of str
-        Declared missing codes by field name, ``*`` for all fields; see `masktron.sources.missing_codes`.
+        Declared missing codes by field name, ``*`` for all fields; see `masktron.sources.variables`.
     plain : PlainFile, optional
         What the survey knows of a large file: it is read in batches then, which changes nothing but the time.
     told : callable, optional

@@ -24,14 +24,14 @@ from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.record_layout import Field
 from masktron.sources.variables import Variable
-from masktron.sources.xml.level_blocks import NestedFile
+from masktron.sources.xml.blocks import NestedFile
 from masktron.sources.xml.microdata import EVERY_FIELD
 from masktron.sources.xml.nested_units import iter_units
 from masktron.sources.xml.parser import scan
 from masktron.sources.xml.table import TableFilling
 
 if TYPE_CHECKING:
-    from masktron.sources.xml.level_blocks import NestedFile
+    from masktron.sources.xml.blocks import NestedFile
 
 
 _OFTEN = 1 << 12
@@ -211,10 +211,6 @@ class _Reading:
 
 def _expat_name(tag: str) -> str:
     return tag.removeprefix("{")
-
-
-def _local(name: str) -> str:
-    return name.rpartition("}")[2]
 
 
 def _table(

@@ -21,7 +21,7 @@ from masktron.sources.xml.prefix import NotPlain, first_unit
 from masktron.sources.xml.wellformed import Stamp, WellFormedness, stamp_of
 
 if TYPE_CHECKING:
-    from masktron.sources.xml.level_blocks import NestedFile
+    from masktron.sources.xml.blocks import NestedFile
 
 
 SURVEY_BLOCK = 1 << 20
@@ -116,7 +116,7 @@ def iter_units(
     DocumentError
         The file cannot be read, or changed since it was surveyed.
     """
-    from masktron.sources.xml.level_blocks import unit_batches_of  # noqa: PLC0415 -- loads numba
+    from masktron.sources.xml.blocks import unit_batches_of  # noqa: PLC0415 -- loads numba
 
     path = Path(path)
     with opened(path) as (stream, _):

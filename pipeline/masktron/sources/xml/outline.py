@@ -19,9 +19,8 @@ from lxml import etree
 
 from masktron.errors import DocumentError
 from masktron.sources.record_layout import Layout
-from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.microdata import iter_records
-from masktron.sources.xml.parser import namespace_parser, opened, scan
+from masktron.sources.xml.parser import Encoding, namespace_parser, opened, scan
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile

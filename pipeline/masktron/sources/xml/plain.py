@@ -22,8 +22,7 @@ from masktron.sources.xml.prefix import NotPlain, first_record
 from masktron.sources.xml.wellformed import WellFormedness, worth_columns
 
 if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
-    from masktron.sources.xml.level_blocks import NestedFile
+    from masktron.sources.xml.blocks import NestedFile, PlainFile
 
 _BATCH_BLOCK = 1 << 22
 """Bounds the memory: a batch and its columns take several times this."""

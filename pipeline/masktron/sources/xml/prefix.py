@@ -9,9 +9,8 @@ from typing import BinaryIO, NamedTuple
 
 from masktron.errors import DocumentError
 from masktron.sources.record_layout import Layout
-from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.layout import Survey
-from masktron.sources.xml.parser import namespace_parser
+from masktron.sources.xml.parser import Encoding, namespace_parser
 from masktron.sources.xml.shapes import PathNode, shape_of, tree_of
 
 _PREFIX = 1 << 20

@@ -21,8 +21,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from masktron.sources.record_layout import Layout
-from masktron.sources.xml.encoding import Encoding
-from masktron.sources.xml.parser import opened, tree_parser
+from masktron.sources.xml.parser import Encoding, opened, tree_parser
 
 _TARGET = "masktron-end"
 """Of the processing instruction behind the records of a slice."""

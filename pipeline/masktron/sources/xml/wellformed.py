@@ -52,6 +52,12 @@ def stamp_of(stream: BinaryIO) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def stamp_of_file(path: Path) -> Stamp:
+    """Return what tells a file from what it may become."""
+    with path.open("rb") as stream:
+        return stamp_of(stream)
+
+
 class WellFormedness:
     """Whether a file is well-formed, to be asked for later."""
 

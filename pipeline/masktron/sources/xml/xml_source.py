@@ -24,14 +24,13 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
 from masktron.sources.record_layout import Field, Layout, Shape, Vocabulary
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
-from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.sources.xml.layout import confirm_tree, vocabulary
 from masktron.sources.xml.microdata import iter_records, read_records
 from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.nested_units import NestedUnits
 from masktron.sources.xml.new_texts import check_replacements
 from masktron.sources.xml.outline import Spacing, left_out, namespaces_of, outline_notes, plain_space
-from masktron.sources.xml.parser import opened
+from masktron.sources.xml.parser import HEAD, opened, sniff
 from masktron.sources.xml.plain import PlainRecords, Surveyed, survey_file
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.writer import check_choice, write_masked, write_parsed

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.kernels.separated import unlike_cell
 from masktron.sources.flat_records import RecordSlice
-from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.column_names import xml_names
-from masktron.sources.tables.column_strings import placed_cells
+from masktron.sources.tables.column_strings import one_array, placed_cells
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import beginning_of
 from masktron.sources.tables.separated.csv_dialect import said_dialect, suffix_delimiter

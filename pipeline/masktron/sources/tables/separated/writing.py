@@ -18,8 +18,7 @@ from masktron.kernels.separated import join_records
 from masktron.problems.problem import Field, Place
 from masktron.progress import Told
 from masktron.sources.array_stores import FolderStore
-from masktron.sources.tables.arrow_scalars import one_array
-from masktron.sources.tables.column_strings import blocks_of
+from masktron.sources.tables.column_strings import blocks_of, one_array
 from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.separated.content import Content, sink
 from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect
