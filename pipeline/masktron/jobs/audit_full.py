@@ -40,7 +40,7 @@ from masktron.sources.record_layout import Layout, Shape
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource
-from masktron.verify.declared_steps import Release, verify_steps, verify_suppressed
+from masktron.verify.declared_steps import Release, left_by_steps, verify_steps, verify_suppressed
 from masktron.verify.findings import Findings
 from masktron.verify.record_rules import RecordRules
 from masktron.write.manifest import DescribedRelease
@@ -185,11 +185,9 @@ class FullAudit(Audit):
             rules = RecordRules(self.job.rulebook, self.job.edits, original.layout, document)
         codes = described.missing
         released = data.with_columns({name: one.declaring(codes.get(name, ())) for name, one in data.columns.items()})
-        found, left = verify_steps(
-            Release(described, source, released, rows, original.digest == described.original, rules)
-        )
-        self._add(found)
-        return left
+        as_described = original.digest == described.original
+        self._add(verify_steps(Release(described, source, released, rows, as_described, rules)))
+        return left_by_steps(described.treatments, source, released, rows)
 
     def _beside_members(self, rows: NDArray[np.intp] | None) -> None:
         """Compare what stands around and beside protected members with the original."""

@@ -16,7 +16,6 @@ from masktron.problems.problem import Field, Note
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes
-from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,48 +122,3 @@ def admissible_codes(
         return rules.judged(everybody, np.column_stack(cells), names, file)
 
     return admissible
-
-
-def as_perturbed(
-    records: Dataset, treatments: Sequence[Treatment], released: Dataset, rows: NDArray[np.intp]
-) -> Dataset:
-    """Return records of an original with what was drawn or swapped as its release has it: nothing is compared.
-
-    Parameters
-    ----------
-    records : Dataset
-        Of the original, as earlier treatments leave them.
-    treatments : sequence of Treatment
-    released : Dataset
-    rows : ndarray of intp
-        The row of the original of each released record.
-    """
-    columns = dict(records.columns)
-    for name in perturbed_fields(treatments):
-        if name in columns and name in released.columns:
-            columns[name] = columns[name].with_cells(rows, released.columns[name])
-    return records.with_columns(columns)
-
-
-def as_released(
-    records: Dataset, treatments: Sequence[Treatment], released: Dataset, rows: NDArray[np.intp]
-) -> Dataset:
-    """Return records `as_perturbed`, and without the cells of suppressed keys that are missing in the release.
-
-    Parameters
-    ----------
-    records : Dataset
-        Of the original, recoded as its release is.
-    treatments : sequence of Treatment
-    released : Dataset
-    rows : ndarray of intp
-        The row of the original of each released record.
-    """
-    perturbed = as_perturbed(records, treatments, released, rows)
-    columns = dict(perturbed.columns)
-    for one in suppressed_in(treatments):
-        for name in (*one.fields, *one.also):
-            if name in columns and name in released.columns:
-                gone = rows[released.columns[name].numbered() < 0]
-                columns[name] = columns[name].without(gone)
-    return perturbed.with_columns(columns)

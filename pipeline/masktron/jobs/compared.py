@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role
 from masktron.errors import DocumentError, UsageError
-from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.described import completed
@@ -19,7 +18,6 @@ from masktron.jobs.given_away import read_off_concerns, read_off_notes, with_rea
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
 from masktron.jobs.ordering import RELEASED, WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
-from masktron.jobs.recoded import as_treated
 from masktron.jobs.wide_settings import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
@@ -31,8 +29,10 @@ from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
+from masktron.verify.declared_steps import left_by_steps
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
+from masktron.write.treatments import Recoded, Reweighted
 
 _KEPT = 1 << 25
 """Bytes of columns in another order that are kept when they have been made."""
@@ -90,11 +90,12 @@ def compare(
     released, source = (_read(one, missing, config.memory, progress) for one in (masked, original))
     untreated = whole = source
     if described is not None:
-        source = whole = as_treated(source, described.treatments, described.missing)
+        source = whole = left_by_steps(described.treatments, untreated, released, None)
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     if described is not None:
-        source = as_released(source, described.treatments, released, pairing.rows)
+        of_rows = [step for step in described.treatments if not isinstance(step, Recoded | Reweighted)]
+        source = left_by_steps(of_rows, whole, released, pairing.rows)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
     before = ReorderedColumns({name: source.columns[name] for name in fields.names}, rows)
     shown = released.columns

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -304,45 +303,29 @@ def checked_recoding(
     return recoded_column(column, recoding)
 
 
-def _written(
-    column: Column, recoding: Recoding, codes: frozenset[str] = frozenset()
-) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+def _written(column: Column, recoding: Recoding) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
     """What is written for each text of a column, shape (m,), and which of them have no class and are as they were."""
     texts = column.lexicon.objects()
     unknown = np.zeros(len(texts), dtype=np.bool_)
     for at in np.flatnonzero(column.used & (column.states == Status.PRESENT)).tolist():
-        if texts[at].strip(XML_SPACE) in codes:
-            continue
         label = recoding.label_of(texts[at])
         unknown[at] = label is None
         texts[at] = texts[at] if label is None else label
     return texts, unknown
 
 
-def recoded_column(column: Column, recoding: Recoding, codes: frozenset[str] = frozenset()) -> Column:
-    """Return a column as a recoding writes it; values without a class are as they were, and so are missing codes."""
-    texts, _ = _written(column, recoding, codes)
+def recoded_column(column: Column, recoding: Recoding) -> Column:
+    """Return a column as a recoding writes it; values without a class are as they were."""
+    texts, _ = _written(column, recoding)
     return Column.of_texts(column.variable, texts.tolist(), column.codes, column.known.missing)
 
 
-def as_treated(
-    records: Dataset, treatments: Iterable[Treatment], missing: Mapping[str, frozenset[str]] = MappingProxyType({})
-) -> Dataset:
-    """Return records of an original as the treatments of a release leave them: what its fields are compared with.
-
-    Parameters
-    ----------
-    records : Dataset
-    treatments : iterable of Treatment
-    missing : mapping of str to frozenset of str
-        What means 'missing', by field.
-    """
+def as_treated(records: Dataset, treatments: Iterable[Treatment]) -> Dataset:
+    """Return records of an original as treatments leave them, but for what was drawn, swapped or suppressed."""
     columns = dict(records.columns)
     for one in treatments:
         if isinstance(one, Recoded) and one.recoding.field in columns:
-            columns[one.recoding.field] = recoded_column(
-                columns[one.recoding.field], one.recoding, missing.get(one.recoding.field, frozenset())
-            )
+            columns[one.recoding.field] = recoded_column(columns[one.recoding.field], one.recoding)
         elif isinstance(one, Reweighted) and {one.field, *one.within} <= columns.keys():
             columns[one.field] = reweighted_column(records.with_columns(columns), one)
     return records.with_columns(columns)

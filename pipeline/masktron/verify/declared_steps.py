@@ -16,7 +16,7 @@ from masktron.verify import drawn_values, recoding, suppressed_keys, swapping, w
 from masktron.verify.findings import Findings
 from masktron.verify.record_rules import RecordRules
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Suppressed, Swapped
+from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Suppressed, Swapped, Treatment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,43 +57,76 @@ class Release:
         return frozenset(name for step in steps for name in (*step.fields, *step.also))
 
 
-def verify_steps(release: Release) -> tuple[Findings, Dataset]:
-    """Ask each step in turn, and return what was found, and the original as the steps leave it.
-
-    Cells that were drawn, swapped or suppressed are then those of the release: there is nothing to compare them with
-    one by one.
-    """
-    found, before, described = Findings(), release.original, release.described
-    changed: set[str] = set()
-    for step in described.treatments:
+def verify_steps(release: Release) -> Findings:
+    """Ask each step in turn whether it can have made the released file of what earlier ones leave."""
+    found, before, changed = Findings(), release.original, set[str]()
+    for step in release.described.treatments:
         match step:
             case Recoded():
-                name = step.recoding.field
-                if name not in before.columns:
-                    continue  # that it is gone is found where fields are compared
-                if release.is_original:
+                if release.is_original and step.recoding.field in before.columns:
                     found.problems += recoding.verify(
-                        step, release.original, release.keep, described.k, described.weight
+                        step, release.original, release.keep, release.described.k, release.described.weight
                     )
-                before = before.with_columns({name: recoding.recoded(step, before.columns[name])})
             case Reweighted():
-                if not {step.field, *step.within} <= before.columns.keys():
-                    continue
-                if release.is_original:
+                if release.is_original and {step.field, *step.within} <= before.columns.keys():
                     found.problems += weights.verify(step, before, release.keep)
-                before = before.with_columns({step.field: weights.reweighted(step, before)})
             case Postrandomised() | Swapped():
-                if release.rows is None:
-                    continue  # that the numbers of records differ is found where they are counted
-                found.add(_changed(step, before, release, release.rows, changed))
-                changed.update(step.fields)
-                before = _with_drawn(before, release, release.rows, step.fields)
-            case Suppressed():
                 if release.rows is not None:
-                    before = _with_suppressed(before, release, release.rows, (*step.fields, *step.also))
+                    found.add(_changed(step, before, release, release.rows, changed))
+                changed.update(step.fields)
+            case Suppressed():
+                pass  # `verify_suppressed` tests it, which needs no original
             case _:
                 assert_never(step)
-    return found, before
+        before = _after(step, before, release.released, release.rows)
+    return found
+
+
+def left_by_steps(
+    treatments: Iterable[Treatment], original: Dataset, released: Dataset, rows: Indices | None
+) -> Dataset:
+    """Return records of an original as the steps of a manifest leave them: what its fields are compared with.
+
+    Cells that were drawn, swapped or suppressed are those of the release: there is nothing to compare them with.
+
+    Parameters
+    ----------
+    treatments : iterable of Treatment
+    original, released : Dataset
+        Read with the missing codes of the manifest.
+    rows : ndarray of intp or None
+        The row of the original of each released record; None where these cells are to be those of the original.
+    """
+    for step in treatments:
+        original = _after(step, original, released, rows)
+    return original
+
+
+def _after(step: Treatment, before: Dataset, released: Dataset, rows: Indices | None) -> Dataset:
+    """Return records as one step leaves them; fields that are not there are not missed here."""
+    match step:
+        case Recoded():
+            name = step.recoding.field
+            there = [name] if name in before.columns else []
+            return before.with_columns({name: recoding.recoded(step, before.columns[name]) for name in there})
+        case Reweighted():
+            there = [step.field] if {step.field, *step.within} <= before.columns.keys() else []
+            return before.with_columns({name: weights.reweighted(step, before) for name in there})
+        case Postrandomised() | Swapped():
+            names: Iterable[str] = step.fields
+        case Suppressed():
+            names = (*step.fields, *step.also)
+        case _:
+            assert_never(step)
+    if rows is None:
+        return before
+    columns: dict[str, Column] = {}
+    for name in names:
+        if name in before.columns and name in released.columns:
+            was, now = before.columns[name], released.columns[name]
+            gone = now.where(now.states == Status.ABSENT)
+            columns[name] = was.without(rows[gone]) if isinstance(step, Suppressed) else was.with_cells(rows, now)
+    return before.with_columns(columns)
 
 
 def verify_suppressed(described: DescribedRelease, released: Dataset) -> Findings:
@@ -137,20 +170,3 @@ def _changed(
             return drawn_values.verify(step, kept, released, release.rules, suppressed=suppressed, unknown=unknown)
         case _:
             assert_never(step)
-
-
-def _with_drawn(before: Dataset, release: Release, rows: Indices, names: Iterable[str]) -> Dataset:
-    """Return records with the cells of the release in some fields."""
-    now = release.released.columns
-    there = [name for name in names if name in before.columns and name in now]
-    return before.with_columns({name: before.columns[name].with_cells(rows, now[name]) for name in there})
-
-
-def _with_suppressed(before: Dataset, release: Release, rows: Indices, names: Iterable[str]) -> Dataset:
-    """Return records without the cells of some fields that the release lacks."""
-    columns: dict[str, Column] = {}
-    for name in names:
-        if name in before.columns and name in release.released.columns:
-            now = release.released.columns[name]
-            columns[name] = before.columns[name].without(rows[now.where(now.states == Status.ABSENT)])
-    return before.with_columns(columns)
