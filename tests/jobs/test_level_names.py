@@ -13,7 +13,7 @@ import masktron
 from masktron.config import AS_IT_SAYS, Config, Role
 from masktron.jobs.job import open_job
 from masktron.jobs.key_treatments import run_keys
-from masktron.jobs.lowering import lower
+from masktron.jobs.lowering.lower import lower
 from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.problems.problem import Field, Note, Rule
 from masktron.problems.wording import sentence

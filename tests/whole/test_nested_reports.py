@@ -22,7 +22,7 @@ from cli_runner import Runner
 from examples import parts
 from made_columns import column_of_cells
 from masktron.errors import UsageError
-from masktron.jobs.level_files import LevelFile
+from masktron.jobs.lowering.level_files import LevelFile
 from masktron.jobs.public_figures import PublicFigures
 from masktron.jobs.public_release import public_release
 from masktron.jobs.rulebooks import open_rulebook

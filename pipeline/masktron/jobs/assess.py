@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.config import Config, Role
+from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
@@ -14,16 +14,14 @@ from masktron.jobs.common import file_notes
 from masktron.jobs.compared import as_wide_records, compare, require_described
 from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
-from masktron.jobs.level_figures import NestedColumns, figures_by_level
-from masktron.jobs.level_files import level_files, nested_columns
 from masktron.jobs.limits import strictest
+from masktron.jobs.lowering.level_figures import figures_by_level
+from masktron.jobs.lowering.level_files import level_files, nested_columns
 from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.jobs.twice import Against, with_earlier
-from masktron.jobs.wide_settings import roles_by_name, weights_by_level
 from masktron.level_settings import NO_TABLES, GivenTables
-from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.problems.level_names import LevelNames
 from masktron.problems.problem import Known, Note, Sentence, Setting
@@ -33,8 +31,6 @@ from masktron.report.pages.html import write_pages
 from masktron.report.pages.plain_reader import PlainData
 from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
-from masktron.sources.source import Source
-from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.level_names import level_names
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
@@ -144,12 +140,8 @@ def run_assess(
         files, told = with_earlier(files, described, beside, against, config, progress)
     with arrays_of_run(len(files), len(files.original), config.memory):
         figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
-        nested = _nested(beside, files, described, config)
-        levels = (
-            ()
-            if nested is None
-            else figures_by_level(nested, files.everything, files.masked, config.workers, read=files.read)
-        )
+        nested = nested_columns(beside, files, described, config)
+        levels = figures_by_level(nested, files.everything, files.masked, config.workers, read=files.read)
     called = level_names(released)
     result = AssessResult(
         masked=shown(masked),
@@ -184,23 +176,10 @@ def run_assess(
         k = config.k if described is None else described.k
         drawn = () if described is None else described.declared.drawn
         told_steps = told_as(progress, "summarising the two files", "steps")
-        own = () if nested is None else level_files(nested, files, whole=bool(files.blocks))
+        own = level_files(nested, files, whole=bool(files.blocks))
         summary = side_by_side_of_levels(files, own, k, called, told_steps, drawn)
         write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
     return result
-
-
-def _nested(
-    original: Source, files: Assessed, described: DescribedRelease | None, config: Config
-) -> NestedColumns | None:
-    """Return the columns of a nested file, where each unit is beside its own original; else None."""
-    if described is not None:
-        return nested_columns(original, files, described)
-    if not isinstance(original, WideSource) or files.rows is None or not files.paired:
-        return None
-    weights = weights_by_level(original.levels, config.roles, str(original.path))
-    roles = roles_by_name(original, config.roles) | dict.fromkeys(files.original, Role.CONFIDENTIAL)
-    return NestedColumns(original, files.rows, roles, frozenset(files.numeric), weights)
 
 
 def _promised(described: DescribedRelease | None, called: LevelNames) -> list[str]:

@@ -13,7 +13,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, without_document
-from masktron.jobs.lowering import job_on
+from masktron.jobs.lowering.released_units import ReleasedUnits
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.rules_again import RulesAgain
@@ -25,12 +25,7 @@ from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
 from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
-from masktron.sources.wide.wide_pair import wide_pair
-from masktron.sources.wide.wide_source import WideSource
-from masktron.unrolling.by_composition import unroll_each
-from masktron.unrolling.level_names import level_names
 from masktron.write.manifest import DescribedRelease
-from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import Swapped, perturbed_in
 
 if TYPE_CHECKING:
@@ -69,14 +64,9 @@ class Audit:
         Those of nested files are units with all their members, as `mask` has masked them, and so are all that is
         compared with them from here on.
         """
-        how = NestedRelease() if self.described is None else self.described.nested
-        pair = self.job.source, self.original
-        source, self.original = wide_pair(*pair, how.member_order, how.protect, how.sums)
-        if isinstance(source, WideSource):
-            unrolled = unroll_each(self.job.rulebook, source.wide, source.levels.layout)
-            self.job = job_on(source, unrolled.rulebook)
-            self.names = level_names(source, unrolled)
-            self.left_out = {at for at, one in enumerate(unrolled.origins) if one.check in self.left_out}
+        units = ReleasedUnits.of(self.job, self.original, self.described, self.left_out)
+        self.job, self.original, self.names, self.left_out = units.job, units.original, units.names, units.left_out
+        source = self.job.source
         return read_columns(source, memory=memory, told=told) if source.shape.flat else None
 
     # the rules

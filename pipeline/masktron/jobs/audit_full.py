@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,13 +17,17 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.beside_members import changed_beside
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.keys_known import NO_KEYS
-from masktron.jobs.level_figures import NestedColumns, alike_by_level
 from masktron.jobs.limits import over_limits
+from masktron.jobs.lowering.released_units import (
+    alike_in_release,
+    around_members,
+    fields_counted,
+    layouts_as_read,
+)
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
@@ -35,11 +39,8 @@ from masktron.report.protection import EVIDENCE
 from masktron.results import KeyRisk
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.sources.level_tree import Tree
-from masktron.sources.record_layout import Layout, Shape
+from masktron.sources.record_layout import Shape
 from masktron.sources.source import Source
-from masktron.sources.wide.member_source import MemberSource
-from masktron.sources.wide.wide_source import WideSource
 from masktron.verify.declared_steps import Release, left_by_steps, verify_steps, verify_suppressed
 from masktron.verify.findings import Findings
 from masktron.verify.record_rules import RecordRules
@@ -90,13 +91,8 @@ class FullAudit(Audit):
 
     def _count_levels(self, data: Dataset) -> None:
         """Count the records of each level that are alike."""
-        source, described = self.job.source, self.described
-        if described is None or not isinstance(source, WideSource) or not len(data):
-            return
-        roles = {name: Role(role) for name, role in described.roles.items()}
-        numeric, weights = frozenset(described.numeric), described.nested.weights
-        units = np.arange(len(data))
-        self.levels = alike_by_level(NestedColumns(source, units, roles, numeric, weights), data.columns)
+        if self.described is not None:
+            self.levels = alike_in_release(self.job.source, self.described, data)
 
     def _add(self, found: Findings) -> None:
         self.problems += found.problems
@@ -135,7 +131,7 @@ class FullAudit(Audit):
         self._same_original(self.original.digest)
         if not self._has_records(self.original):
             return
-        layout, shape = self.original.layout, self.original.shape
+        shape = self.original.shape
         if data is None:
             if shape.flat:
                 self.problems.append(
@@ -149,7 +145,7 @@ class FullAudit(Audit):
         if not shape.flat:
             self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
             return
-        self._surroundings(layout)
+        self._surroundings(self.original)
         missing = {} if self.described is None else self.described.missing
         source = read_columns(self.original, missing=missing, memory=config.memory)
         excluded = set(self.described.excluded) if self.described else set()
@@ -191,14 +187,12 @@ class FullAudit(Audit):
 
     def _beside_members(self, rows: NDArray[np.intp] | None) -> None:
         """Compare what stands around and beside protected members with the original."""
-        released, original = self.job.source, self.original
-        if self.described is None or not (isinstance(released, MemberSource) and isinstance(original, MemberSource)):
+        if self.described is None or self.original is None:
             return
-        if rows is None:
-            self.not_checked.append("what stands around the protected members: the numbers of records differ")
-            return
-        self.problems += changed_beside(released, original, rows, self.described.nested.removed)
-        self.checked.append("what stands around and beside the protected members, cell by cell")
+        problems, checked, not_checked = around_members(self.job.source, self.original, rows, self.described)
+        self.problems += problems
+        self.checked += checked
+        self.not_checked += not_checked
 
     def _same_original(self, found: str) -> None:
         if self.described and found != self.described.original:
@@ -216,11 +210,9 @@ class FullAudit(Audit):
             return False
         return True
 
-    def _surroundings(self, layout: Layout) -> None:
-        released = self.job.source.layout
-        if isinstance(self.job.source, WideSource) and isinstance(self.original, WideSource):
-            released, layout = self.job.source.levels.layout, self.original.levels.layout
-            self.problems += beyond_original(self.job.source.levels, self.original.levels)
+    def _surroundings(self, original: Source) -> None:
+        released, layout, beyond = layouts_as_read(self.job.source, original)
+        self.problems += beyond
         if layout.record_path != released.record_path:
             self.problems.append(
                 f"records stand at {shown_path(released)}, in the original at {shown_path(layout)} "
@@ -259,7 +251,7 @@ class FullAudit(Audit):
                 self.problems.append(error.problem)
                 return
             if known:
-                self.checked.append(f"{self._counted(kept)} cell by cell")
+                self.checked.append(f"{fields_counted(self.job.source, kept)} cell by cell")
             else:
                 self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
 
@@ -278,7 +270,7 @@ class FullAudit(Audit):
                     self.problems.append(Note(differs, field=Field(name), changed=changed))
         recoded = sum(name in same for name in recodings_in(described.treatments))
         how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
-        self.checked.append(f"{self._counted(same)} cell by cell{how}")
+        self.checked.append(f"{fields_counted(self.job.source, same)} cell by cell{how}")
         self.notes += [
             Note("the masked field {field} is published as it was, in every record", field=Field(name))
             for name in described.masked
@@ -286,14 +278,6 @@ class FullAudit(Audit):
             and name in source.columns
             and published_as_it_was(source.columns[name].taken(keep), data.columns[name])
         ]
-
-    def _counted(self, names: Iterable[str]) -> str:
-        """Say how many unmasked fields there are; one of members counts once, whatever their position."""
-        source, given = self.job.source, set(names)
-        if isinstance(source, WideSource):
-            leaves = source.wide.by_field().values()
-            return counted(sum(any(leaf.name in given for leaf in own) for own in leaves), "unmasked field")
-        return counted(len(given), "unmasked field")
 
     def _rows(self, data: Dataset, source: Dataset, excluded: set[int]) -> NDArray[np.intp] | None:
         """Rows of the original, in the order of the masked records; None where these are not so many."""
@@ -458,25 +442,3 @@ def _held(source: Dataset, name: str, excluded: Collection[int]) -> bool:
     there = column.where(column.states != Status.ABSENT)
     there[list(excluded)] = False
     return bool(there.any())
-
-
-def beyond_original(released: Tree, original: Tree) -> Iterator[str]:
-    """Yield what stands in a released nested file and has no place in the original: levels, and fields of a level.
-
-    Parameters
-    ----------
-    released, original : Tree
-    """
-    known = dict(original.levels())
-    for path, level in released.levels():
-        name = released.shown(path)
-        if path not in known:
-            if path[:-1] in known:
-                yield f"the level {name} is not in the original"
-            continue
-        # a level whose fields are all removed looks like a field without a value
-        there = {(field.tag, field.attribute) for field in known[path].fields}
-        there |= {(child.tag, False) for child in known[path].children}
-        for field in level.fields:
-            if (field.tag, field.attribute) not in there:
-                yield f"the field {field.name} of {name} is not in the original"

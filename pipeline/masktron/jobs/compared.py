@@ -16,9 +16,9 @@ from masktron.jobs.common import shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.given_away import read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
+from masktron.jobs.lowering.wide_settings import fields_as_wide
 from masktron.jobs.ordering import RELEASED, WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
-from masktron.jobs.wide_settings import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords

@@ -31,7 +31,6 @@ from masktron.proposals.candidate import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.results.verdict import ConcernKind
 from masktron.sources.column import Column, Status
-from masktron.sources.wide.member_source import MemberSource
 from masktron.write.treatments import Treatment, suppressed_in
 
 MUCH_EMPTIED = Fraction(1, 5)
@@ -406,8 +405,8 @@ def _less_unchanged(run: Run, names: Sequence[str], written: Mapping[str, Column
 
 def _within_units(run: Run, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
     """Members, protected alone, that are alike others of their own unit only."""
-    source = run.source
-    if not isinstance(source, MemberSource):
+    source = run.back.members_alone
+    if source is None:
         return
     solved = {one.variable for masked in made.blocks for one in masked.block.solved}
     shared = [

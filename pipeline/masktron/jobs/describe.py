@@ -22,7 +22,7 @@ from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.fields_by_level import completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.following import without_values
-from masktron.jobs.wide_settings import named_as_fields
+from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.likely_roles import (
     LikelyRole,
     NumberTraits,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config
-from masktron.jobs.wide_settings import named_as_fields
+from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.joined.joined_source import JoinedSource

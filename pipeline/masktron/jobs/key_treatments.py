@@ -18,7 +18,7 @@ from masktron.figures import OF_KEYS_ALONE
 from masktron.jobs.concerns import emptied_keys, likely_notes
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
 from masktron.jobs.keys_known import KnownKeys
-from masktron.jobs.lowering import Flat
+from masktron.jobs.lowering.lower import Flat
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.opening import open_original
 from masktron.jobs.run import Account, Run

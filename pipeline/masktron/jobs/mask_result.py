@@ -23,8 +23,8 @@ from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.given_away import given_away_notes, read_off_notes, with_read_off
 from masktron.jobs.keys_known import unmasked_fields
-from masktron.jobs.level_figures import NestedColumns, figures_by_level
-from masktron.jobs.lowering import Lowered
+from masktron.jobs.lowering.level_figures import NestedColumns, figures_by_level
+from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.ordering import RELEASED
 from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.privacy import privacy_notes, unmasked_notes

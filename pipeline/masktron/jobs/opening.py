@@ -17,7 +17,7 @@ from masktron.jobs.common import judging_stage, require_records, size_notes
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.lowering import Back, Flat, Lowered, lower
+from masktron.jobs.lowering.lower import Back, Flat, Lowered, lower
 from masktron.jobs.originals import judge_originals
 from masktron.jobs.run import Run
 from masktron.jobs.untested import may_be_untested, require_names

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.jobs.level_files import LevelFile, groups_of_all, groups_of_block
+from masktron.jobs.lowering.level_files import LevelFile, groups_of_all, groups_of_block
 from masktron.measures.assessed import Assessed, numbers_of
 from masktron.measures.category_shares import category_shares, moved_by_group
 from masktron.measures.kept_variation import (

@@ -16,7 +16,7 @@ from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import UsageError
 from masktron.files import file_hash
 from masktron.jobs.job import classified
-from masktron.jobs.level_files import LevelFile
+from masktron.jobs.lowering.level_files import LevelFile
 from masktron.jobs.public_figures import PublicFigures
 from masktron.measures.assessed import Assessed
 from masktron.report.pages.plain_reader import PlainData

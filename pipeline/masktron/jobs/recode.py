@@ -20,12 +20,12 @@ from masktron.hierarchies import Hierarchy, read_hierarchy
 from masktron.jobs.concerns import likely_notes
 from masktron.jobs.keys_known import known_keys
 from masktron.jobs.labelled_hierarchies import hierarchy_of_values
+from masktron.jobs.lowering.wide_settings import refuse_treatments
 from masktron.jobs.opening import open_original
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
 from masktron.jobs.run import Run
 from masktron.jobs.treatment_limits import recoded_notes
-from masktron.jobs.wide_settings import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.individual_risk import population_uniques
 from masktron.problems.problem import Field, Known, Note, Place, Sentence, Setting, fields, rules

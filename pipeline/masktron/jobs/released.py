@@ -19,14 +19,14 @@ from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.jobs.documents import digests
 from masktron.jobs.limits import names_over, over_limits
-from masktron.jobs.lowering import Lowered
+from masktron.jobs.lowering.lower import Lowered
+from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.jobs.mask_result import in_groups
 from masktron.jobs.outside_limits import what_helps
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.released_tables import digests_of_tables
 from masktron.jobs.repeatable import traits_by_level, traits_of
 from masktron.jobs.run import Account, Run
-from masktron.jobs.wide_settings import named_as_fields
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
@@ -35,13 +35,10 @@ from masktron.results import BlockResult, MaskResult, shown
 from masktron.roles import FieldFacts
 from masktron.rules_given import rules_kept
 from masktron.sources.column import Column
-from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.output_names import described_output
-from masktron.sources.wide.member_source import MemberSource
 from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE
-from masktron.write.nested_release import NestedRelease, ReleasedField
 
 _ELSEWHERE = names(Config, lambda one: one.local or one.own_place)
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
@@ -217,28 +214,7 @@ def _repeat_of(run: Run, facts: Sequence[FieldFacts], by_level: Sequence[BlockRe
 
 def _of_nested(nested: Lowered, roles: Mapping[str, Role], told: MaskResult) -> dict[str, Any]:
     """Return what a manifest says of a nested file: how its units were read, and the result as it is told."""
-    return {"nested": nested_release_of(nested, roles).as_dict(), "told": told.as_dict()}
-
-
-def nested_release_of(nested: Lowered, roles: Mapping[str, Role]) -> NestedRelease:
-    """Return what a manifest says of how the units of a nested file were read, given roles as they were stated."""
-    source = nested.source
-    leaves = source.wide.by_field()
-    stated = {source.levels.named(name): role for name, role in roles.items()}
-    joining = source.nested.joining if isinstance(source.nested, JoinedSource) else {}
-    fields = tuple(
-        ReleasedField(
-            source.levels.shown(path),
-            name,
-            tuple(leaf.name for leaf in leaves.get((path, own), ())),
-            name in joining and stated.get((path, own)) is Role.IDENTIFIER,
-        )
-        for name, (path, own) in source.levels.names.items()
-    )
-    release = NestedRelease(source.member_order, nested.weights, fields=fields)
-    if isinstance(source, MemberSource):
-        return replace(release, protect=source.level, sums=source.sums, removed=source.also_removed)
-    return release
+    return {"nested": nested.release(roles).as_dict(), "told": told.as_dict()}
 
 
 def treatments_of(done: Account, rules_file: str) -> dict[str, Any]:

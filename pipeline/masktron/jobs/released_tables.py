@@ -20,7 +20,7 @@ from masktron.sources.opening import format_of
 from masktron.sources.output_names import refuse_other_names, table_beside
 from masktron.sources.source import Source
 from masktron.sources.tables.column_names import xml_name
-from masktron.sources.wide.wide_source import WideSource
+from masktron.sources.wide.wide_source import as_read
 from masktron.trust import file_beside
 from masktron.write.manifest import DescribedRelease, read_manifest
 from masktron.write.publication import require_new, require_together
@@ -226,7 +226,7 @@ def digests_of_tables(source: Source, places: Mapping[str, str] | None = None) -
     places : mapping of str to str, optional
         What the tables are going to be called, by level.
     """
-    own = source.nested if isinstance(source, WideSource) else source
+    own = as_read(source)
     others = own.others if isinstance(own, JoinedSource) else {}
     if not others:
         return {}

@@ -16,7 +16,7 @@ from masktron.jobs.fields_by_level import (
     variables_by_level,
 )
 from masktron.jobs.job import Job
-from masktron.jobs.lowering import Lowered
+from masktron.jobs.lowering.lower import Lowered
 from masktron.results import BlockResult
 from masktron.roles import FieldFacts
 from masktron.rulebook.schema import Rulebook

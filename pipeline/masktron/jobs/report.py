@@ -13,7 +13,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.files import file_hash, read_text, refuse_outputs
 from masktron.jobs.compared import as_wide_records, compare, require_described
-from masktron.jobs.level_files import level_files, nested_columns
+from masktron.jobs.lowering.level_files import level_files, nested_columns
 from masktron.jobs.public_release import ComparedFiles, public_release, rules_part, told_result
 from masktron.jobs.released_tables import TABLES_GONE, of_release, tables_located
 from masktron.jobs.rulebooks import open_rulebook
@@ -229,7 +229,7 @@ def _files(
     )
     nested = nested_columns(wide_before, files, described)
     whole = config.text("grouping") == "all"
-    levels = () if nested is None else level_files(nested, files, whole=whole)
+    levels = level_files(nested, files, whole=whole)
     return _BothFiles(ComparedFiles(files, released, levels), level_names(wide))
 
 

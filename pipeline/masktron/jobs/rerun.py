@@ -22,14 +22,14 @@ from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.fields_by_level import HeldField, completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.lowering import Lowered
+from masktron.jobs.lowering.lower import Lowered
+from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.registered import Registration
 from masktron.jobs.released_tables import tables_of_release
 from masktron.jobs.steps import files_of_recoding
-from masktron.jobs.wide_settings import named_as_fields
 from masktron.level_settings import with_tables
 from masktron.perturbation_settings import short_pram
 from masktron.problems.problem import Known, Note, Problem, Sentence, Setting, rules

@@ -14,7 +14,7 @@ from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
-from masktron.jobs.lowering import Back, Flat
+from masktron.jobs.lowering.lower import Back, Flat
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals
 from masktron.jobs.randomness import Origin, Randomness, digest_of_columns, randomness_of, secret_for_treatments

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.jobs.level_files import LevelFile
+from masktron.jobs.lowering.level_files import LevelFile
 from masktron.measures.assessed import Assessed, numbers_of, pairs_of
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss

@@ -23,6 +23,7 @@ from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job, classified
+from masktron.jobs.lowering.wide_settings import refuse_treatments
 from masktron.jobs.opening import judged
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
@@ -39,7 +40,6 @@ from masktron.jobs.rulebooks import read_translated
 from masktron.jobs.run import Account, Run
 from masktron.jobs.suppressed import suppress_keys
 from masktron.jobs.swapped import swap_regions
-from masktron.jobs.wide_settings import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
 from masktron.problems.problem import Rule, Setting, fields, rules

@@ -29,7 +29,7 @@ from masktron.sources.column import Column, written_alike
 from masktron.sources.dataset import Dataset
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.source import Source
-from masktron.sources.wide.wide_source import WideSource, releasing
+from masktron.sources.wide.wide_source import as_read, releasing
 from masktron.write.atomic import blamed
 
 
@@ -89,7 +89,7 @@ def write(
     order = _order(run)
     written, count = _put(run, made, target, out, order, progress, beside)
     judged = run.back.job
-    asked, original = of_units(written), judged.source
+    asked, original = as_read(written), judged.source
     asking = Asking(asked, judged, original=original, progress=progress, executor=executor)
     with written.in_own_places(), asking:
         reading = told_as(progress, "reading the written file back")
@@ -108,11 +108,6 @@ def write(
     # what became of single records nobody asks any more
     verdict = replace(verdict, evaluation=replace(verdict.evaluation, verdicts=None))
     return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)
-
-
-def of_units(source: Source) -> Source:
-    """Return the nested file of which a source has the wide records; any other source as it is."""
-    return source.nested if isinstance(source, WideSource) else source
 
 
 def refuse_broken(run: Run, made: Masked, progress: Progress) -> None:

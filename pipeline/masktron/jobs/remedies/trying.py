@@ -14,7 +14,7 @@ from masktron.figures import NAMES, figure_of
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
-from masktron.jobs.lowering import Lowered
+from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.remedies.refused_run import RefusedRun

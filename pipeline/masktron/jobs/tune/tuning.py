@@ -12,6 +12,8 @@ from masktron.config import Config
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.limits import refuse_class_limits
+from masktron.jobs.lowering.lower import Flat
+from masktron.jobs.lowering.wide_settings import refuse_treatments
 from masktron.jobs.opening import open_original
 from masktron.jobs.post_randomised import read_transition
 from masktron.jobs.run import Run
@@ -22,14 +24,12 @@ from masktron.jobs.tune.helper import HelperFile, helpers_of
 from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, treatments_tried, with_keys
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.jobs.tune.trials import MapSoFar, Trials, kinds_masked
-from masktron.jobs.wide_settings import refuse_treatments
 from masktron.kernels.cores import usable_cores
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
 from masktron.scratch import folder_on_disk, remove_abandoned
 from masktron.sources.frame_path import FramePath
-from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.level_names import errors_by_level
 from masktron.write.manifest import write_json
 
@@ -124,9 +124,9 @@ def run_tune(
 
 def _with_groupings(asked: TuneSettings, original: Run) -> TuneSettings:
     """Return what is asked for with the groupings that `mask` has: of whole units, all fields together alone."""
-    source = original.job.source
-    if not isinstance(source, WideSource) or not source.has_members:
+    if isinstance(original.back, Flat) or not original.back.source.has_members:
         return asked
+    source = original.back.source
     if "rules" in asked.groupings:
         unit = source.levels.level(source.record_level).name
         reason = f"mask groups each {unit} with its members by all masked fields"

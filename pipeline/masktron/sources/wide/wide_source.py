@@ -268,6 +268,11 @@ class WideSource(TwinSource):
         return self.nested.outline_notes(counts)
 
 
+def as_read(source: Source) -> Source:
+    """Return the nested file of which a source has the wide records; any other source as it is."""
+    return source.nested if isinstance(source, WideSource) else source
+
+
 def releasing(source: Source, places: Mapping[str, Path], removed: Collection[str]) -> Source:
     """Return who writes a release, and reads it back: of tables that keys join, to some places; else the source.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
-from masktron.jobs.member_ordering import ordered_members
+from masktron.jobs.lowering.member_ordering import ordered_members
 from masktron.problems.problem import Field as NamedField
 from masktron.problems.problem import Known, Sentence
 from masktron.rulebook.analysis import context_of

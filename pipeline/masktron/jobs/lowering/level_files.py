@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Role
-from masktron.jobs.level_figures import NestedColumns
+from masktron.config import Config, Role
+from masktron.jobs.lowering.level_figures import NestedColumns
+from masktron.jobs.lowering.wide_settings import roles_by_name, weights_by_level
 from masktron.kernels.distinct import alike
 from masktron.measures.assessed import Assessed
 from masktron.sources.level_tree import LevelPath
@@ -42,27 +43,49 @@ class LevelFile:
     partitions: Mapping[str, tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
-def nested_columns(original: Source, files: Assessed, described: DescribedRelease) -> NestedColumns | None:
-    """Return the columns of a nested original; None of any other, or where nobody knows what belongs together."""
+def nested_columns(
+    original: Source, files: Assessed, described: DescribedRelease | None, config: Config | None = None
+) -> NestedColumns | None:
+    """Return the columns of a nested original; None of any other, or where nobody knows what belongs together.
+
+    Parameters
+    ----------
+    original : Source
+    files : Assessed
+    described : DescribedRelease or None
+        What a manifest says of roles and weights.
+    config : Config, optional
+        What settings say of them, where there is no manifest.
+    """
     if not isinstance(original, WideSource) or files.rows is None or not files.paired:
         return None
-    roles = {name: Role(role) for name, role in described.roles.items()}
+    if described is not None:
+        roles = {name: Role(role) for name, role in described.roles.items()}
+        weights = described.nested.weights
+    else:
+        stated = {} if config is None else config.roles
+        roles, weights = (
+            roles_by_name(original, stated),
+            weights_by_level(original.levels, stated, str(original.path)),
+        )
     roles |= dict.fromkeys(files.original, Role.CONFIDENTIAL)
-    return NestedColumns(original, files.rows, roles, frozenset(files.numeric), described.nested.weights)
+    return NestedColumns(original, files.rows, roles, frozenset(files.numeric), weights)
 
 
-def level_files(nested: NestedColumns, files: Assessed, *, whole: bool) -> tuple[LevelFile, ...]:
+def level_files(nested: NestedColumns | None, files: Assessed, *, whole: bool) -> tuple[LevelFile, ...]:
     """Return both files level by level; levels without a masked field of their own are left out.
 
     Parameters
     ----------
-    nested : NestedColumns
-        Of the original.
+    nested : NestedColumns or None
+        Of the original; of one without levels, None.
     files : Assessed
         The records that were masked, with all their members; row i that of `nested`.
     whole : bool
         Whether one partition was made of all masked fields.
     """
+    if nested is None:
+        return ()
     together = groups_of_all(files) if whole else None
     names = nested.source.levels.name_of
     found = []

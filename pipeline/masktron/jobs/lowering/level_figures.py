@@ -159,7 +159,7 @@ def alike_by_level(nested: NestedColumns, columns: Columns) -> tuple[MaskedLevel
 
 
 def figures_by_level(
-    nested: NestedColumns,
+    nested: NestedColumns | None,
     before: Columns,
     after: Columns,
     workers: int | None = None,
@@ -172,7 +172,8 @@ def figures_by_level(
 
     Parameters
     ----------
-    nested : NestedColumns
+    nested : NestedColumns or None
+        Of a file without levels, None: there are no figures of any.
     before, after : mapping of str to Column
         Of wide fields, row i of both of the same unit; those that are not masked in `before`, at least.
     workers : int, optional
@@ -180,6 +181,8 @@ def figures_by_level(
     read : ReadRecords, optional
         All units of the original, with which totals and categories are compared; those of `before` by default.
     """
+    if nested is None:
+        return ()
     found = []
     everything = None if read is None else replace(nested, units=np.arange(len(read.weights)))
     names = nested.source.levels.name_of

@@ -19,16 +19,17 @@ from masktron.config import Config, Role
 from masktron.executor.contract import Executor
 from masktron.jobs.common import require_flat
 from masktron.jobs.job import Job
-from masktron.jobs.member_ordering import ordered_members
-from masktron.jobs.members_alone import members_alone, protected_level
+from masktron.jobs.lowering.member_ordering import ordered_members
+from masktron.jobs.lowering.members_alone import members_alone, protected_level
+from masktron.jobs.lowering.rare_units import units_of, with_whole_units, without_rare
+from masktron.jobs.lowering.wide_settings import grouping_notes, named_as_fields, weights_by_level, wide_settings
 from masktron.jobs.originals import Originals, judge_originals
-from masktron.jobs.rare_units import units_of, with_whole_units, without_rare
-from masktron.jobs.wide_settings import grouping_notes, named_as_fields, weights_by_level, wide_settings
 from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.problems.problem import Sentence
 from masktron.progress import Progress
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.column import Column
+from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
@@ -36,6 +37,7 @@ from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.level_names import level_names
 from masktron.unrolling.unrolled import Unrolled
+from masktron.write.nested_release import NestedRelease, ReleasedField
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +61,11 @@ class Flat:
     def sums(self) -> Sequence[SumOfMembers]:
         """Fields that are computed anew from those of members."""
         return ()
+
+    @property
+    def members_alone(self) -> MemberSource | None:
+        """The members that are protected without what is around them."""
+        return None
 
     def settings(self, config: Config, lowered: Job) -> Config:
         """Return settings as they are said of the records."""
@@ -132,7 +139,12 @@ class Lowered:
     @property
     def sums(self) -> Sequence[SumOfMembers]:
         """Fields around members that are computed anew from those of members."""
-        return self.source.sums if isinstance(self.source, MemberSource) else ()
+        return () if self.members_alone is None else self.members_alone.sums
+
+    @property
+    def members_alone(self) -> MemberSource | None:
+        """The members that are protected without what is around them."""
+        return self.source if isinstance(self.source, MemberSource) else None
 
     @cached_property
     def compositions(self) -> NDArray[np.intp]:
@@ -196,9 +208,29 @@ class Lowered:
 
     def shuffled(self, keep: NDArray[np.bool_], generator: np.random.Generator) -> NDArray[np.intp]:
         """Return an order of the kept records, drawn at random, shape (n,): members stay in their units."""
-        if isinstance(self.source, MemberSource):
-            return self.source.shuffled(keep, generator)
+        if self.members_alone is not None:
+            return self.members_alone.shuffled(keep, generator)
         return generator.permutation(int(keep.sum())).astype(np.intp, copy=False)
+
+    def release(self, roles: Mapping[str, Role]) -> NestedRelease:
+        """Return what a manifest says of how units were read, given roles as they were stated."""
+        source = self.source
+        leaves = source.wide.by_field()
+        stated = {source.levels.named(name): role for name, role in roles.items()}
+        joining = source.nested.joining if isinstance(source.nested, JoinedSource) else {}
+        fields = tuple(
+            ReleasedField(
+                source.levels.shown(path),
+                name,
+                tuple(leaf.name for leaf in leaves.get((path, own), ())),
+                name in joining and stated.get((path, own)) is Role.IDENTIFIER,
+            )
+            for name, (path, own) in source.levels.names.items()
+        )
+        release = NestedRelease(source.member_order, self.weights, fields=fields)
+        if (alone := self.members_alone) is not None:
+            return replace(release, protect=alone.level, sums=alone.sums, removed=alone.also_removed)
+        return release
 
 
 type Back = Flat | Lowered
