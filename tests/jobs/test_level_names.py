@@ -117,6 +117,18 @@ def test_two_drawn_fields_are_told_with_their_positions(tmp_path: Path) -> None:
     assert not WIDE.search(json.dumps(result.as_dict()))
 
 
+def test_a_manifest_tells_results_by_level_and_blocks_as_they_were_masked(masked, tmp_path: Path) -> None:
+    data, rules, out, result = masked
+    content = json.loads(out.with_name("released.manifest.json").read_text(encoding="utf-8"))
+    assert not WIDE.search(json.dumps(content["result"]))
+    (block,) = content["nested"]["blocks"]
+    assert result.blocks[0].variables == tuple(content["result"]["blocks"][0]["variables"])
+    assert "Person.2.Wage" in block["variables"]
+    content["result"]["blocks"] = content["nested"].pop("blocks")  # as earlier manifests have them
+    (earlier := tmp_path / "earlier.json").write_text(json.dumps(content))
+    assert masktron.check(out, rules, original=data, manifest=earlier).complies
+
+
 def test_what_is_unchanged_is_a_share_of_all_cells(masked) -> None:
     data, _, out, result = masked
     manifest = json.loads(out.with_name("released.manifest.json").read_text(encoding="utf-8"))

@@ -143,34 +143,16 @@ def test_manifests_of_nested_files_are_as_their_schema_says(releases: Releases) 
         Draft202012Validator(schema).validate(json.loads(one.manifest.read_text()))
 
 
-NESTED_TEXTS = r"/nested/fields/\d+/(level|name|wide/\d+)|/nested/(protect|member_order/.*)|/told/levels/\d+/level"
-"""What of a nested manifest may be told: names of levels and fields."""
-
-
 def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(releases: Releases) -> None:
     one = releases["xml"]
     content = json.loads(one.manifest.read_text())
-    told = content.pop("told")
-    levels = [{"level": own["level"], "records": own["records"]} for own in told["levels"]]
-    poisoned, markers = poison({**content, "told": told})
-    for at, own in enumerate(levels):  # public by itself: names and counts of the released file
-        poisoned["told"]["levels"][at] |= own | {"weight": ""}
-    for name in (
-        "rules",
-        "blocks",
-        "engines",
-        "allowed",
-        "method",
-        "promise",
-        "records_in",
-        "records_out",
-        "k",
-        "verdict",
-    ):
-        poisoned["told"][name] = poisoned["result"][name]
-    restore_words(poisoned["told"]["verdict"], content["result"]["verdict"])
-    for rule, own in zip(poisoned["told"]["rules"], told["rules"], strict=True):  # follows from the rulebook
-        rule["class"] = own["class"]
+    poisoned, markers = poison(content)
+    for own, told in zip(poisoned["result"]["levels"], content["result"]["levels"], strict=True):
+        # public by itself: names and counts of the released file
+        own |= {"level": told["level"], "records": told["records"], "weight": ""}
+    restore_words(poisoned["result"]["verdict"], content["result"]["verdict"])
+    for rule, own in zip(poisoned["result"]["rules"], content["result"]["rules"], strict=True):
+        rule["class"] = own["class"]  # follows from the rulebook
     poisoned["nested"]["fields"] = content["nested"]["fields"]
     poisoned["nested"]["protect"] = ""
     assert markers > 300
@@ -183,7 +165,7 @@ def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(rel
 def test_whoever_gets_the_file_is_told_of_members_whose_totals_moved(releases: Releases) -> None:
     one = releases["xml"]
     content = json.loads(one.manifest.read_text())
-    content["told"] |= {"concerns": [{"kind": "moved-total", "field": "Wage"}], "records_out": 10_000}
+    content["result"] |= {"concerns": [{"kind": "moved-total", "field": "Wage"}], "records_out": 10_000}
     text = html_of(public_page(public_release(PlainData(content), open_rulebook(one.survey.rules), None)))
     assert "Do not take totals or means of Wage from this file" in text
 
@@ -223,7 +205,7 @@ def test_a_changed_table_is_refused(releases: Releases, tmp_path: Path) -> None:
 def test_a_manifest_without_the_fields_of_levels_has_no_page_for_others(releases: Releases, tmp_path: Path) -> None:
     one = releases["xml"]
     content = json.loads(one.manifest.read_text())
-    del content["nested"]["fields"], content["told"]
+    del content["nested"]["fields"]
     manifest = tmp_path / "out.manifest.json"
     manifest.write_text(json.dumps(content))
     page = tmp_path / "page.html"

@@ -77,11 +77,7 @@ def with_levels(
     if not known:
         raise UsageError.of("manifest-too-old", manifest.where, what="which fields the levels have")
     plan = {fact.text("name"): fact for fact in manifest.part("plan").parts("fields")}
-    blocks = {
-        name: (at, block)
-        for at, block in enumerate(manifest.part("result").parts("blocks"), start=1)
-        for name in block.names("variables")
-    }
+    blocks = _blocks(manifest)
     figures = {one.level: PublicFigures.of_level(one) for one in levels}
     nothing = PublicFigures.of_records(None, whole=False)
     sums = {(one.text("level"), one.text("field")): one.text("rule") for one in nested.parts("sums")}
@@ -160,7 +156,7 @@ def _together(places: Sequence[PublicField], name: str) -> PublicField:
 
 
 def _levels(manifest: PlainData, nested: PlainData, named: Sequence[str]) -> Iterable[PublicLevel]:
-    known = {one.text("level"): one for one in manifest.part("told").parts("levels")}
+    known = {one.text("level"): one for one in manifest.part("result").parts("levels")}
     output = manifest.part("output")
     tables = dict(output.part("tables").items()) if output.has("tables") else {}
     top = named[0].partition("/")[0]
@@ -227,7 +223,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
     UsageError
         The manifest is none, or does not go with the rulebook.
     """
-    result, plan, config = told_result(manifest), manifest.part("plan"), manifest.part("config")
+    result, plan, config = manifest.part("result"), manifest.part("plan"), manifest.part("config")
     declared = manifest.part("declared")
     whole = config.text("grouping") == "all"
     nested = manifest.has("nested")
@@ -239,11 +235,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
     suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"} - weights
     classes = public_classes(_treatments(manifest))
     untrue = _untrue(manifest)
-    blocks = {
-        name: (at, block)
-        for at, block in enumerate(manifest.part("result").parts("blocks"), start=1)
-        for name in block.names("variables")
-    }
+    blocks = _blocks(manifest)
     edits = _classified(rulebook, compared, nested=nested)
     release = PublicRelease(
         name=name_of_file(manifest.part("output").text("path")),
@@ -300,9 +292,10 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
     return with_levels(release, manifest, levels, [edit.check.id for edit in edits], _field, own)
 
 
-def told_result(manifest: PlainData) -> PlainData:
-    """Return the result in a manifest as it is told: that of a nested file by level."""
-    return manifest.part("told") if manifest.has("told") else manifest.part("result")
+def _blocks(manifest: PlainData) -> dict[str, tuple[int, PlainData]]:
+    """Return the block in which each field was masked, with its number; of a nested file, each wide field."""
+    as_masked = manifest.part("nested" if manifest.has("nested") else "result").parts("blocks")
+    return {name: (at, block) for at, block in enumerate(as_masked, start=1) for name in block.names("variables")}
 
 
 def _classified(rulebook: Rulebook, compared: ComparedFiles | None, *, nested: bool) -> tuple[Edit, ...]:
@@ -319,7 +312,7 @@ def _treatments(told: PlainData) -> tuple[PlainData, ...]:
 
 def _of_concern(kind: str, manifest: PlainData) -> tuple[str, ...]:
     """Name the masked fields of which a concern of some kind was raised, in files large enough to tell of it."""
-    result = told_result(manifest)
+    result = manifest.part("result")
     if not result.has("concerns") or result.count("records_out") < PUBLIC_LEAST_RECORDS:
         return ()
     masked = {name for block in result.parts("blocks") for name in block.names("variables")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -169,8 +168,7 @@ def manifest_of(
     Parameters
     ----------
     blocks : tuple of BlockResult
-        As they were masked, which `check` needs; those of the result of a nested file, which pages show, are by
-        level.
+        As they were masked; those in the result of a nested file are by level.
     """
     before = run.original
     source, rulebook = before.job.source, before.job.rulebook
@@ -190,11 +188,11 @@ def manifest_of(
         "config": _plain({name: value for name, value in run.config.settings.items() if name not in _ELSEWHERE}),
         "secret": None if run.randomness.secret is None else run.randomness.secret.hex(),
         "plan": _plain(plan.as_dict()),
-        "result": replace(result, blocks=blocks).as_dict(),
+        "result": result.as_dict(),
         "order": None,
         "declared": declared.as_dict(),
         "repeat": _repeat_of(run, plan.fields, result.blocks),
-        **(_of_nested(run.back, run.given.roles, result) if isinstance(run.back, Lowered) else {}),
+        **({"nested": _of_nested(run.back, run.given.roles, blocks)} if isinstance(run.back, Lowered) else {}),
         **(treatments_of(run.account, result.rules_file) if run.account.treatments else {}),
         **({} if entry is None else {"register": dict(entry)}),
     }
@@ -212,9 +210,9 @@ def _repeat_of(run: Run, facts: Sequence[FieldFacts], by_level: Sequence[BlockRe
     return {"settings": _plain(settings), **_plain(traits)}
 
 
-def _of_nested(nested: Lowered, roles: Mapping[str, Role], told: MaskResult) -> dict[str, Any]:
-    """Return what a manifest says of a nested file: how its units were read, and the result as it is told."""
-    return {"nested": nested.release(roles).as_dict(), "told": told.as_dict()}
+def _of_nested(nested: Lowered, roles: Mapping[str, Role], blocks: Sequence[BlockResult]) -> dict[str, Any]:
+    """Return what a manifest says of a nested file: how its units were read, and how they were masked."""
+    return {**nested.release(roles).as_dict(), "blocks": [one.as_dict() for one in blocks]}
 
 
 def treatments_of(done: Account, rules_file: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from masktron.errors import UsageError
 from masktron.files import file_hash, read_text, refuse_outputs
 from masktron.jobs.compared import as_wide_records, compare, require_described
 from masktron.jobs.lowering.level_files import level_files, nested_columns
-from masktron.jobs.public_release import ComparedFiles, public_release, rules_part, told_result
+from masktron.jobs.public_release import ComparedFiles, public_release, rules_part
 from masktron.jobs.released_tables import TABLES_GONE, of_release, tables_located
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.side_by_side import side_by_side_of_levels
@@ -37,7 +37,7 @@ from masktron.rules_given import rules_again, rules_hash
 from masktron.sources.opening import open_source
 from masktron.trust import file_beside
 from masktron.unrolling.level_names import level_names
-from masktron.write.manifest import read_manifest
+from masktron.write.manifest import DescribedRelease, read_manifest
 
 
 def run_report(
@@ -96,7 +96,7 @@ def run_report(
     progress("drawing the pictures", 0)
     write_pages(pages)
     written = tuple(PageResult(shown(path), page.edition, len(page.pictures)) for path, page in pages.items())
-    told = content if manifest is None else told_result(manifest)
+    told = content if manifest is None else manifest.part("result")
     verdict = read_verdict(told) if told.has("verdict") else None
     return ReportResult(shown(source), job, written, tuple(notes), verdict)
 
@@ -178,8 +178,8 @@ def _of_manifest(
             notes.append(TABLES_GONE)
     pages: dict[Path, Page] = {}
     if html is not None:
-        summary = None if files is None else files.drawn(manifest.part("result"), progress)
-        pages[html] = mask_page(told_result(manifest), manifest=manifest, files=summary)
+        summary = None if files is None else files.side_by_side(progress)
+        pages[html] = mask_page(manifest.part("result"), manifest=manifest, files=summary)
     if html_public is not None:
         if rulebook is None:
             given = Setting("--rules", ("RULES.sch",))
@@ -230,24 +230,24 @@ def _files(
     nested = nested_columns(wide_before, files, described)
     whole = config.text("grouping") == "all"
     levels = level_files(nested, files, whole=whole)
-    return _BothFiles(ComparedFiles(files, released, levels), level_names(wide))
+    return _BothFiles(ComparedFiles(files, released, levels), level_names(wide), described)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _BothFiles:
-    """Both files side by side, and what the fields of nested records are called."""
+    """Both files side by side, what the fields of nested records are called, and what the manifest says."""
 
     compared: ComparedFiles
     names: LevelNames
+    described: DescribedRelease
 
-    def drawn(self, result: PlainData, progress: Progress) -> SideBySide:
+    def side_by_side(self, progress: Progress) -> SideBySide:
         """Return what pictures need."""
-        blocks = (block for block in result.parts("blocks") if block.text("aggregator") == "drawn")
         return side_by_side_of_levels(
             self.compared.files,
             self.compared.levels,
-            result.count("k"),
+            self.described.k,
             self.names,
             told_as(progress, "summarising the two files", "steps"),
-            [name for block in blocks for name in block.names("variables")],
+            self.described.declared.drawn,
         )

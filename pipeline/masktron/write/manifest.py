@@ -299,13 +299,14 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
     if strange := [role for _, role in fields if role not in {*Role}]:
         raise ValueError(f"{strange[0]!r} is no role")
     masked = tuple(name for name, role in fields if role == "confidential")
-    blocks = tuple(tuple(_list(block, "variables", str)) for block in _list(result, "blocks", dict))
+    as_masked = _blocks(content, result)
+    blocks = tuple(tuple(_list(block, "variables", str)) for block in as_masked)
     k = plan["k"]
     if not isinstance(k, int) or isinstance(k, bool) or k < 2:
         raise ValueError(f"k is {k!r}")
     if sorted(name for block in blocks for name in block) != sorted(masked):
         raise ValueError("its blocks do not hold each masked field once")
-    solved = _solved(_list(result, "blocks", dict))
+    solved = _solved(as_masked)
     excluded = tuple(position - 1 for position in _list(result, "excluded", int))
     if len({*excluded}) < len(excluded) or min(excluded, default=0) < 0:
         raise ValueError("the list of excluded records is wrong")
@@ -326,9 +327,9 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         numeric=tuple(name for (name, role), fact in zip(fields, facts, strict=True) if _numeric(fact, role)),
         weight=next((name for name, role in fields if role == "weight"), None),
         missing={_text(fact, "name"): frozenset(_list(fact, "codes", str)) for fact in facts},
-        medoid_share=_medoid_share(_list(result, "blocks", dict)),
-        means=frozenset(name for block in _of_means(result) for name in block["variables"]),
-        observed=frozenset(name for block in _of_means(result) if _observed(block) for name in block["variables"]),
+        medoid_share=_medoid_share(as_masked),
+        means=frozenset(name for block in _of_means(as_masked) for name in block["variables"]),
+        observed=frozenset(name for block in _of_means(as_masked) if _observed(block) for name in block["variables"]),
         declared=_declared(content, k, masked),
         untested=tuple(_text(rule, "id") for rule in result.get("rules", ()) if rule.get("untested")),
         documents=_digests(content),
@@ -458,9 +459,15 @@ def _medoid_share(blocks: list[Any]) -> float:
     return 100 * copied / groups
 
 
-def _of_means(result: Mapping[str, Any]) -> list[Any]:
+def _blocks(content: Mapping[str, Any], result: Mapping[str, Any]) -> list[Any]:
+    """Return the blocks as they were masked; earlier manifests of nested files have them in their result, too."""
+    nested = content.get("nested")
+    return _list(nested if isinstance(nested, dict) and "blocks" in nested else result, "blocks", dict)
+
+
+def _of_means(blocks: list[Any]) -> list[Any]:
     """Return the blocks whose groups publish means; of one that does not say what they publish, nothing is known."""
-    return [block for block in _list(result, "blocks", dict) if block.get("aggregator") == "mean"]
+    return [block for block in blocks if block.get("aggregator") == "mean"]
 
 
 def _observed(block: Mapping[str, Any]) -> int:
