@@ -35,7 +35,7 @@ def open_original(
     progress: Progress,
     executor: Executor | None = None,
 ) -> Run:
-    """Parse, classify the rules and the fields, and judge the original: a run up to where its fields are treated.
+    """Read the rules and the file, and judge its records: a run up to where its fields are treated.
 
     Parameters
     ----------
