@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from masktron.classify.bounds import Terms, terms_of
+from masktron.classify.bounds import terms_of
 from masktron.classify.conjunctions import Conjunction
 from masktron.classify.forms import NEVER, conjoin, disjoin
 from masktron.classify.polynomial import MonomialSum
@@ -37,17 +37,15 @@ def is_order(atom: Linear) -> bool:
 def linear_edit(core: Form, form: Form) -> LinearEdit | None:
     """All alternatives bound the same linear expressions, and not only by orders."""
     core = without_poles(core)
-    expressions = {_expressions(conjunction) for conjunction in core}
+    expressions = {
+        frozenset(terms_of(atom) for atom in conjunction if isinstance(atom, Linear)) for conjunction in core
+    }
     if len(expressions) != 1 or not next(iter(expressions)):
         return None
     atoms = [atom for conjunction in core for atom in conjunction]
     if any(isinstance(atom, Product | Polynomial | Untranslated) for atom in atoms):
         return None
     return None if all(is_order(atom) for atom in atoms if isinstance(atom, Linear)) else LinearEdit(form)
-
-
-def _expressions(conjunction: Conjunction) -> frozenset[Terms]:
-    return frozenset(terms_of(atom) for atom in conjunction if isinstance(atom, Linear))
 
 
 def without_poles(core: Form) -> Form:
@@ -119,16 +117,15 @@ def _of_sign(monomial: Monomial, sign: int) -> Form:
 def product_edit(core: Form, form: Form) -> ProductEdit | None:
     """All alternatives relate the same monomials, whatever their signs."""
     core = without_poles(core)
-    monomials = {_monomials(conjunction) for conjunction in core}
+    monomials = {
+        frozenset(_unsigned(atom) for atom in conjunction if isinstance(atom, Product | Polynomial))
+        for conjunction in core
+    }
     if len(monomials) != 1 or not next(iter(monomials)):
         return None
     if any(isinstance(atom, Untranslated) for conjunction in core for atom in conjunction):
         return None
     return ProductEdit(form)
-
-
-def _monomials(conjunction: Conjunction) -> frozenset[frozenset[Monomial]]:
-    return frozenset(_unsigned(atom) for atom in conjunction if isinstance(atom, Product | Polynomial))
 
 
 def _unsigned(atom: Product | Polynomial) -> frozenset[Monomial]:

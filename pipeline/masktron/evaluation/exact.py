@@ -97,7 +97,7 @@ def _evaluate_chunk(piece: Chunk, runners: list[Runner], tally: VerdictTally, sh
     if any(len(rows) for _, rows in wanted):
         records = records_of(piece.root, runners[0].layout)
         places = _places(records, piece.spans, piece.first)
-        report_rows([(runner, _taken(places, rows)) for runner, rows in wanted], tally, shown)
+        report_rows([(runner, [places[row] for row in rows]) for runner, rows in wanted], tally, shown)
 
 
 def _places(records: Sequence[etree._Element], spans: Spans, first: int = 0) -> list[RecordPlace]:
@@ -105,10 +105,6 @@ def _places(records: Sequence[etree._Element], spans: Spans, first: int = 0) -> 
         RecordPlace(record, first + i, int(spans.lines[i]), int(spans.columns[i]), partial(spans.text, i))
         for i, record in enumerate(records)
     ]
-
-
-def _taken(places: list[RecordPlace], rows: NDArray[np.int64]) -> list[RecordPlace]:
-    return [places[row] for row in rows]
 
 
 def report_rows(wanted: Iterable[tuple[Runner, list[RecordPlace]]], tally: VerdictTally, shown: Shown) -> None:

@@ -81,7 +81,7 @@ def p_percent(values: NDArray[np.float64], groups: NDArray[np.integer], percent:
         cells += len(table.value)
         sensitive += int(first.sum())
         at_risk += int(first.sum()) + int((100.0 * rest < percent * table.at(1)).sum())
-    return _shares(totals, sensitive, at_risk, cells)
+    return Dominance(totals, 100.0 * sensitive / totals if totals else 0.0, 100.0 * at_risk / cells if cells else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,3 @@ def _sorted(value: NDArray[np.float64], label: NDArray[np.intp]) -> _Contributio
     # n values of at most 1 have a sum that is finite
     power = -int(np.frexp(value.max())[1])
     return _Contributions(scaled(value, power), group, np.arange(len(value)) - starts[group], starts)
-
-
-def _shares(totals: int, sensitive: int, at_risk: int, cells: int) -> Dominance:
-    return Dominance(totals, 100.0 * sensitive / totals if totals else 0.0, 100.0 * at_risk / cells if cells else 0.0)

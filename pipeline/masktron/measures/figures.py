@@ -240,14 +240,6 @@ def _by_class(
     return worst
 
 
-def _block_k(files: Assessed) -> float:
-    return float(min((np.bincount(groups).min() for groups in files.groups), default=math.nan))
-
-
-def _whole_record_k(files: Assessed) -> float:
-    return float(achieved_k(list(files.codes.values())) if files.codes else len(files))
-
-
 def _medoid_share(files: Assessed) -> float:
     """Refuse to guess: that a group equals a record does not tell whether it was made so."""
     return files.known["medoid_share"]
@@ -315,21 +307,9 @@ def _key_loss(files: Assessed) -> float:
     return key_loss([before.columns[name] for name in names], [now.columns.get(name, gone) for name in names])
 
 
-def _joint_loss(files: Assessed) -> float:
-    return (files.by_field(pil_of_fields).total + files.known.get("key_loss", _key_loss(files))) / 2
-
-
 def _joint_risk(files: Assessed) -> float:
     keys = _of_keys(lambda own: 100 * own.mean_risk)(files)
     return (_disclosure_risk(files) + files.known.get("global_risk", keys)) / 2
-
-
-def _total_change(files: Assessed) -> float | Worst:
-    return _worst({name: abs(total.change) for name, total in zip(files.numeric, files.totals, strict=True)})
-
-
-def _category_change(files: Assessed) -> float | Worst:
-    return _worst({name: shares.distance for name, shares in files.categories.items()})
 
 
 def _correlation_change(files: Assessed) -> float | Worst:
@@ -360,9 +340,9 @@ OF_KEYS_ALONE = (*RISKS_OF_KEYS, "key_loss")
 """Figures that depend on keys alone, and on no masked field."""
 COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = MappingProxyType(
     {
-        "block_k": _block_k,
+        "block_k": lambda files: float(min((np.bincount(own).min() for own in files.groups), default=math.nan)),
         "medoid_share": _medoid_share,
-        "whole_record_k": _whole_record_k,
+        "whole_record_k": lambda files: float(achieved_k([*files.codes.values()]) if files.codes else len(files)),
         "dominance": _dominance,
         "linkage": _of_numbers(_linkage),
         "strongest_linkage": _strongest_linkage,
@@ -388,13 +368,17 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = Mapping
         "homogeneous_groups": _by_class(homogeneity),
         "class_imbalance": _by_class(class_chi_square),
         "information_loss": _of_cells(lambda files: files.by_field(loss_of_fields)),
-        "total_change": _total_change,
-        "category_change": _category_change,
+        "total_change": lambda files: _worst(
+            {name: abs(total.change) for name, total in zip(files.numeric, files.totals, strict=True)}
+        ),
+        "category_change": lambda files: _worst({name: shares.distance for name, shares in files.categories.items()}),
         "il1s": _of_cells(lambda files: files.by_field(il1s_of_fields)),
         "pil": _of_numbers(lambda files: files.by_field(pil_of_fields).total),
         "score": _of_numbers(_score),
         "key_loss": _key_loss,
-        "joint_loss": _of_numbers(_joint_loss),
+        "joint_loss": _of_numbers(
+            lambda files: (files.by_field(pil_of_fields).total + files.known.get("key_loss", _key_loss(files))) / 2
+        ),
         "mean_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abim),
         "deviation_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abisd),
         "correlation_change": _correlation_change,

@@ -63,7 +63,7 @@ def linkage_of_fields(pairs: FieldPairs, *, workers: int = 1) -> float:
     """Compute `linkage` field by field; it is the same to the last bit."""
     if not pairs.records:
         return 0.0
-    many = _many(pairs.records)
+    many = pairs.records >= TREE_FROM
     credit = credit_of_fields(pairs, workers) if many else _credit(*_points(pairs, _axes(pairs)))
     return 100.0 * float(credit.sum()) / pairs.records
 
@@ -73,10 +73,6 @@ def credit_of_fields(pairs: FieldPairs, workers: int, depth: int = 1) -> NDArray
     axes = _axes(pairs)
     known, released = (_coordinates(pairs, axes, side) for side in (0, 1))
     return _credit_of_columns(known, released, (pairs.records, _dimensions(axes)), workers, depth)
-
-
-def _many(n: int) -> bool:
-    return n >= TREE_FROM
 
 
 def linkage_points(

@@ -15,7 +15,7 @@ from masktron.aggregators.medoid import Medoid
 from masktron.arrays import Labels
 from masktron.classify.forms import satisfied
 from masktron.classify.forms import variables_of as variables_of_form
-from masktron.constraints import Atom, Form, Linear
+from masktron.constraints import Form, Linear
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
 from masktron.grouping.members import Members, codes_of, codes_of_columns
@@ -273,14 +273,11 @@ def limits_of(rules: RecordRules, block: Block) -> frozenset[str]:
         for form in rules.forms(block)
         for conjunction in form
         for atom in conjunction
-        if not variables_of(atom).isdisjoint(block.variables) and not _is_inequality(atom)
+        if not variables_of(atom).isdisjoint(block.variables)
+        and not (isinstance(atom, Linear) and atom.relation != "=")
         for name in variables_of(atom)
     }
     return frozenset(numbers - fixed)
-
-
-def _is_inequality(atom: Atom) -> bool:
-    return isinstance(atom, Linear) and atom.relation != "="
 
 
 def disjuncts_of(rules: RecordRules, partition: Partition) -> Disjuncts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -306,9 +305,9 @@ def write_parsed(
     encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
         stream.write(opening(encoding))
-        pieces = _pieces(source, edits, len(kept), functools.partial(_tell, told, len(kept)))
+        pieces = _pieces(source, edits, len(kept), lambda done: told(done, len(kept)))
         if order is None or not len(kept):
-            whole = [_empty(edits.layout)]
+            whole = [etree.tostring(released(chunk_document(edits.layout, []), edits.layout), encoding="unicode")]
             stream.writelines(_in_source_order(pieces, edits.spacing.between, kept) if len(kept) else whole)
         else:
             size = source.stat().st_size
@@ -316,10 +315,6 @@ def write_parsed(
                 held = Reordered(store, order[kept[order]], len(kept), parts_of(size), joined)
                 stream.writelines(_reordered(pieces, edits.spacing.between, held))
         stream.write(CLOSING)
-
-
-def _tell(told: Told, size: int, done: int) -> None:
-    told(done, size)
 
 
 def _pieces(source: Path, edits: RecordEdits, records: int, told: Callable[[int], None]) -> Iterator[RecordText]:
@@ -359,10 +354,6 @@ def _in_source_order(pieces: Iterator[RecordText], between: str, kept: NDArray[n
     if last is not None:
         yield last.tail
         yield last.closing
-
-
-def _empty(layout: Layout) -> str:
-    return etree.tostring(released(chunk_document(layout, []), layout), encoding="unicode")
 
 
 def write_assembled(
