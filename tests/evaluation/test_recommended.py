@@ -24,11 +24,10 @@ from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.conversions import PREFIX, URI, Reads, converted
 from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.findings import Departure, Evaluation
-from masktron.evaluation.programs import Documents, Program
+from masktron.evaluation.programs import FUNCTIONS, Documents, Program, misreads
 from masktron.evaluation.recommended import Correction, reads_of
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate_columns
-from masktron.evaluation.xpath1_conversions import FUNCTIONS, misreads
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.lexical import is_misread, xpath1_number, xpath1_text
 from masktron.sources.xml.plain import iter_batches, survey, survey_plain

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from masktron.methods.sequential import SequentialMethod
-from masktron.synthesis.linear_relations import basis
+from masktron.synthesis.free_columns import basis
 from paths import SHARED_DATA
 
 

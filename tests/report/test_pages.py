@@ -20,8 +20,7 @@ from masktron.errors import UsageError
 from masktron.report.pages.common_parts import mathematical
 from masktron.report.pages.html import html_of
 from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Section, Sentences
-from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pages.registry import page_of_plain
+from masktron.report.pages.plain_reader import PlainData, page_of_plain
 from masktron.report.pages.tune_page import _short, tune_page
 from masktron.report.pages.validate_page import FindingExample, FindingsSummary
 from masktron.report.pictures.bars import Bar, Bars

@@ -9,8 +9,7 @@ import masktron
 from made_up_map import crowded_map, made_up_map
 from masktron.jobs.assess import run_assess
 from masktron.report.pages.html import html_of
-from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pages.registry import page_of, page_of_plain
+from masktron.report.pages.plain_reader import PlainData, page_of, page_of_plain
 from masktron.results import JobResult
 from secret_files import secret_file
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from masktron.synthesis.grouped import joined, stacks, synthesise
 from masktron.synthesis.regression import Regression
+from masktron.synthesis.within import joined, stacks, synthesise
 
 
 def test_stacks_have_every_group_once_by_size() -> None:

@@ -13,7 +13,6 @@ import pytest
 from masktron.errors import InfeasibleError
 from masktron.hierarchies import widths
 from masktron.measures.keys import individual_risk, key_frequencies
-from masktron.treatments.leveled_keys import LeveledKey, leveled
 from masktron.treatments.recoding_search import (
     LOSSES,
     KeyDemands,
@@ -22,7 +21,7 @@ from masktron.treatments.recoding_search import (
     RecodingSearch,
     search_recodings,
 )
-from masktron.treatments.roll_up import KeyGroups, key_groups
+from masktron.treatments.roll_up import KeyGroups, LeveledKey, key_groups, leveled
 from refusals import refused
 
 pytestmark = pytest.mark.usefixtures("at_terminal")

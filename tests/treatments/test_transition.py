@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from masktron.errors import UsageError
-from masktron.treatments.transition import most_ratio, redrawn_for, transition_of_text
+from masktron.treatments.pram import most_ratio, redrawn_for, transition_of_text
 from refusals import refused
 
 

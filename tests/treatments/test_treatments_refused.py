@@ -10,10 +10,10 @@ import pytest
 
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.treatments.allowing import Consequences
-from masktron.treatments.leveled_keys import LeveledKey
 from masktron.treatments.pram import pram_law
 from masktron.treatments.recoding_search import LOSSES, KeyDemands, search_recodings
 from masktron.treatments.record_swapping import record_swaps
+from masktron.treatments.roll_up import LeveledKey
 from masktron.treatments.suppression import local_suppression
 from masktron.treatments.suppression_check import kept
 from masktron.treatments.suppressor import LocalSuppressor

@@ -96,7 +96,7 @@ def report(
             write(told.for_reader(), json)
         if html is not None:
             from masktron.report.pages.html import write_pages
-            from masktron.report.pages.registry import page_of
+            from masktron.report.pages.plain_reader import page_of
             from masktron.report.text import plain
 
             page = page_of(told)

@@ -24,7 +24,7 @@ from masktron.classify.truth import holds, number_of, variables_of_atom
 from masktron.constraints import Atom, Form, InDomain, Lexical, Untranslated
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
-from masktron.evaluation.xpath1_conversions import RELATIONS
+from masktron.evaluation.programs import RELATIONS
 from masktron.reading.nodes import Arithmetic, Call, walk
 from masktron.reading.reader import ROOT, Scope
 from masktron.rulebook.expressions import tree

@@ -1,7 +1,7 @@
 """Where an expression converts between numbers and texts, and how it is written so that engines answer rightly.
 
 libxml2 reads decimals with more than one rounding, reads exponents and writes 15 digits. An expression in which
-functions of ours (`masktron.evaluation.xpath1_conversions`) stand for each conversion has the value of the
+functions of ours (`masktron.evaluation.programs`) stand for each conversion has the value of the
 Recommendation; all else in it is libxml2's. Theorem: the rewritten expression converts nothing itself. Proof:
 conversions to numbers are those of operands of ``+ - * div mod`` and the unary minus, of arguments that are numbers,
 of ``sum()``, and of comparisons (3.4) unless both operands are numbers or booleans, or it is an equality of texts, or

@@ -15,9 +15,8 @@ import numpy as np
 from lxml import etree
 
 from masktron.evaluation.conversions import Reads, Type, converted
-from masktron.evaluation.programs import Documents, Program
+from masktron.evaluation.programs import Documents, Program, misread, misreads
 from masktron.evaluation.report_reader import Events, document_with, records_of
-from masktron.evaluation.xpath1_conversions import misread, misreads
 from masktron.rulebook.analysis import once, readers
 from masktron.rulebook.expressions.words import variables
 from masktron.rulebook.schema import Let, Rulebook, ValueOf

@@ -16,7 +16,7 @@ from typing import Any
 
 from masktron.errors import MasktronError, UsageError
 from masktron.executor.contract import SliceFailedError
-from masktron.kernels.blas_threads import blas_alone
+from masktron.kernels.cores import blas_alone
 from masktron.processes import rules_within
 
 ALONE = MappingProxyType(

@@ -10,8 +10,7 @@ from typing import Self
 from masktron.config import EXECUTORS, Config, ExecutorName
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor, number_of
-from masktron.kernels.blas_threads import blas_alone
-from masktron.kernels.cores import usable_cores
+from masktron.kernels.cores import blas_alone, usable_cores
 from masktron.problems.problem import Known, Setting
 from masktron.processes import interpreter
 from masktron.progress import Told, untold

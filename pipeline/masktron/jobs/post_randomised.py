@@ -23,9 +23,8 @@ from masktron.perturbation_settings import pram_settings, together
 from masktron.problems.problem import Field, Place, fields
 from masktron.sources.dataset import Dataset
 from masktron.treatments.admissibility import KeyCodes
-from masktron.treatments.pram import PramFigures, PramLaw, pram_law, randomised
+from masktron.treatments.pram import PramFigures, PramLaw, pram_law, randomised, transition_of_text
 from masktron.treatments.record_units import RecordUnits, record_units
-from masktron.treatments.transition import transition_of_text
 from masktron.write.treatments import Postrandomised, plain_settings
 
 

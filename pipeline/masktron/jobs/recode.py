@@ -36,9 +36,8 @@ from masktron.sources.column import Column
 from masktron.thresholds import Threshold, threshold
 from masktron.toml_text import toml_text
 from masktron.translation import Translation, translated
-from masktron.treatments.leveled_keys import LeveledKey, leveled
 from masktron.treatments.recoding_search import LOSSES, KeyDemands, RecodedNode, RecodingSearch, search_recodings
-from masktron.treatments.roll_up import KeyGroups, key_groups
+from masktron.treatments.roll_up import KeyGroups, LeveledKey, key_groups, leveled
 from masktron.write.atomic import atomic_path, blamed
 
 LOSS = next(iter(LOSSES))

@@ -25,9 +25,8 @@ from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.html import write_pages
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.pages.page import Page
-from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.plain_reader import PAGES, PlainData, page_of_plain
 from masktron.report.pages.public_page import public_page
-from masktron.report.pages.registry import PAGES, page_of_plain
 from masktron.report.pictures.canvas import require_drawing
 from masktron.report.verdict import read_verdict
 from masktron.resources import NO_RULES

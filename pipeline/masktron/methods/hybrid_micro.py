@@ -14,8 +14,7 @@ from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import partition_whole
-from masktron.synthesis.grouped import joined
-from masktron.synthesis.within import SPARE, draw_normal, rank, short, unchanged
+from masktron.synthesis.within import SPARE, draw_normal, joined, rank, short, unchanged
 
 
 class HybridMicroMethod(GroupedMethod, ConditionedMethod):

@@ -17,11 +17,11 @@ from masktron.methods.parameters import parameter
 from masktron.methods.partitionings import PARTITIONINGS
 from masktron.partitions.mdav import standardise
 from masktron.problems.problem import Known
-from masktron.synthesis.grouped import Draw, joined, synthesise
 from masktron.synthesis.imputation import imputed, normal
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.moments import lacking, needed, require_change, require_freedom
 from masktron.synthesis.regression import Regression, regress
+from masktron.synthesis.within import Draw, joined, synthesise
 
 PARTITIONS = {method.name: method for method in PARTITIONINGS}
 """Methods whose groups can be taken, by their names."""

@@ -10,7 +10,7 @@ from markupsafe import escape
 
 from masktron.errors import UsageError
 from masktron.report.pages.html import heart_of
-from masktron.report.pages.registry import PAGES, page_of
+from masktron.report.pages.plain_reader import PAGES, page_of
 from masktron.report.pictures.canvas import drawn_on
 from masktron.report.rendering import text_of
 from masktron.results import JobResult, ValidateResult

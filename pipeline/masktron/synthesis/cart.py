@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.conditions import Conditions
-from masktron.synthesis.linear_relations import TOLD, Coordinates, basis
+from masktron.synthesis.free_columns import TOLD, Coordinates, basis
 from masktron.synthesis.trees import Leaves, Question, outcome_of
 
 _WITNESSES = 5

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
-from masktron.synthesis.linear_relations import basis
+from masktron.synthesis.free_columns import basis
 from masktron.synthesis.trees import Leaves, Question, outcome_of, pooled
 
 RECORDS = 10

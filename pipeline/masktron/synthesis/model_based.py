@@ -11,9 +11,8 @@ from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
 from masktron.synthesis.em import FLOOR, MixtureRecords
-from masktron.synthesis.grouped import joined
 from masktron.synthesis.mixture import Mixture, MixtureSearch, fit_mixture, independent
-from masktron.synthesis.within import SPARE, draw_codes, draw_normal, rank, short, unchanged
+from masktron.synthesis.within import SPARE, draw_codes, draw_normal, joined, rank, short, unchanged
 
 
 @dataclass(frozen=True, slots=True, eq=False)

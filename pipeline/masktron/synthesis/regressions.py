@@ -13,7 +13,7 @@ from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.conditions import MOST, RECORDS, Conditions, indicators, levels_of
-from masktron.synthesis.linear_relations import TOLD, basis
+from masktron.synthesis.free_columns import TOLD, basis
 from masktron.synthesis.moments import refuse_original
 from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.trees import pooled
@@ -37,7 +37,7 @@ def draw_regressions(
     """Draw as many records as there are, column after column.
 
     Column j is ``a + sum_i c_i u_i + s e`` with e standard normal, where the u are the coordinates of the conditions
-    and the columns before it in an orthogonal basis of the original (`masktron.synthesis.linear_relations`). In this
+    and the columns before it in an orthogonal basis of the original (`masktron.synthesis.free_columns`). In this
     basis the coefficients are independent given s: plug-in takes the estimates, with ``s^2 = RSS / (n - 1)`` so that
     the covariances of what is drawn are those of the file whatever the order, and the Bayesian draw takes
     ``s^2 = RSS / chi2(f)``, f the degrees of freedom, and ``c_i`` normal around its estimate with variance ``s^2``,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from masktron.kernels.blas_threads import blas_alone
+from masktron.kernels.cores import blas_alone
 
 
 def blas_in_one_thread() -> AbstractContextManager[object]:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from masktron.arrays import require_value
 from masktron.errors import InfeasibleError, UsageError
 from masktron.problems.problem import Note, fields
-from masktron.treatments.leveled_keys import LeveledKey
-from masktron.treatments.roll_up import KeyGroups, key_groups
+from masktron.treatments.roll_up import KeyGroups, LeveledKey, key_groups
 
 type _Floats = NDArray[np.float64]
 

@@ -10,9 +10,8 @@ import pytest
 
 from key_files import small_files
 from masktron.measures.keys import key_loss
-from masktron.treatments.leveled_keys import LeveledKey
 from masktron.treatments.recoding_search import entropy
-from masktron.treatments.roll_up import key_groups
+from masktron.treatments.roll_up import LeveledKey, key_groups
 from paths import ROOT
 
 

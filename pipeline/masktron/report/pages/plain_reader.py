@@ -1,13 +1,19 @@
-"""Plain data of a result, as ``--json`` writes it, read key by key with the type that is expected."""
+"""Plain data of a result, read key by key with the type that is expected, and which module makes a page of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from masktron.errors import UsageError
+
+if TYPE_CHECKING:
+    from masktron.report.pages.page import Page
+    from masktron.results import JobResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +114,34 @@ class PlainData:
     def wrong(self, key: str) -> UsageError:
         """Return the error of what cannot be under a key."""
         return UsageError.of("not-a-result", self.where, reason=f"{key!r} is not of the right type")
+
+
+PAGES = MappingProxyType(
+    {
+        "validate": "validate_page",
+        "explain": "explain_page",
+        "mask": "mask_page",
+        "check": "check_page",
+        "assess": "assess_page",
+        "tune": "tune_page",
+    }
+)
+"""The function that makes a page of a result, and its module in this package, by the job."""
+
+
+def page_of(result: JobResult) -> Page:
+    """Make a page of a result of one of the jobs in `PAGES`."""
+    return page_of_plain(PlainData(result.as_dict()))
+
+
+def page_of_plain(result: PlainData) -> Page:
+    """Make a page of the plain data of a result.
+
+    Raises
+    ------
+    UsageError
+        The plain data are not those of a result.
+    """
+    name = PAGES[result.text("job")]
+    maker: Callable[..., Page] = getattr(import_module(f"masktron.report.pages.{name}"), name)
+    return maker(result)

@@ -28,9 +28,19 @@ from masktron.problems.problem import Known, Note
 from masktron.rulebook.expressions.forbidden import DocumentCall, screen
 from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, Rulebook, XPathVersion, softens
 from masktron.rulebook.schematron.expressions import compile_all, expressions
-from masktron.rulebook.schematron.fired_nodes import from_part, parts, subject_of
 from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children, load
-from masktron.rulebook.schematron.notes import FPI, WORD, Templates, longest, notes_of, part_of, rich_of
+from masktron.rulebook.schematron.notes import (
+    FPI,
+    WORD,
+    Templates,
+    from_part,
+    longest,
+    notes_of,
+    part_of,
+    parts,
+    rich_of,
+    subject_of,
+)
 from masktron.rulebook.schematron.structure import check_structure, expanded, flatten, is_abstract, name_of
 from masktron.rulebook.schematron.vocabulary import check_edition, check_included, check_vocabulary
 

@@ -1,5 +1,6 @@
 """Nested records that stand in tables: several that keys join, or one with a number of the unit on every row.
 
-Begin with `joined_source.JoinedSource`, which joins what the second readers of the tables have. `level_rows` joins
-what the first ones have; `joined_writing` writes the tables again.
+Begin with `joined_source.JoinedSource`, which joins what the second readers of the tables
+have, and writes the tables again. `level_rows` joins
+what the first ones have.
 """

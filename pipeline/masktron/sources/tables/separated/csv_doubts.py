@@ -16,9 +16,8 @@ from masktron.kernels import separated as kernel
 from masktron.problems.problem import Field, Known, Note, Place, Problem, Sentence, format_option
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.column_strings import octets_of, text_scalar
-from masktron.sources.tables.separated.csv_dialect import CsvDialect, named
+from masktron.sources.tables.separated.csv_dialect import CsvDialect, ambiguous, named
 from masktron.sources.tables.separated.csv_outline import CsvOutline, CsvSurvey, CsvText, names_of
-from masktron.sources.tables.separated.number_spellings import ambiguous
 from masktron.sources.variables import texts_beside_numbers
 
 _IN_NUMBERS = np.isin(np.arange(256), np.frombuffer(b"0123456789+-,", dtype=np.uint8))

@@ -20,7 +20,7 @@ from masktron.sources.tables.release import Release, StreamedRelease, losses_by_
 from masktron.sources.tables.separated import csv_dialect as said
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import content_of
-from masktron.sources.tables.separated.csv_dialect import OPTIONS, said_dialect
+from masktron.sources.tables.separated.csv_dialect import OPTIONS, has_groups, said_dialect, to_lexemes
 from masktron.sources.tables.separated.csv_doubts import (
     NAMES,
     RECORD,
@@ -42,7 +42,6 @@ from masktron.sources.tables.separated.csv_outline import (
     variables_of,
 )
 from masktron.sources.tables.separated.csv_stream import CsvStream, csv_stream
-from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
 from masktron.sources.tables.separated.writing import write_like, write_mapped, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_stream import TableStream

@@ -21,10 +21,9 @@ from masktron.sources.array_stores import FolderStore
 from masktron.sources.tables.column_strings import blocks_of, one_array
 from masktron.sources.tables.release import Release, StreamedRelease
 from masktron.sources.tables.separated.content import Content, sink
-from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect
+from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect, from_lexemes, to_lexemes
 from masktron.sources.tables.separated.csv_outline import CsvOutline, record_starts
 from masktron.sources.tables.separated.csv_stream import CsvStream
-from masktron.sources.tables.separated.number_spellings import from_lexemes, to_lexemes
 from masktron.sources.tables.spilled import KeptTexts
 
 _ROWS = 1 << 17
