@@ -20,11 +20,12 @@ from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.problems.level_names import AS_THEY_ARE
-from masktron.problems.problem import Note, Rule, Sentence
+from masktron.problems.problem import Note, Rule
 from masktron.progress import Progress, Told
 from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
 from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
+from masktron.verify.findings import Findings
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import Swapped, perturbed_in
 
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from masktron.measures.figures import Measured
 
 
-class Audit:
+class Audit(Findings):
     """Collects what was checked, what is wrong and what could not be checked."""
 
     def __init__(self, again: RulesAgain, described: DescribedRelease | None, original: Source | None) -> None:
+        super().__init__()
         self.again = again
         self.job = again.job
         self.described = described
@@ -49,11 +51,7 @@ class Audit:
         self.idle: frozenset[int] = frozenset()
         self.as_masked = False
         self.other_rulebook = False
-        self.problems: list[Sentence] = []
-        self.checked: list[str] = []
-        self.not_checked: list[Sentence] = []
         self.let_go: list[str] = []
-        self.notes: list[Sentence] = []
         self.levels: tuple[MaskedLevel, ...] = ()
         self.keys: KeyRisk | None = None
         self.rule_problems = self.limit_problems = 0

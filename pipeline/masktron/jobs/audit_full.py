@@ -41,8 +41,7 @@ from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.record_layout import Shape
 from masktron.sources.source import Source
-from masktron.verify.declared_steps import Release, left_by_steps, verify_steps, verify_suppressed
-from masktron.verify.findings import Findings
+from masktron.verify.declared_steps import Release, verify_steps, verify_suppressed
 from masktron.verify.record_rules import RecordRules
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import perturbed_fields, recodings_in
@@ -64,13 +63,13 @@ class FullAudit(Audit):
             self._removed(field.name for field in self.job.source.layout.fields)
             return None
         self._removed(data.columns)
-        self._add(verify_suppressed(self.described, data))
+        self.add(verify_suppressed(self.described, data))
         self._count_levels(data)
         gone = [name for name in self.described.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
         declared = self.described.declared
-        self._add(check_groups(declared, len(data) or None))
+        self.add(check_groups(declared, len(data) or None))
         # what was drawn record by record has another contract, which is tested against the original
         shared = [name for name in self.described.masked if name not in declared.drawn and name in data.columns]
         codes = {name: data.columns[name].numbered() for name in shared}
@@ -93,12 +92,6 @@ class FullAudit(Audit):
         """Count the records of each level that are alike."""
         if self.described is not None:
             self.levels = alike_in_release(self.job.source, self.described, data)
-
-    def _add(self, found: Findings) -> None:
-        self.problems += found.problems
-        self.checked += found.checked
-        self.not_checked += found.not_checked
-        self.notes += found.notes
 
     def _solved(self, present: Iterable[str]) -> dict[str, list[Atom]]:
         """The equalities that give variables of a block in each record, as the rulebook has them.
@@ -182,8 +175,9 @@ class FullAudit(Audit):
         codes = described.missing
         released = data.with_columns({name: one.declaring(codes.get(name, ())) for name, one in data.columns.items()})
         as_described = original.digest == described.original
-        self._add(verify_steps(Release(described, source, released, rows, as_described, rules)))
-        return left_by_steps(described.treatments, source, released, rows)
+        found, left = verify_steps(Release(described, source, released, rows, as_described, rules))
+        self.add(found)
+        return left
 
     def _beside_members(self, rows: NDArray[np.intp] | None) -> None:
         """Compare what stands around and beside protected members with the original."""
@@ -321,7 +315,7 @@ class FullAudit(Audit):
             codes=self.described.missing,
             k=self.described.k,
         )
-        self._add(check_pair(declared, pair))
+        self.add(check_pair(declared, pair))
 
     def _masked_at_all(self, data: Dataset, source: Dataset) -> None:
         """Without a manifest nothing tells which fields are masked, but none at all cannot be."""

@@ -57,8 +57,15 @@ class Release:
         return frozenset(name for step in steps for name in (*step.fields, *step.also))
 
 
-def verify_steps(release: Release) -> Findings:
-    """Ask each step in turn whether it can have made the released file of what earlier ones leave."""
+def verify_steps(release: Release) -> tuple[Findings, Dataset]:
+    """Ask each step in turn whether it can have made the released file of what earlier ones leave.
+
+    Returns
+    -------
+    found : Findings
+    left : Dataset
+        As `left_by_steps` returns it.
+    """
     found, before, changed = Findings(), release.original, set[str]()
     for step in release.described.treatments:
         match step:
@@ -79,7 +86,7 @@ def verify_steps(release: Release) -> Findings:
             case _:
                 assert_never(step)
         before = _after(step, before, release.released, release.rows)
-    return found
+    return found, before
 
 
 def left_by_steps(

@@ -14,7 +14,7 @@ class Findings:
     problems: list[Sentence] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     not_checked: list[Sentence] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Sentence] = field(default_factory=list)
 
     def add(self, other: Findings) -> None:
         """Take over what another audit has found."""
