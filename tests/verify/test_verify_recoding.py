@@ -106,3 +106,26 @@ def test_labels_of_numbers_and_values_without_a_class() -> None:
     assert problems(low, "breaks:5,10", {}) == ["the field A is recoded, and the values of 2 records have no class"]
     listed = ListRecoding("A", {"1": "low", "4": "low", "7": "low", "12": "high"})
     assert problems(listed, "a.csv", {}) == ["the field A is recoded, and the values of 1 record have no class"]
+
+
+@pytest.mark.parametrize(
+    ("how", "cells", "weights", "says"),
+    [
+        ("width:5", ["a", "b", "c"], None, "it has no number"),
+        ("top:3", ["a", "b", "c"], None, "it has no number"),
+        ("width:5", [None, "", None], None, "it has no number"),
+        ("width:0.001", ["1", "2", "3"], None, "there would be 2,001 classes"),
+        ("top:2", ["1", "2", "1"], None, "the top has 1 record, fewer than k = 2"),
+        ("breaks:0,2:mean", ["1", "2", "3"], None, "a class has 1 record, fewer than k = 2"),
+        ("top:2", ["1", "2", "3"], ["1", "5", "4"], "the top has one record with more than half of the weight"),
+        ("wide:5", ["1", "2", "3"], None, "wide"),
+    ],
+)
+def test_what_settings_cannot_make_is_said(
+    how: str, cells: list[str | None], weights: list[str] | None, says: str
+) -> None:
+    columns = [column_of_cells(cells, name="A"), column_of_cells(weights or "111", name="W")]
+    records = Dataset.of_columns(Path("d"), columns, 3)
+    step = Recoded(Tails("A", top=Fraction(2), top_label="2"), how)
+    found = [str(one) for one in verify(step, records, np.ones(3, dtype=np.bool_), 2, "W")]
+    assert any("A cannot have been recoded as the manifest says: " in one and says in one for one in found)

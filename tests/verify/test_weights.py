@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from made_columns import column_of_cells
-from masktron.errors import InfeasibleError
 from masktron.jobs.reweighted import factors_of, reweighted_column
 from masktron.sources.dataset import Dataset
 from masktron.verify.weights import reweighted, verify
@@ -27,15 +26,19 @@ def test_factors_and_texts_are_those_of_who_spreads(seed: int) -> None:
         column_of_cells(rng.choice(["1", "2"], n), name="H"),
     ]
     records, within = Dataset.of_columns(Path("d"), columns, n), ("G", "H")[: 1 + seed % 2]
-    try:
-        factors = factors_of(records, keep, "W", within)
-    except InfeasibleError:
-        (problem,) = verify(Reweighted("W", within, {}, 3), records, keep)
-        assert "no record left to take the others' weight" in str(problem)
-        return
+    factors = factors_of(records, keep, "W", within)
     step = Reweighted("W", within, factors, seed % 4)
     assert [*verify(step, records, keep)] == []
     assert reweighted(step, records).lexemes.tolist() == reweighted_column(records, step).lexemes.tolist()
     key = next(iter(factors))
     for other in ({**factors, key: factors[key] + Fraction(1, 999)}, {k: v for k, v in factors.items() if k != key}):
         assert len([*verify(Reweighted("W", within, other, 3), records, keep)]) == 1
+
+
+def test_a_class_of_which_no_record_is_left_has_no_factor() -> None:
+    columns = [column_of_cells([1, 2, 3], name="W"), column_of_cells("aab", name="G")]
+    records = Dataset.of_columns(Path("d"), columns, 3)
+    step = Reweighted("W", ("G",), {("a",): Fraction(3)}, 0)
+    (problem,) = verify(step, records, np.array([True, False, False]))
+    assert "cannot have been spread as the manifest says: 1 class has no record left" in str(problem)
+    assert [*verify(step, records, np.array([True, False, True]))] == []
