@@ -248,7 +248,7 @@ OPENED = {
     "jobs.tune.settings_text": "settings",
     "hierarchies": "hierarchies of values",
     "jobs.post_randomised": "transition matrices",
-    "jobs.steps": "a rulebook that a former run has translated",
+    "jobs.translated_rules": "a rulebook that a former run has translated",
     "memory": "what the system says of memory",
     "scratch": "temporary files",
     "settle.solver": "a device",

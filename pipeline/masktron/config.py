@@ -742,7 +742,7 @@ class Config(Settings):
     def named_files(self) -> dict[str, Path]:
         """Documents of the rules, tables of levels, matrices, the register, by the names that messages have for them.
 
-        What recoding reads and writes is known where it is done: `masktron.jobs.steps.files_of_recoding`.
+        What recoding reads and writes is known where it is done: `masktron.jobs.translated_rules.files_of_recoding`.
         """
         said, found = declared_in(Config), dict[str, Path]()
         for one in files_read(self):

@@ -30,7 +30,7 @@ def _recoded(command: Mask) -> dict[str, Path]:
     """Return the files that recoding reads and writes."""
     if not command.recode or command.out is None:
         return {}
-    from masktron.jobs.steps import files_of_recoding
+    from masktron.jobs.translated_rules import files_of_recoding
 
     return files_of_recoding(command, command.rules_out, command.out)
 

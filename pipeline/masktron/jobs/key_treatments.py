@@ -22,8 +22,9 @@ from masktron.jobs.lowering.lower import Flat
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.opening import open_original
 from masktron.jobs.run import Account, Run
-from masktron.jobs.steps import rules_beside, treated
+from masktron.jobs.steps import treated
 from masktron.jobs.swapped import swap_notes
+from masktron.jobs.translated_rules import rules_beside
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure

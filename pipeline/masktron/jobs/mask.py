@@ -14,7 +14,8 @@ from masktron.jobs.publishing import published
 from masktron.jobs.registered import registration
 from masktron.jobs.run_places import places_of
 from masktron.jobs.sharing import workers_of_run
-from masktron.jobs.steps import stale_rules, treated
+from masktron.jobs.steps import treated
+from masktron.jobs.translated_rules import stale_rules
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 

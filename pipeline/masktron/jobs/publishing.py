@@ -17,7 +17,7 @@ from masktron.jobs.registered import NoRegister, Registration
 from masktron.jobs.released import declared_of, manifest_of, require_contract, require_releasable
 from masktron.jobs.run import Run
 from masktron.jobs.run_places import RunPlaces
-from masktron.jobs.steps import published_rules
+from masktron.jobs.translated_rules import published_rules
 from masktron.jobs.written import write
 from masktron.masking import Masked
 from masktron.progress import Progress

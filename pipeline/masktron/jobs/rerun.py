@@ -29,7 +29,7 @@ from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.registered import Registration
 from masktron.jobs.released_tables import tables_of_release
-from masktron.jobs.steps import files_of_recoding
+from masktron.jobs.translated_rules import files_of_recoding
 from masktron.level_settings import with_tables
 from masktron.perturbation_settings import short_pram
 from masktron.problems.problem import Known, Note, Problem, Sentence, Setting, rules

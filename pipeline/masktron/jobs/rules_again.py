@@ -13,7 +13,7 @@ from masktron.counts import counted
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import read_translated
-from masktron.jobs.steps import title_of
+from masktron.jobs.translated_rules import title_of
 from masktron.problems.problem import Sentence
 from masktron.results import RuleFate
 from masktron.rules_given import rules_hash

@@ -11,7 +11,7 @@ from masktron.jobs.in_units import going_on
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.released import refuse_foreign_manifest
 from masktron.jobs.released_tables import ReleasedTables, tables_of_release
-from masktron.jobs.steps import place_of_rules
+from masktron.jobs.translated_rules import place_of_rules
 from masktron.methods.chosen import chosen
 from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, refuse_other_names, refuse_query

@@ -6,7 +6,7 @@ rules, too. What they come to is judged as a file is, and masked from there on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,14 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from masktron.addresses import AddressPath
-from masktron.classify import Edit, classify
+from masktron.classify import Edit
 from masktron.config import Config, Role
 from masktron.constraints import DomainEdit, InDomain
-from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
+from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, ViolationError
 from masktron.executor.contract import Executor
-from masktron.files import is_rulebook, read_text, refuse_outputs
-from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job, classified
 from masktron.jobs.lowering.wide_settings import refuse_treatments
 from masktron.jobs.opening import judged
@@ -29,30 +26,26 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
 from masktron.jobs.recoded import (
     checked_recoding,
-    hierarchy_files,
     missing_codes_of,
     missing_texts_of,
     recoding_of,
     variable_of,
 )
 from masktron.jobs.reweighted import require_spreadable, spread_weights
-from masktron.jobs.rulebooks import read_translated
 from masktron.jobs.run import Account, Run
 from masktron.jobs.suppressed import suppress_keys
 from masktron.jobs.swapped import swap_regions
+from masktron.jobs.translated_rules import asked_by, refuse_lost, rules_beside, title_of
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
-from masktron.problems.problem import Rule, Setting, fields, rules
+from masktron.problems.problem import Rule, fields, rules
 from masktron.progress import Progress, no_progress, told_as
 from masktron.rulebook.analysis import readers
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
-from masktron.sources.frame_path import FramePath
-from masktron.sources.output_names import stem_of
 from masktron.sources.source import Source
-from masktron.translation import Translation, translated
+from masktron.translation import translated
 from masktron.unrolling.level_names import errors_by_level
-from masktron.write.atomic import atomic_path
 from masktron.write.treatments import (
     Postrandomised,
     Recoded,
@@ -63,10 +56,6 @@ from masktron.write.treatments import (
     names_in,
     recodings_in,
 )
-
-_RULES = "the translated rulebook"
-_TITLE = "Rules as masktron has translated them, for recoded"
-"""How the title of a translated rulebook begins, by which a later run knows it."""
 
 
 def recode_fields(run: Run, rules_out: Path | None) -> Run:
@@ -106,22 +95,14 @@ def recode_fields(run: Run, rules_out: Path | None) -> Run:
         masked=run.masked,
         removed=run.removed,
     )
-    _refuse_lost(run, translation)
+    refuse_lost(run, translation)
     done_so_far = run.after(columns, *done)
     account = replace(done_so_far.account, rules=translation.rules)
     if not any(rule.changed for rule in translation.rules):
         return replace(done_so_far, account=account)
     content = translation.schematron(title_of(config.recode), names_in(done))
     called = rules_out or rules_beside(job.source.path)
-    return _asked_by(replace(done_so_far, account=replace(account, rulebook=content)), called)
-
-
-def _asked_by(run: Run, rules_out: Path) -> Run:
-    """Return the same records with the rules as they are asked of them now, written and read back."""
-    given, source = run.given, run.job.source
-    documents = Given(given.documents, source.path, spare=frozenset(given.documents))
-    rulebook = bound(read_translated(run.account.rulebook, rules_out), documents)
-    return replace(run, job=Job(source, rulebook, classify(rulebook, source.layout)))
+    return asked_by(replace(done_so_far, account=replace(account, rulebook=content)), called)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,122 +332,3 @@ def _looks_up_masked(original: Run, edit: Edit) -> bool:
     looked_up = (atom for case in edit.constraint.form for atom in case if isinstance(atom, InDomain))
     own = all(one.path.rpartition("/")[2].rpartition(":")[2] == one.variable for one in looked_up)
     return own and bool(original.originals.keep.all())  # else the treated records have fewer values
-
-
-def _refuse_lost(original: Run, translation: Translation) -> None:
-    """Refuse to lose a rule that has to hold, unless it may be lost."""
-    released, allowed = set(original.originals.released), set(original.config.allow_lost)
-    lost = [
-        rule
-        for rule in translation.lost
-        if rule.index not in released
-        and rule.id not in allowed
-        and ALL_FIELDS not in allowed
-        and not original.job.rulebook.checks[rule.index].soft
-    ]
-    if not lost:
-        return
-    first = lost[0]
-    raise InfeasibleError.of(
-        "rule-lost",
-        str(original.job.rulebook.checks[first.index].origin),
-        fields=fields(first.fields),
-        rules=tuple(Rule(rule.id) for rule in lost),
-        reason=first.reason,
-        facts=[RefusalFacts("keys", conditions=tuple(first.fields), rules=(first.id,))],
-    )
-
-
-def title_of(fields: Iterable[str]) -> str:
-    """Return the title of a rulebook that is translated for recoded fields."""
-    return f"{_TITLE} {', '.join(fields)}"
-
-
-def place_of_rules(
-    config: Config, named: Path | None, outputs: Mapping[str, Path], inputs: Mapping[str, Path]
-) -> Path | None:
-    """Return where translated rules go; None where nothing is recoded.
-
-    Parameters
-    ----------
-    config : Config
-    named : Path or None
-        As somebody said.
-    outputs, inputs : mapping of str to Path
-        Other files of the run, by the names that messages use.
-
-    Raises
-    ------
-    UsageError
-        A file is named and nothing is recoded; or what is there must stay.
-    """
-    if not config.recode:
-        if named is None:
-            return None
-        raise UsageError.of(
-            "needs-setting",
-            named,
-            name=Setting("--rules-out"),
-            needed="something that is recoded",
-            setting=(Setting("--recode", ("AGE=width:5",)),),
-        )
-    files = files_of_recoding(config, named, outputs["the output"])
-    out = files.pop(_RULES)
-    refuse_outputs({**outputs, _RULES: out}, {**inputs, **files}, renewed=[_RULES] if _is_former(out) else ())
-    return out
-
-
-def files_of_recoding(config: Config, named: Path | None, out: Path) -> dict[str, Path]:
-    """Return what recoding reads and writes beside a release, by the names that messages have for them.
-
-    Parameters
-    ----------
-    config : Config
-    named : Path or None
-        Where translated rules go, as somebody said.
-    out : Path
-        The output.
-    """
-    if not config.recode:
-        return {}
-    return {_RULES: named or rules_beside(out), **hierarchy_files(config)}
-
-
-def _is_former(path: Path) -> bool:
-    """Tell whether a file is a rulebook that a run has translated."""
-    return is_rulebook(path) and _TITLE in read_text(path, "rulebook")
-
-
-def rules_beside(out: Path) -> Path:
-    """Return where translated rules go unless somebody says otherwise: ``x.rules.sch`` for ``x.csv``."""
-    if isinstance(out, AddressPath):
-        return Path(f"{out.name}.rules.sch")
-    return out.with_name(f"{stem_of(out)}.rules.sch")
-
-
-@contextmanager
-def published_rules(done: Account, rules_out: Path | None) -> Iterator[None]:
-    """Let translated rules appear when the context ends, where there are any; by an error, they do not.
-
-    Raises
-    ------
-    DocumentError
-        The file cannot be written.
-    """
-    if not done.rulebook or rules_out is None:
-        yield
-        return
-    with atomic_path(rules_out, released=True) as place:
-        place.write_bytes(done.rulebook)
-        yield
-
-
-def stale_rules(done: Account, out: Path, rules_out: Path | None) -> tuple[str, ...]:
-    """Say that translated rules of an earlier release lie where those of this one would, which has none."""
-    place = rules_out or rules_beside(out)
-    if done.rulebook or isinstance(out, AddressPath | FramePath) or not place.is_file() or not _is_former(place):
-        return ()
-    return (
-        f"{place.name} is the translated rulebook of an earlier release; this one changes no rule, so that the rules "
-        "of the original hold: keep that file with its own release",
-    )
