@@ -9,7 +9,10 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_rules
+from masktron.jobs import steps
+from masktron.jobs.job import Job
 from masktron.jobs.opening import open_original
+from masktron.jobs.run import Run
 from masktron.jobs.steps import chain_of
 from masktron.progress import no_progress
 from masktron.settings_file import config_from
@@ -71,3 +74,41 @@ def test_explain_tells_them_in_their_order(tmp_path: Path, files: tuple[Path, Pa
     (tmp_path / "own.toml").write_text('[roles]\nage = "untouched"\n[recode]\nage = "width:10"\n')
     told = run("explain", files[0], "--rules", files[1], "--config", tmp_path / "own.toml").out
     assert "steps: recode age; mask " in " ".join(told.split())
+
+
+RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="record">
+<assert id="own" test="a &gt;= b">a</assert>
+<assert id="read" test="sex != 'x' or a &gt;= 0">sex</assert>
+<assert id="soft" test="a &gt; b + 10" role="warning">a</assert>
+<assert id="all" test="count(//record) &gt; count(//record[a = 1])">all</assert>
+</rule></pattern>
+<pattern><rule context="record[sex = 1]"><assert id="some" test="a &gt;= 0">a</assert></rule></pattern>
+</schema>"""
+
+
+def test_rules_that_no_step_can_have_changed_are_asked_once(
+    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that read a changed field, several records or a context with a condition are asked again."""
+    files[1].write_text(RULES)
+    found: list[set[str]] = []
+    settled = steps._settled
+
+    def looking(run: Run, job: Job) -> frozenset[int]:
+        indices = settled(run, job)
+        found.append({job.rulebook.checks[index].id for index in indices})
+        return indices
+
+    settings = {name: SETTINGS[name] for name in ("k", "pram", "quasi_identifiers", "roles", "nominal", "secret")}
+    released = []
+    for own in (looking, lambda *_: frozenset()):
+        monkeypatch.setattr(steps, "_settled", own)
+        result = masktron.mask(*files, tmp_path / "m.csv", config=config_from(settings))
+        released.append(((tmp_path / "m.csv").read_bytes(), result.as_dict()))
+    assert found == [{"own", "soft"}]
+    assert released[0] == released[1]
+    assert "soft" in result.allowed
+    monkeypatch.setattr(steps, "_settled", looking)
+    files[0].write_text(files[0].read_text() + "30,n,1,1,5\n")
+    masktron.mask(*files, tmp_path / "m.csv", config=config_from({**settings, "invalid": "exclude"}))
+    assert found[-1] == set(), "where records were left out, where rules fire is another number"

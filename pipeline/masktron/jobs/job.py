@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
 from masktron.results import RuleResult, shown
 from masktron.rulebook.context_paths import context_names
-from masktron.rulebook.schema import Rulebook
+from masktron.rulebook.schema import Check, Rulebook
 from masktron.rules_given import is_plain
 from masktron.sources.opening import EarlyReader, open_source
 from masktron.sources.record_layout import NO_CONTEXTS
@@ -160,7 +160,7 @@ class Job:
         """Return on how many nodes each rule in plain text was not decided, as a value of it is missing."""
         if not any(check.decided for check in self.rulebook.checks):
             return {}
-        asked = replace(self, rulebook=asking_decided(self.rulebook))
+        asked = replace(self, rulebook=with_tests(self.rulebook, lambda check: check.decided or "true()"))
         evaluation = asked.evaluate(original, progress, executor=executor, limit=0)
         return {check.index: int(evaluation.failed[check.index]) for check in self.rulebook.checks if check.decided}
 
@@ -239,17 +239,15 @@ def open_job(
     return Job(source, rulebook, classified(rulebook, source))
 
 
-def asking_decided(rulebook: Rulebook) -> Rulebook:
-    """Return a rulebook that asks where the rules of another one are decided, and not whether they hold."""
+def with_tests(rulebook: Rulebook, test: Callable[[Check], str]) -> Rulebook:
+    """Return a rulebook whose checks ask something else on the same nodes."""
     return replace(
         rulebook,
         patterns=tuple(
             replace(
                 pattern,
                 rules=tuple(
-                    replace(
-                        rule, checks=tuple(replace(check, test=check.decided or "true()") for check in rule.checks)
-                    )
+                    replace(rule, checks=tuple(replace(check, test=test(check)) for check in rule.checks))
                     for rule in pattern.rules
                 ),
             )

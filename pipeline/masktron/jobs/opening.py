@@ -64,14 +64,25 @@ def open_original(
     return judged(job, config, progress, executor)
 
 
-def judged(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> Run:
-    """Lower the records of a file that is open, or of treated ones, classify their fields and judge them."""
+def judged(
+    job: Job,
+    config: Config,
+    progress: Progress,
+    executor: Executor | None = None,
+    settled: frozenset[int] = frozenset(),
+) -> Run:
+    """Lower the records of a file that is open, or of treated ones, classify their fields and judge them.
+
+    Checks that are `settled` are known to hold of treated records, as they did before.
+    """
     job, back = lower(job, config, progress, executor)
     with errors_by_level(back.names), job.source.naming_elsewhere():
-        return _judged(job, back, config, progress, executor)
+        return _judged(job, back, config, progress, executor, settled)
 
 
-def _judged(job: Job, back: Back, stated: Config, progress: Progress, executor: Executor | None) -> Run:
+def _judged(
+    job: Job, back: Back, stated: Config, progress: Progress, executor: Executor | None, settled: frozenset[int]
+) -> Run:
     by_users = back.settings(stated, job)
     config, told = completed(back.with_kinds(by_users), job.source)
     reading = told_as(progress, f"reading {job.source.path.name}")
@@ -89,7 +100,7 @@ def _judged(job: Job, back: Back, stated: Config, progress: Progress, executor: 
     )
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
-    originals = judge_originals(job, config, progress, executor)
+    originals = judge_originals(job, config, progress, executor, settled)
     if not job.rulebook.checks:  # no rule speaks of a single record of a nested file: nobody has looked at any
         originals = replace(originals, keep=np.ones(len(records), dtype=np.bool_))
     originals = back.released(originals, job, config)

@@ -14,7 +14,7 @@ from masktron.errors import RefusalFacts, ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.executor.contract import Executor
 from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
-from masktron.jobs.job import Job
+from masktron.jobs.job import Job, with_tests
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.problems.problem import Problem, Sentence, rules
 from masktron.progress import Progress
@@ -59,7 +59,13 @@ class Originals:
     untested: Mapping[int, Untested] = field(default_factory=dict)
 
 
-def judge_originals(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> Originals:
+def judge_originals(
+    job: Job,
+    config: Config,
+    progress: Progress,
+    executor: Executor | None = None,
+    settled: frozenset[int] = frozenset(),
+) -> Originals:
     """Evaluate the original and decide what may be masked.
 
     In XPath 1.0 that is what the Recommendation says; what libxml2 alone says of records is reported.
@@ -71,6 +77,8 @@ def judge_originals(job: Job, config: Config, progress: Progress, executor: Exec
     progress : callable
     executor : Executor, optional
         Who evaluates slices of the file, where it can be cut.
+    settled : frozenset of int
+        Checks that are known to hold: where they fire is counted, and nothing is asked.
 
     Raises
     ------
@@ -79,7 +87,10 @@ def judge_originals(job: Job, config: Config, progress: Progress, executor: Exec
     RulebookError, ViolationError
         A hard rule is not tested, and the settings do not allow that.
     """
-    evaluation = job.evaluate(job.source, progress, executor=executor, keep_verdicts=True)
+    holding = {"assert": "true()", "report": "false()"}
+    asked = with_tests(job.rulebook, lambda one: holding[one.kind] if one.index in settled else one.test)
+    asking = replace(job, rulebook=asked) if settled else job
+    evaluation = asking.evaluate(job.source, progress, executor=executor, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
     idle = untested(job, evaluation, range(len(job.rulebook.checks)), job.source)

@@ -16,7 +16,7 @@ import numpy as np
 
 from masktron.classify import Edit
 from masktron.config import Config, Role
-from masktron.constraints import DomainEdit, InDomain
+from masktron.constraints import DomainEdit, InDomain, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, ViolationError
 from masktron.executor.contract import Executor
 from masktron.jobs.job import Job, classified
@@ -41,6 +41,7 @@ from masktron.perturbation_settings import together
 from masktron.problems.problem import Rule, fields, rules
 from masktron.progress import Progress, no_progress, told_as
 from masktron.rulebook.analysis import readers
+from masktron.rulebook.locality import locality
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.source import Source
@@ -241,7 +242,8 @@ def _judged_anew(run: Run, folder: Path, named: set[str], progress: Progress, ex
     config = _with_missing(_without_rules(given, account), original, source, account)
     try:
         job = Job(source, run.job.rulebook, classified(run.job.rulebook, source))
-        found = judged(job, config, progress, executor)
+        settled = _settled(run, job)
+        found = judged(job, config, progress, executor, settled)
     except InvalidOriginalError as error:
         if (drawn := _DRAWN.get(type(last))) is not None:
             (broken,) = error.facts
@@ -261,7 +263,40 @@ def _judged_anew(run: Run, folder: Path, named: set[str], progress: Progress, ex
         invalid=given.invalid,
         phase=given.phase,
     )
-    return replace(found, config=config, given=given, account=account, before=original)
+    released = {
+        *found.originals.released,
+        *(index for index in settled if job.rulebook.checks[index].id in run.let_go),
+    }
+    originals = replace(found.originals, released=tuple(sorted(released)))
+    return replace(found, config=config, originals=originals, given=given, account=account, before=original)
+
+
+def _settled(run: Run, job: Job) -> frozenset[int]:
+    """Return the checks of treated records that hold, or do not, as they did when the file was judged.
+
+    They read no field that a step has changed, and nothing beyond their own record. A context with a condition may
+    read anything; and where records were left out, where rules fire is counted anew.
+    """
+    if not run.originals.keep.all():
+        return frozenset()
+    as_judged = {check.id: check.test for check in run.original.job.rulebook.checks}
+    far = locality(job.rulebook, job.source.layout)
+    plain = {
+        check.index
+        for pattern in job.rulebook.patterns
+        if not any("[" in rule.context for rule in pattern.rules)
+        for rule in pattern.rules
+        for check in rule.checks
+    }
+    return frozenset(
+        edit.check.index
+        for edit in job.edits
+        if edit.check.index in plain
+        and not far[edit.check.index]
+        and not isinstance(edit.constraint, OpaqueEdit)
+        and as_judged.get(edit.check.id) == edit.check.test
+        and not {*run.account.fields}.intersection(edit.variables)
+    )
 
 
 def _without_rules(given: Config, done: Account) -> Config:

@@ -146,6 +146,7 @@ class Batch:
     cells: Sequence[Cells]
     _numbers: dict[int, Numbers] = field(default_factory=dict, init=False, repr=False)
     _texts: dict[int, Texts] = field(default_factory=dict, init=False, repr=False)
+    _theirs: dict[int, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -210,17 +211,21 @@ class Batch:
         return taken
 
     def _libxml2(self, at: int) -> NDArray[np.float64]:
-        """Return what libxml2 reads in a field, exponents included, which the kernel leaves out."""
+        """Return what libxml2 reads in a field, exponents included, which the kernel leaves out; made once."""
+        if at in self._theirs:
+            return self._theirs[at]
         numbers, cells = self._numbers[at], self.cells[at]
         other = np.flatnonzero((numbers.form == NumberForm.OTHER) & (cells.status == Cell.TEXT))
-        if not len(other):
-            return numbers.libxml2
-        found = numbers.libxml2.copy()
+        found = numbers.libxml2.copy() if len(other) else numbers.libxml2
+        read: dict[bytes, float] = {}  # many records have one text
         for row, start, stop in zip(
             other.tolist(), cells.start[other].tolist(), cells.stop[other].tolist(), strict=True
         ):
-            found[row] = libxml2_number(self.buffer[start:stop].tobytes().decode("ascii"))
-        return found
+            text = self.buffer[start:stop].tobytes()
+            if text not in read:
+                read[text] = libxml2_number(text.decode("ascii"))
+            found[row] = read[text]
+        return self._theirs.setdefault(at, found)
 
     def record(self, row: int) -> bytes:
         """Return the bytes of one record."""
