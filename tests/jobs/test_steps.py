@@ -9,6 +9,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_rules
+from masktron.errors import InfeasibleError
 from masktron.jobs import steps
 from masktron.jobs.job import Job
 from masktron.jobs.opening import open_original
@@ -16,6 +17,7 @@ from masktron.jobs.run import Run
 from masktron.jobs.steps import chain_of
 from masktron.progress import no_progress
 from masktron.settings_file import config_from
+from refusals import refused
 from schema_files import conforms
 
 ROWS = [f"{20 + at % 30},{'nsew'[at % 4]},{at % 2},{10 * at},{3 * at}" for at in range(60)]
@@ -112,3 +114,15 @@ def test_rules_that_no_step_can_have_changed_are_asked_once(
     files[0].write_text(files[0].read_text() + "30,n,1,1,5\n")
     masktron.mask(*files, tmp_path / "m.csv", config=config_from({**settings, "invalid": "exclude"}))
     assert found[-1] == set(), "where records were left out, where rules fire is another number"
+
+
+def test_what_a_broken_rule_reads_says_which_step_is_to_blame(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    """Several steps are judged together, and the last of them may have nothing to do with it."""
+    ones = sum(row.split(",")[2] == "1" for row in ROWS)
+    files[1].write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="/*">'
+        f'<assert id="ones" test="count(//Record[sex = 1]) = {ones}">ones</assert></rule></pattern></schema>'
+    )
+    settings = {**SETTINGS, "key_k": None, "recode": {}, "quasi_identifiers": ("region", "sex")}
+    with refused(InfeasibleError, "rules-not-kept", rules=("ones",), fields=("sex",)):
+        masktron.mask(*files, tmp_path / "m.csv", config=config_from(settings))

@@ -106,7 +106,7 @@ def test_an_error_is_found(
 ) -> None:
     data, out, manifest = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     rules = write_rules(tmp_path / "r.sch", "A <= 1000" if "reweight" in given else "A <= 9000")
-    how = {"k": 3, "order": "keep", "roles": ROLES, **given}
+    how = {"k": 3, "order": "keep", "roles": ROLES, "secret": bytes(range(32)), **given}
 
     def problems() -> list[str]:
         masktron.mask(data, rules, out, **how)

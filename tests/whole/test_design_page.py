@@ -11,11 +11,16 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 import masktron
-from masktron.jobs import in_units, job, mask, opening, publishing, steps, written
+from masktron.evaluation.tiered import evaluate
+from masktron.jobs import in_units, job, mask, opening, originals, publishing, revalidate, steps, written
 from masktron.jobs.lowering import lower
+from masktron.jobs.ordering import ordering_of
+from masktron.jobs.randomness import randomness_of
 from masktron.jobs.registered import Registration
 from masktron.jobs.run import Run
 from masktron.masking import run as masking
+from masktron.masking.groups import strata
+from masktron.plan import make_plan
 from paths import ROOT
 
 PAGE = ROOT / "docs" / "design.md"
@@ -23,11 +28,20 @@ BEGIN, END = "<!-- the run, drawn by tests/whole/test_design_page.py -->\n", "<!
 OPENED = (
     *(mask.run_mask, opening.open_original, job.open_job, opening.judged, opening._judged, lower.lower),
     *(steps.treated, steps.chain_of, in_units.masked_by, masking.mask_records),
-    *(masking._by_groups, masking._by_units, masking._masking, publishing.published, written.write, written._put),
+    *(masking._by_groups, masking._by_units, masking._masking, masking._whole, strata.group),
+    *(publishing.published, written.write, written._put, originals.judge_originals, revalidate.revalidate),
+    Run.planned,
 )
-"""Functions whose calls are shown as well; a private one is not shown itself."""
-ROOMS = ("jobs", "masking", "codes", "sources.opening", "write.publication", "measures")
+"""Functions whose calls are shown as well, where they stand first; a private one is not shown itself."""
+ROOMS = (
+    *("jobs", "masking", "plan", "grouping", "partitions", "settle", "evaluation", "codes"),
+    *("sources.opening", "write.publication"),
+)
 METHODS: dict[str, FunctionType] = {
+    "evaluate": evaluate,  # type: ignore[dict-item]
+    "self.plan": make_plan,  # type: ignore[dict-item]
+    "self.ordering": ordering_of,  # type: ignore[dict-item]
+    "self.randomness": randomness_of,  # type: ignore[dict-item]
     "planned": Run.planned,  # type: ignore[dict-item]
     "look_up": Registration.look_up,  # type: ignore[dict-item]
     "confirm": Registration.confirm,  # type: ignore[dict-item]
@@ -49,21 +63,24 @@ def test_the_picture_of_a_run_is_that_of_the_code() -> None:
 
 
 def picture() -> str:
-    rows = list(branches(mask.run_mask, ""))
+    rows = list(branches(mask.run_mask, "", set()))
     width = max(len(left) for left, _, _ in rows)
     across = max(len(where) for _, where, _ in rows)
     return "".join(f"{left:{width}}  {where:{across}}  {says}".rstrip() + "\n" for left, where, says in rows)
 
 
-def branches(function: Callable[..., object], stem: str) -> Iterator[tuple[str, str, str]]:
+def branches(
+    function: Callable[..., object], stem: str, opened: set[Callable[..., object]]
+) -> Iterator[tuple[str, str, str]]:
     """Yield a function, and those that it calls in the order in which they stand in it."""
     if not stem:
         yield line(function, "")
-    inner = list(dict.fromkeys(called(function)))
+    inner = [] if function in opened else list(dict.fromkeys(called(function)))
+    opened.add(function)
     for at, one in enumerate(inner):
         last = at == len(inner) - 1
         yield line(one, f"{stem}{'└─ ' if last else '├─ '}")
-        yield from branches(one, f"{stem}{'   ' if last else '│  '}")
+        yield from branches(one, f"{stem}{'   ' if last else '│  '}", opened)
 
 
 def line(function: Callable[..., object], stem: str) -> tuple[str, str, str]:
@@ -72,7 +89,7 @@ def line(function: Callable[..., object], stem: str) -> tuple[str, str, str]:
     assert module.__file__
     where = Path(module.__file__).relative_to(Path(masktron.__file__).parent).as_posix()
     says = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
-    return f"{stem}{function.__name__}", where, says if len(says) <= 80 else says.partition(",")[0].partition(":")[0]
+    return f"{stem}{function.__name__}", where, textwrap.shorten(says, 90, placeholder=" ...")
 
 
 def called(function: Callable[..., object]) -> Iterator[Callable[..., object]]:
@@ -89,7 +106,8 @@ def called(function: Callable[..., object]) -> Iterator[Callable[..., object]]:
 
         def visit_Attribute(self, node: ast.Attribute) -> None:
             self.visit(node.value)
-            names.append(node.attr if node.attr in METHODS else "")
+            own = isinstance(node.value, ast.Name) and node.value.id == "self"
+            names.append(f"self.{node.attr}" if own else node.attr if node.attr in METHODS else "")
 
         def visit_Name(self, node: ast.Name) -> None:
             names.append(node.id)
@@ -103,7 +121,7 @@ def called(function: Callable[..., object]) -> Iterator[Callable[..., object]]:
     for name in dict.fromkeys(names):
         found = METHODS.get(name) or known.get(name)
         found = inspect.unwrap(found) if callable(found) else None
-        if isinstance(found, FunctionType) and shown(name, found):
+        if isinstance(found, FunctionType) and found is not function and shown(name, found):
             yield from called(found) if name.startswith("_") else [found]
 
 

@@ -239,6 +239,11 @@ def open_job(
     return Job(source, rulebook, classified(rulebook, source))
 
 
+def job_on(source: Source, rulebook: Rulebook) -> Job:
+    """Return a job on a file, of which the rules are at hand."""
+    return Job(source, rulebook, classify(rulebook, source.layout))
+
+
 def with_tests(rulebook: Rulebook, test: Callable[[Check], str]) -> Rulebook:
     """Return a rulebook whose checks ask something else on the same nodes."""
     return replace(

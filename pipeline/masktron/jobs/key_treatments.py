@@ -18,7 +18,6 @@ from masktron.figures import OF_KEYS_ALONE
 from masktron.jobs.concerns import emptied_keys, likely_notes
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
 from masktron.jobs.keys_known import KnownKeys
-from masktron.jobs.lowering.lower import Flat
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.opening import open_original
 from masktron.jobs.run import Account, Run
@@ -199,7 +198,7 @@ def _left_out(opened: Run, config: Config) -> Iterator[Sentence]:
     if not (records := len(opened.records) - len(opened.kept)):
         return
     settings = {"--invalid": config.invalid, "--rare-units": config.rare_units}
-    if isinstance(opened.back, Flat):
+    if not opened.back.nested:
         said = f"{counted(records, 'record that breaks a rule is', 'records that break a rule are')} left out"
         del settings["--rare-units"]
     else:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,7 @@ from masktron.write.treatments import (
     Postrandomised,
     Recoded,
     Reweighted,
+    Suppressed,
     Swapped,
     Treatment,
     reweighted_in,
@@ -329,24 +331,23 @@ def fates_of(done: Account) -> tuple[RuleFate, ...]:
 
 
 def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
-    if isinstance(treatment, Recoded):
-        yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))
-        return
-    if isinstance(treatment, Reweighted):
-        yield TreatmentResult(treatment.kind, treatment.field, spread_how(treatment))
-        return
-    if isinstance(treatment, Postrandomised):
-        yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), drawn_how(treatment))
-        return
-    if isinstance(treatment, Swapped):
-        yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), swapped_how(treatment))
-        return
-    for name, (gone, there) in treatment.cells.items():
-        share = f"{100 * gone / max(there, 1):.2g} %"
-        demanded = ", as rules demand" if name in treatment.also else ""
-        yield TreatmentResult(
-            treatment.kind, name, f"k = {treatment.contract.k}: {gone:,} of {there:,} cells ({share}){demanded}"
-        )
+    match treatment:
+        case Recoded():
+            yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))
+        case Reweighted():
+            yield TreatmentResult(treatment.kind, treatment.field, spread_how(treatment))
+        case Postrandomised():
+            yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), drawn_how(treatment))
+        case Swapped():
+            yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), swapped_how(treatment))
+        case Suppressed():
+            for name, (gone, there) in treatment.cells.items():
+                share = f"{100 * gone / max(there, 1):.2g} %"
+                demanded = ", as rules demand" if name in treatment.also else ""
+                cells = f"k = {treatment.contract.k}: {gone:,} of {there:,} cells ({share}){demanded}"
+                yield TreatmentResult(treatment.kind, name, cells)
+        case _:
+            assert_never(treatment)
 
 
 def _keys_before(files: Assessed) -> tuple[Measured, ...]:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from masktron.codes import fields_of, kinds_by_file, likely_missing, unmet_in
-from masktron.config import Config, Role
-from masktron.errors import UsageError
+from masktron.config import Config
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import column_notes, read_columns
 from masktron.jobs.common import judging_stage, require_records, size_notes
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.lowering.lower import Back, Flat, Lowered, lower
+from masktron.jobs.lowering.lower import Back, lower
 from masktron.jobs.originals import judge_originals
 from masktron.jobs.run import Run
 from masktron.jobs.untested import may_be_untested, require_names
-from masktron.problems.problem import Field
 from masktron.progress import Progress, told_as
-from masktron.roles import FieldFacts, require_weights
-from masktron.sources.source import Source
+from masktron.roles import require_weights
 from masktron.unrolling.level_names import errors_by_level
 
 
@@ -96,7 +92,7 @@ def _judged(
         weights_later=True,
         called=back.names.name,
         by_file=kinds_by_file(config, by_users),
-        nested=isinstance(back, Lowered),
+        nested=back.nested,
     )
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
@@ -105,8 +101,7 @@ def _judged(
         originals = replace(originals, keep=np.ones(len(records), dtype=np.bool_))
     originals = back.released(originals, job, config)
     require_weights(records, fields, originals.keep)
-    if isinstance(back, Flat):
-        _require_names(job.source, fields)
+    back.require_names(fields)
     return Run(
         given=stated,
         config=config,
@@ -127,23 +122,3 @@ def _judged(
         likely=likely,
         sized=tuple(sized),
     )
-
-
-def _require_names(source: Source, fields: Sequence[FieldFacts]) -> None:
-    """Refuse to leave out a column where those behind it would get other names: those of columns without any.
-
-    Raises
-    ------
-    UsageError
-    """
-    if source.reading_options.get("header") != "no":
-        return
-    kept = [fact.role is not Role.IDENTIFIER for fact in fields]
-    if not all(kept) and any(kept[kept.index(False) :]):
-        raise UsageError.of(
-            "names-would-shift",
-            source.path,
-            fields=tuple(Field(fact.name) for fact in fields if fact.role is Role.IDENTIFIER),
-            first=Field(fields[0].name),
-            last=Field(fields[-1].name),
-        )

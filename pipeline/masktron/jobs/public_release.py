@@ -233,6 +233,12 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
     spread = {one.text("field"): tuple(one.names("within")) for one in _treatments(manifest) if _is_spread(one)}
     weights = {fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "weight"}
     suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"} - weights
+    treated = {
+        name
+        for one in treatments
+        for name in one.text("field").split(", ")
+        if name not in weights or one.text("kind") != "suppression"
+    }
     classes = public_classes(_treatments(manifest))
     untrue = _untrue(manifest)
     blocks = _blocks(manifest)
@@ -262,6 +268,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
                 suppressed=found.name in suppressed,
                 missing=_lacking(found.name, manifest) if found.name in suppressed else found.missing,
                 untrue=untrue.get(found.name, ""),
+                treated=found.name in treated,
             )
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"

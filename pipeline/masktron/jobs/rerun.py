@@ -22,7 +22,6 @@ from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.fields_by_level import HeldField, completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
@@ -417,7 +416,7 @@ def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, pro
         f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {counted(len(run.kept), 'record')}",
         f"blocks, and the aggregator that would be tried first: {blocks}",
         *([f"left out: {', '.join(gone)}"] if gone else []),
-        *([f"{_left_out(out, nested=isinstance(run.back, Lowered))} would be left out"] if out else []),
+        *([f"{_left_out(out, nested=run.back.nested)} would be left out"] if out else []),
         "the same file and secret would give the same bytes where no version has changed"
         if result.same_original
         else "another file: a new secret would be made",

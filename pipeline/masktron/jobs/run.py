@@ -14,7 +14,7 @@ from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
-from masktron.jobs.lowering.lower import Back, Flat
+from masktron.jobs.lowering.lower import Back
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals
 from masktron.jobs.randomness import Origin, Randomness, digest_of_columns, randomness_of, secret_for_treatments
@@ -273,7 +273,7 @@ class Run:
     @property
     def as_written(self) -> Originals:
         """How the rules as they are written judge the file."""
-        return self.originals if isinstance(self.back, Flat) else self.back.originals
+        return self.back.as_written(self.originals)
 
     def rule_id(self, check: int) -> str:
         """Return the id of a check of the job, as it stands in the rulebook that was given."""

@@ -6,6 +6,7 @@ rules, too. What they come to is judged as a file is, and masked from there on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -48,12 +49,7 @@ from masktron.sources.source import Source
 from masktron.translation import translated
 from masktron.unrolling.level_names import errors_by_level
 from masktron.write.treatments import (
-    Postrandomised,
     Recoded,
-    Reweighted,
-    Suppressed,
-    Swapped,
-    Treatment,
     names_in,
     recodings_in,
 )
@@ -188,17 +184,17 @@ def treated(
         require_spreadable(original)
     with errors_by_level(original.names), ExitStack() as stack, _named_as(original.source.path) as named:
 
-        def judged_anew(run: Run) -> Run:
+        def judged_anew(run: Run, since: int) -> Run:
             folder = stack.enter_context(private_folder(disk))
-            return _judged_anew(run, folder, named, progress, executor)
+            return _judged_anew(run, since, folder, named, progress, executor)
 
-        unjudged = 0
+        known = 0
         for step in chain_of(original.config, rules_out, progress):
-            if step.kind == SUPPRESSION and len(run.account.treatments) > unjudged:
-                run, unjudged = judged_anew(run), len(run.account.treatments)
+            if step.kind == SUPPRESSION and len(run.account.treatments) > known:
+                run, known = judged_anew(run, known), len(run.account.treatments)
             progress("treating fields", 0)
             run = step.apply(run)
-        yield judged_anew(run) if len(run.account.treatments) > unjudged else run
+        yield judged_anew(run, known) if len(run.account.treatments) > known else run
 
 
 @contextmanager
@@ -212,30 +208,52 @@ def _named_as(own: Path) -> Iterator[set[str]]:
         raise
 
 
-_DRAWN: Mapping[type[Treatment], str] = {
-    Suppressed: "with keys suppressed, rules over several records fail",
-    Postrandomised: "with values drawn anew, rules over several records fail",
-    Swapped: "with records swapped, rules over several records fail",
-    Reweighted: "with the weights of records left out spread over others, rules fail",
+_NAME = re.compile(r"[\w.-]+")
+_DRAWN: Mapping[str, str] = {
+    "suppression": "with keys suppressed",
+    "pram": "with values drawn anew",
+    "swapping": "with records swapped",
+    "reweighting": "with the weights of records left out spread over others",
 }
-"""What may break rules, of which treatments ask none, or none across records."""
+"""Steps that may break rules: they ask none, or none across records."""
 
 
-def _fields_of(treatment: Treatment) -> tuple[str, ...]:
-    match treatment:
-        case Suppressed():
-            return tuple(treatment.cells)
-        case Postrandomised() | Swapped():
-            return treatment.fields
-        case Reweighted():
-            return (treatment.field,)
-    return ()
+def _refused(run: Run, since: int, error: InvalidOriginalError) -> ViolationError | InfeasibleError:
+    """Return why rules do not hold after steps: those are named that changed what a broken rule reads.
+
+    Parameters
+    ----------
+    run : Run
+    since : int
+        Treatments of the account that had been judged before.
+    error : InvalidOriginalError
+    """
+    path, (broken,) = run.original.source.path, error.facts
+    read: set[str] = set()
+    for edit in run.job.edits:
+        if edit.check.id in broken.rules:  # of a rule that is not understood, any word may be a field
+            read.update(edit.variables or _NAME.findall(edit.check.test))
+    steps = [one for one in run.account.treatments[since:] if one.kind in _DRAWN]
+    steps = [one for one in steps if read.intersection(one.changed)] or steps
+    if not steps:
+        return ViolationError.of("self-check-failed", path, detail=error.problem)
+    how = " and ".join(dict.fromkeys(_DRAWN[one.kind] for one in steps))
+    changed = dict.fromkeys(name for one in steps for name in one.changed)
+    return InfeasibleError.of(
+        "rules-not-kept",
+        path,
+        fields=fields([name for name in changed if name in run.account.fields]),
+        rules=tuple(map(Rule, broken.rules)),
+        reason=f"{how}, rules {'' if steps[0].kind == 'reweighting' else 'over several records '}fail",
+        facts=[RefusalFacts("keys")],
+    )
 
 
-def _judged_anew(run: Run, folder: Path, named: set[str], progress: Progress, executor: Executor | None) -> Run:
-    """Judge what steps have come to, as a file is judged, by the rules as they are asked now."""
+def _judged_anew(
+    run: Run, since: int, folder: Path, named: set[str], progress: Progress, executor: Executor | None
+) -> Run:
+    """Judge what steps have come to, as a file is judged; some of their treatments had been judged before."""
     original, account, given = run.original, run.account, run.given
-    path, last = original.source.path, account.treatments[-1]
     told = told_as(progress, "treating fields")
     source = run.source.treated(run.records, account.fields, run.originals.keep, folder, told)
     named.add(str(source.path))
@@ -245,17 +263,7 @@ def _judged_anew(run: Run, folder: Path, named: set[str], progress: Progress, ex
         settled = _settled(run, job)
         found = judged(job, config, progress, executor, settled)
     except InvalidOriginalError as error:
-        if (drawn := _DRAWN.get(type(last))) is not None:
-            (broken,) = error.facts
-            raise InfeasibleError.of(
-                "rules-not-kept",
-                path,
-                fields=fields(_fields_of(last)),
-                rules=tuple(map(Rule, broken.rules)),
-                reason=drawn,
-                facts=[RefusalFacts("keys")],
-            ) from error
-        raise ViolationError.of("self-check-failed", path, detail=error.problem) from error
+        raise _refused(run, since, error) from error
     config = replace(
         found.config,
         allow=given.allow,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from masktron.classify import Edit, classify
+from masktron.classify import Edit
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.codes import set_aside
@@ -19,7 +19,7 @@ from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.files import refuse_outputs
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
-from masktron.jobs.job import Job
+from masktron.jobs.job import job_on
 from masktron.jobs.rulebooks import levels_of, open_rulebook
 from masktron.preflight.rulebook import what_follows
 from masktron.problems.problem import Known, Place, Sentence, Setting
@@ -149,7 +149,7 @@ def _judged(
 ) -> tuple[tuple[Proposal, ...], list[str]]:
     """Evaluate the drafted rules on the file, and number them; with the ids of those that do not hold as counted."""
     rulebook = open_rulebook(draft)
-    job = Job(source, rulebook, classify(rulebook, source.layout))
+    job = job_on(source, rulebook)
     evaluation = job.evaluate(None, progress, limit=0)
     places = {check.id: check.index for check in job.rulebook.checks}
     kept: list[NamedRule] = []
@@ -178,7 +178,7 @@ def _in_plain_text(
         return {}
     text = "\n".join(map(spelled_rule, found))
     rulebook = open_rulebook(GivenRules(text, draft.name), levels=levels)
-    job = Job(source, rulebook, classify(rulebook, source.layout))
+    job = job_on(source, rulebook)
     evaluation = job.evaluate(None, no_progress, limit=0)
     failed = {check.id: int(evaluation.failed[check.index]) for check in job.rulebook.checks}
     return {one.name: one for one in found if failed.get(name_of_rule(one.name)) == exceptions.get(one.name)}

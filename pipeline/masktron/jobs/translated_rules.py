@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
-from masktron.classify import classify
 from masktron.config import Config
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.documents import Given, bound
-from masktron.jobs.job import Job
+from masktron.jobs.job import job_on
 from masktron.jobs.recoded import hierarchy_files
 from masktron.jobs.rulebooks import read_translated
 from masktron.jobs.run import Account, Run
@@ -34,7 +33,7 @@ def asked_by(run: Run, rules_out: Path) -> Run:
     given, source = run.given, run.job.source
     documents = Given(given.documents, source.path, spare=frozenset(given.documents))
     rulebook = bound(read_translated(run.account.rulebook, rules_out), documents)
-    return replace(run, job=Job(source, rulebook, classify(rulebook, source.layout)))
+    return replace(run, job=job_on(source, rulebook))
 
 
 def refuse_lost(original: Run, translation: Translation) -> None:

@@ -158,6 +158,8 @@ class PublicField:
         counted as a key, but never left out.
     untrue : str
         Why some records have another value than before: drawn anew, by which probabilities, or swapped; else empty.
+    treated : bool
+        Whether a step may have changed it before others were masked, whatever kind of step.
     level : str
         The level of a nested file whose field it is; empty in a flat one.
     more_blocks : tuple of int
@@ -186,6 +188,7 @@ class PublicField:
     classes: tuple[PublicClass, ...] = ()
     suppressed: bool = False
     untrue: str = ""
+    treated: bool = False
     level: str = ""
     more_blocks: tuple[int, ...] = ()
     solved_everywhere: bool = True

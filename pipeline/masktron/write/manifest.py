@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, assert_never, get_args
 
 from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, config_from
 from masktron.constraints import Linear
@@ -28,11 +28,11 @@ from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import (
     Postrandomised,
     Recoded,
+    Reweighted,
     SharedKeys,
     Suppressed,
     Swapped,
     Treatment,
-    reweighted_in,
     suppressed_in,
     treatments_from,
 )
@@ -538,13 +538,27 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
     TypeError, ValueError
         They disagree, or the settings are nonsense.
     """
-    recoded = {one.recoding.field: one.how for one in treatments if isinstance(one, Recoded)}
-    drawn = {one.fields: one.settings for one in treatments if isinstance(one, Postrandomised)}
-    swapped = [one.settings for one in treatments if isinstance(one, Swapped)]
-    spread = [one.within for one in reweighted_in(treatments)]
+    recoded: dict[str, str] = {}
+    drawn: dict[tuple[str, ...], PramSettings] = {}
+    swapped: list[SwapSettings] = []
+    spread: list[tuple[str, ...]] = []
+    shared: list[SharedKeys] = []
+    for one in treatments:
+        match one:
+            case Recoded():
+                recoded[one.recoding.field] = one.how
+            case Postrandomised():
+                drawn[one.fields] = one.settings
+            case Swapped():
+                swapped.append(one.settings)
+            case Reweighted():
+                spread.append(one.within)
+            case Suppressed():
+                shared.append(one.contract)
+            case _:
+                assert_never(one)
     if spread and spread != [tuple(config.get("reweight", ()))]:
         raise ValueError("its 'treatments' are not what 'reweight' of its 'config' asks for")
-    shared = [one.contract for one in treatments if isinstance(one, Suppressed)]
     for setting, asked, done in (
         ("recode", dict(_settings_of(config, "recode")), recoded),
         ("pram", _pram(_settings_of(config, "pram")), drawn),

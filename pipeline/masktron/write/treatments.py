@@ -35,6 +35,11 @@ class Recoded:
         """What it is called in manifests and results."""
         return "recoding"
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The fields that it may have changed."""
+        return (self.recoding.field,)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data from which `treatments_from` builds it again, with no other file."""
         names = {"names": dict(self.names)} if self.names else {}
@@ -100,6 +105,11 @@ class Suppressed:
         """What it is called in manifests and results."""
         return "suppression"
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The fields that it may have changed."""
+        return (*self.fields, *self.also)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data from which `treatments_from` builds it again."""
         return {
@@ -144,6 +154,11 @@ class Postrandomised:
     def kind(self) -> str:
         """What it is called in manifests and results."""
         return "pram"
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The fields that it may have changed."""
+        return self.fields
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data from which `treatments_from` builds it again, with no other file."""
@@ -191,6 +206,11 @@ class Swapped:
         return "swapping"
 
     @property
+    def changed(self) -> tuple[str, ...]:
+        """The fields that it may have changed."""
+        return self.fields
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """The regions, from coarse to fine."""
         return self.settings.regions
@@ -227,6 +247,11 @@ class Reweighted:
     def kind(self) -> str:
         """What it is called in manifests and results."""
         return "reweighting"
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The fields that it may have changed."""
+        return (self.field,)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data from which `treatments_from` builds it again."""

@@ -9,29 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.classify import classify
 from masktron.codes import looks_like_codes
 from masktron.config import Config, Role
+from masktron.errors import UsageError
 from masktron.executor.contract import Executor
 from masktron.jobs.common import require_flat
-from masktron.jobs.job import Job
+from masktron.jobs.job import Job, job_on
 from masktron.jobs.lowering.member_ordering import ordered_members
 from masktron.jobs.lowering.members_alone import members_alone, protected_level
 from masktron.jobs.lowering.rare_units import units_of, with_whole_units, without_rare
 from masktron.jobs.lowering.wide_settings import grouping_notes, named_as_fields, weights_by_level, wide_settings
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.problems.level_names import AS_THEY_ARE, LevelNames
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Field, Sentence
 from masktron.progress import Progress
-from masktron.rulebook.schema import Rulebook
+from masktron.roles import FieldFacts
 from masktron.sources.column import Column
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
@@ -51,6 +51,7 @@ class Flat:
     """
 
     job: Job
+    nested: ClassVar[bool] = False
 
     @property
     def names(self) -> LevelNames:
@@ -94,6 +95,29 @@ class Flat:
         """Return the checks as they are written of which all parts are among some checks of the records."""
         return sorted(checks)
 
+    def require_names(self, fields: Sequence[FieldFacts]) -> None:
+        """Refuse to leave out a column where those behind it would get other names: those of columns without any.
+
+        Raises
+        ------
+        UsageError
+        """
+        if self.job.source.reading_options.get("header") != "no":
+            return
+        kept = [fact.role is not Role.IDENTIFIER for fact in fields]
+        if not all(kept) and any(kept[kept.index(False) :]):
+            raise UsageError.of(
+                "names-would-shift",
+                self.job.source.path,
+                fields=tuple(Field(fact.name) for fact in fields if fact.role is Role.IDENTIFIER),
+                first=Field(fields[0].name),
+                last=Field(fields[-1].name),
+            )
+
+    def as_written(self, originals: Originals) -> Originals:
+        """Return how the rules as they are written judge the file, given how those of the records judge these."""
+        return originals
+
     def compositions_of(self, keep: NDArray[np.bool_]) -> NDArray[np.intp] | None:
         """Return the code of what some records are composed of; None where all are alike in it."""
         del keep
@@ -130,6 +154,7 @@ class Lowered:
     unrolled: Unrolled
     order: tuple[Sentence, ...]
     weights: Mapping[LevelPath, str]
+    nested: ClassVar[bool] = True
 
     @cached_property
     def names(self) -> LevelNames:
@@ -202,6 +227,14 @@ class Lowered:
             parts.setdefault(origin.check, []).append(index in some)
         return sorted(check for check, found in parts.items() if all(found))
 
+    def require_names(self, fields: Sequence[FieldFacts]) -> None:
+        """Nothing: levels have names of their own."""
+
+    def as_written(self, originals: Originals) -> Originals:
+        """Return how the rules as they are written judge the file."""
+        del originals
+        return self.originals
+
     def compositions_of(self, keep: NDArray[np.bool_]) -> NDArray[np.intp] | None:
         """Return the code of the composition of some units."""
         return self.compositions[keep]
@@ -270,11 +303,6 @@ def lower(job: Job, config: Config, progress: Progress, executor: Executor | Non
         originals = judge_originals(job, config, progress, executor)
     weights = weights_by_level(found.source.levels, config.roles, where)
     return lowered, Lowered(job, originals, found.source, found.unrolled, found.notes, weights)
-
-
-def job_on(source: Source, rulebook: Rulebook) -> Job:
-    """Return a job on a file, of which the rules are at hand."""
-    return Job(source, rulebook, classify(rulebook, source.layout))
 
 
 def _has_quantities(column: Column) -> bool:

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.counts import counted
-from masktron.jobs.job import Job
+from masktron.jobs.job import Job, job_on
 from masktron.jobs.lowering.beside_members import changed_beside
 from masktron.jobs.lowering.level_figures import NestedColumns, alike_by_level
-from masktron.jobs.lowering.lower import job_on
 from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.results import MaskedLevel
 from masktron.sources.dataset import Dataset

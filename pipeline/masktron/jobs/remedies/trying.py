@@ -14,7 +14,6 @@ from masktron.figures import NAMES, figure_of
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
-from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.remedies.refused_run import RefusedRun
@@ -73,7 +72,7 @@ class RemedyTrials:
     @property
     def _nested(self) -> bool:
         """Whether records are units with all their members, whose fields settings do not name."""
-        return self._original is not None and isinstance(self._original.back, Lowered)
+        return self._original is not None and self._original.back.nested
 
     def result(self, error: MasktronError) -> RefusalResult:
         """Try what suits an error, within the time.

@@ -368,8 +368,7 @@ def _became(fates: tuple[PublicFate, ...]) -> list[PagePart]:
 
 
 def _exact(release: PublicRelease) -> list[PagePart]:
-    changed = ("masked", "recoded", "suppressed", "untrue", "reweighted")
-    kept = [one.name for one in release.fields if not any(getattr(one, how) for how in changed)]
+    kept = [one.name for one in release.fields if not (one.masked or one.treated)]
     left_out = [one.name for one in release.fields if one.suppressed]
     in_all = "the same way in every record" if not left_out else "the same way wherever they are written"
     recoded = [f"{one.name} ({one.recoded})" for one in release.fields if one.recoded]

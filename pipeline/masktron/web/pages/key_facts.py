@@ -36,6 +36,7 @@ TREATMENTS: Mapping[str, str] = {
     "suppression": "left out in some records",
     "pram": "drawn anew (PRAM)",
     "swapping": "exchanged between records",
+    "reweighting": "given the weights of records left out",
 }
 """What treatments are called, by kind."""
 _DRAWN = ("pram", "swapping")
