@@ -26,7 +26,7 @@ from masktron.evaluation.walk import Tier
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.repeatable import rule_digests
-from masktron.jobs.revalidate import revalidate, second_opinions
+from masktron.jobs.revalidate import second_opinions
 from masktron.masking import judging
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
@@ -38,6 +38,7 @@ from masktron.rulebook.schematron.expressions import compile_all
 from masktron.sources.wide.wide_record import Composition, WideRecord
 from masktron.sources.xml.microdata import read_records
 from masktron.unrolling.unrolled import unroll
+from revalidated import revalidate
 
 COLUMNS, ACROSS = Tier.COLUMNS, Tier.ACROSS
 RECORDS = 40

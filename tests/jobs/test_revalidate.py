@@ -27,12 +27,13 @@ from masktron.jobs import job as opening
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
-from masktron.jobs.revalidate import Asking, revalidate, second_opinions
+from masktron.jobs.revalidate import Asking, second_opinions
 from masktron.progress import no_progress
 from masktron.results import EngineResult
 from masktron.sources.columns import Batch
 from masktron.sources.lexical import libxml2_number
 from masktron.sources.xml.writer import write_masked
+from revalidated import revalidate
 
 type Spoil = Callable[[Evaluation], Evaluation]
 

@@ -12,11 +12,12 @@ from types import FunctionType, ModuleType
 
 import masktron
 from masktron.evaluation.tiered import evaluate
-from masktron.jobs import in_units, job, mask, opening, originals, publishing, revalidate, steps, written
+from masktron.jobs import in_units, job, mask, opening, originals, publishing, steps, written
 from masktron.jobs.lowering import lower
 from masktron.jobs.ordering import ordering_of
 from masktron.jobs.randomness import randomness_of
 from masktron.jobs.registered import Registration
+from masktron.jobs.revalidate import Asking
 from masktron.jobs.run import Run
 from masktron.masking import run as masking
 from masktron.masking.groups import strata
@@ -29,7 +30,7 @@ OPENED = (
     *(mask.run_mask, opening.open_original, job.open_job, opening.judged, opening._judged, lower.lower),
     *(steps.treated, steps.chain_of, in_units.masked_by, masking.mask_records),
     *(masking._by_groups, masking._by_units, masking._masking, masking._whole, strata.group),
-    *(publishing.published, written.write, written._put, originals.judge_originals, revalidate.revalidate),
+    *(publishing.published, written.write, written._put, originals.judge_originals, Asking.revalidation),
     Run.planned,
 )
 """Functions whose calls are shown as well, where they stand first; a private one is not shown itself."""
@@ -42,6 +43,7 @@ METHODS: dict[str, FunctionType] = {
     "self.plan": make_plan,  # type: ignore[dict-item]
     "self.ordering": ordering_of,  # type: ignore[dict-item]
     "self.randomness": randomness_of,  # type: ignore[dict-item]
+    "revalidation": Asking.revalidation,  # type: ignore[dict-item]
     "planned": Run.planned,  # type: ignore[dict-item]
     "look_up": Registration.look_up,  # type: ignore[dict-item]
     "confirm": Registration.confirm,  # type: ignore[dict-item]

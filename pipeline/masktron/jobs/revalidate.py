@@ -55,62 +55,6 @@ class Revalidation:
     engines: tuple[EngineResult, ...]
 
 
-def revalidate(
-    written: Source,
-    job: Job,
-    *,
-    original: Source,
-    binding: Collection[int],
-    progress: Progress,
-    decided: Evaluation | None = None,
-    asking: Asking | None = None,
-    executor: Executor | None = None,
-) -> Revalidation:
-    """Evaluate a written file.
-
-    Parameters
-    ----------
-    written : Source
-        The written file.
-    job : Job
-        Of the original.
-    original : Source
-        What ``document()`` in the rules means.
-    binding : collection of int
-        Rules that have to hold.
-    decided : Evaluation, optional
-        What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
-    asking : Asking, optional
-        Of the same file, where engines were begun before.
-    executor : Executor, optional
-        Who evaluates slices of the file, and has engines judge them.
-    """
-    if asking is None:
-        with Asking(written, job, original=original, progress=progress, executor=executor) as begun:
-            return revalidate(
-                written,
-                job,
-                original=original,
-                binding=binding,
-                progress=progress,
-                decided=decided,
-                asking=begun,
-                executor=executor,
-            )
-    rules = sorted(binding)
-    stage = "re-validating the written file"
-    if decided is None:
-        if written.count is not None:
-            expect(progress, stage, written.count)
-        told = partial(progress, stage)
-        decided = evaluate(EvaluationRequest.of(written, job.rulebook, original, progress=told, executor=executor))
-    opinions = asking.opinions(decided)
-    alone = judged_by_columns_alone(job, decided, rules, opinions)
-    own = EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone, rules=len(rules))
-    engines = (own, *_second(job, decided, rules, opinions)) if job.rulebook.checks else ()
-    return Revalidation(decided, engines)
-
-
 class Asking:
     """Engines that are not ours on their way through a written file, while this process reads it itself.
 
@@ -120,10 +64,15 @@ class Asking:
 
     Parameters
     ----------
-    written, job, original, progress
-        As for `revalidate`. Progress is called from another thread too.
+    written : Source
+    job : Job
+        Of the original.
+    original : Source
+        What ``document()`` in the rules means.
+    progress : callable
+        Called from another thread too.
     executor : Executor, optional
-        Who has engines judge slices of the file; processes of this machine without it.
+        Who evaluates slices of the file, and has engines judge them; processes of this machine without it.
     """
 
     def __init__(
@@ -137,7 +86,7 @@ class Asking:
     ) -> None:
         self._written, self._job, self._progress = written, job, progress
         self._request = EvaluationRequest.of(written, job.rulebook, original, executor=executor).on_document()
-        self._original = original
+        self._original, self._executor = original, executor
         self._begun: tuple[Question, Background[PoolResults]] | None = None
         self._stack = ExitStack()
         self._saxon: Background[EngineCounts] | None = None
@@ -155,7 +104,35 @@ class Asking:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def opinions(self, decided: Evaluation) -> tuple[EngineCounts, ...]:
+    def revalidation(self, binding: Collection[int], decided: Evaluation | None = None) -> Revalidation:
+        """Evaluate the written file, and return what all engines say of it.
+
+        Parameters
+        ----------
+        binding : collection of int
+            Rules that have to hold.
+        decided : Evaluation, optional
+            What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
+        """
+        rules = sorted(binding)
+        decided = decided or self._decided()
+        opinions = self._opinions(decided)
+        alone = judged_by_columns_alone(self._job, decided, rules, opinions)
+        violations = _violations(decided, rules)
+        own = EngineResult(decided.engine, decided.records, violations, True, alone, rules=len(rules))
+        others = _second(self._job, decided, rules, opinions) if self._job.rulebook.checks else None
+        return Revalidation(decided, () if others is None else (own, *others))
+
+    def _decided(self) -> Evaluation:
+        stage, written = "re-validating the written file", self._written
+        if written.count is not None:
+            expect(self._progress, stage, written.count)
+        told = partial(self._progress, stage)
+        return evaluate(
+            EvaluationRequest.of(written, self._job.rulebook, self._original, progress=told, executor=self._executor)
+        )
+
+    def _opinions(self, decided: Evaluation) -> tuple[EngineCounts, ...]:
         """Return what the engines count that have not decided alone."""
         question = self._question(decided, decided.records)
         found = None

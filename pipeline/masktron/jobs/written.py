@@ -18,7 +18,7 @@ from masktron.evaluation.tiered import evaluate
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import ReorderedColumns
-from masktron.jobs.revalidate import Asking, Revalidation, revalidate
+from masktron.jobs.revalidate import Asking, Revalidation
 from masktron.jobs.run import Run
 from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock
@@ -96,15 +96,7 @@ def write(
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
         _require_cells(run, made, masked, order, respelled=asked.respells_numbers)
-        verdict = revalidate(
-            asked,
-            judged,
-            original=original,
-            binding=run.binding_as_written,
-            progress=progress,
-            asking=asking,
-            executor=executor,
-        )
+        verdict = asking.revalidation(run.binding_as_written)
     # what became of single records nobody asks any more
     verdict = replace(verdict, evaluation=replace(verdict.evaluation, verdicts=None))
     return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)

@@ -265,13 +265,6 @@ class PramLaw:
             confidence=max((_confidence(one) for one in open_ones), default=1.0),
         )
 
-    def expected_counts(self) -> Floats:
-        """Return how many records are expected to be published with each row of `domain`, shape (values,)."""
-        found = np.zeros(len(self.domain))
-        for one in self.groups:
-            found[one.values] += (one.counts[:, None] * one.matrix).sum(axis=0)
-        return found
-
 
 @dataclass(frozen=True, slots=True)
 class PramFigures:

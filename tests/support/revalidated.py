@@ -1,0 +1,19 @@
+"""A file that is judged as a written one is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from masktron.evaluation.findings import Evaluation
+from masktron.jobs.job import Job
+from masktron.jobs.revalidate import Asking, Revalidation
+from masktron.sources.source import Source
+
+
+def revalidate(
+    written: Source, job: Job, *, binding: Collection[int], decided: Evaluation | None = None, **options: Any
+) -> Revalidation:
+    """Ask all engines about a file."""
+    with Asking(written, job, **options) as asking:
+        return asking.revalidation(binding, decided)
