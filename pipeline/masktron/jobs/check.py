@@ -126,7 +126,7 @@ def run_check(
         memory=settled.memory,
     )
     stated_rules = job.rulebook
-    with rules_of_release(job, described, beside, given) as again:
+    with rules_of_release(job, described, beside, given, phase) as again:
         job = again.job
         gone = {check.id for check in stated_rules.checks} - {check.id for check in job.rulebook.checks}
         bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in gone}

@@ -14,7 +14,7 @@ from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import read_translated
 from masktron.jobs.translated_rules import title_of
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.results import RuleFate
 from masktron.rules_given import rules_hash
 from masktron.sources.source import Source
@@ -59,7 +59,7 @@ def _unasked(rule: TranslatedRule) -> str:
 
 @contextmanager
 def rules_of_release(
-    job: Job, described: DescribedRelease | None, original: Source | None, given: Given
+    job: Job, described: DescribedRelease | None, original: Source | None, given: Given, phase: str | None = None
 ) -> Iterator[RulesAgain]:
     """Give a job with the rules as they are asked of a released file, as long as the context lasts.
 
@@ -75,6 +75,8 @@ def rules_of_release(
         Its layout is that by which the rules were understood.
     given : Given
         The documents that rules read.
+    phase : str, optional
+        That of the rules of the job.
     """
     known = None if described is None else rules_hash(job.rulebook.path)
     if described is None or known != described.rules:
@@ -96,7 +98,7 @@ def rules_of_release(
     )
     lost = tuple(_unasked(rule) for rule in translation.rules if rule.fate in ("removed", "lost"))
     if not any(rule.changed for rule in translation.rules):
-        yield RulesAgain(job, True, problems=tuple(_another(None, described)))
+        yield RulesAgain(job, True, problems=tuple(_another(None, described, phase)))
         return
     content = translation.schematron(title_of(recodings), names_in(described.treatments))
     changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "removed", "lost")]
@@ -106,7 +108,7 @@ def rules_of_release(
         f"{'is' if len(changed) == 1 else 'are'} asked as the manifest translates: {', '.join(changed) or 'none'}",
     )
     found = sha256(content).hexdigest()
-    problems = tuple(_another(found, described))
+    problems = tuple(_another(found, described, phase))
     if found != described.translated and not problems:
         lost = (
             "translated rulebook of the manifest: this version of masktron translates otherwise (another SHA-256)",
@@ -118,9 +120,20 @@ def rules_of_release(
     yield RulesAgain(again, True, notes, lost, fates, problems)
 
 
-def _another(found: str | None, described: DescribedRelease) -> Iterator[str]:
+def _phase(name: str | None) -> str:
+    return "the phase that the rulebook names, or of all" if name is None else f"the phase {name}"
+
+
+def _another(found: str | None, described: DescribedRelease, phase: str | None) -> Iterator[Sentence]:
     """Say that a manifest names another translated rulebook than this version of masktron, which wrote it, makes."""
-    if found != described.translated and described.version == versions()["masktron"]:
+    if described.phase != phase:
+        yield Note(
+            "the file was masked by the rules of {own}, and these are those of {other}: [[--phase {given}]]",
+            own=_phase(described.phase),
+            other=_phase(phase),
+            given=described.phase or "#DEFAULT",
+        )
+    elif found != described.translated and described.version == versions()["masktron"]:
         yield (
             "the translated rulebook is not the one that the manifest describes (its SHA-256 differs): its "
             "treatments, or the hash, are not those of the run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -96,6 +97,8 @@ def place_of_rules(
     files = files_of_recoding(config, named, outputs["the output"])
     out = files.pop(_RULES)
     refuse_outputs({**outputs, _RULES: out}, {**inputs, **files}, renewed=[_RULES] if _is_former(out) else ())
+    if named is None and os.path.lexists(out) and not (_is_former(out) and not out.is_symlink()):
+        raise UsageError.of("would-overwrite", out, output=_RULES, taken="a file that nobody named for it")
     return out
 
 
@@ -117,7 +120,7 @@ def files_of_recoding(config: Config, named: Path | None, out: Path) -> dict[str
 
 def _is_former(path: Path) -> bool:
     """Tell whether a file is a rulebook that a run has translated."""
-    return is_rulebook(path) and _TITLE in read_text(path, "rulebook")
+    return is_rulebook(path) and f"<title>{_TITLE}" in read_text(path, "rulebook")
 
 
 def rules_beside(out: Path) -> Path:

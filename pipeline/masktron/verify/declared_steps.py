@@ -78,7 +78,10 @@ def verify_steps(release: Release) -> tuple[Findings, Dataset]:
                 if release.is_original and {step.field, *step.within} <= before.columns.keys():
                     found.problems += weights.verify(step, before, release.keep)
             case Postrandomised() | Swapped():
-                if release.rows is not None:
+                if release.rows is None:
+                    unknown = "it is not known which record of the original each one is"
+                    found.not_checked.append(f"what was done to {', '.join(step.fields)}: {unknown}")
+                else:
                     found.add(_changed(step, before, release, release.rows, changed))
                 changed.update(step.fields)
             case Suppressed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -39,8 +40,19 @@ def verify(step: Suppressed, released: Dataset, described: DescribedRelease) -> 
         codes = pd.DataFrame({name: released.columns[name].numbered() for name in step.fields})
         wrong = unshared(codes, step.contract)
         found.problems += [f"of the suppressed keys {named}, {what}" for what in wrong]
+    found.problems += _other_gaps(step, released, described)
     found.checked.append(f"keys {named}: {step.contract.says}")
     return found
+
+
+def _other_gaps(step: Suppressed, released: Dataset, described: DescribedRelease) -> Iterator[str]:
+    """Say of which fields more or fewer cells are missing than the manifest says."""
+    for name, (gone, there) in step.cells.items():
+        if name in released.columns:
+            column = released.columns[name].declaring(described.missing.get(name, ()))
+            missing, said = int((column.numbered() < 0).sum()), len(released) - there + gone
+            if missing != said:
+                yield f"of the suppressed field {name}, {missing:,} cells are missing, and {said:,} by the manifest"
 
 
 def unshared(codes: pd.DataFrame, contract: SharedKeys) -> list[str]:

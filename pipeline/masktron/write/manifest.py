@@ -188,6 +188,8 @@ class DescribedRelease:
         The role of each field of the original, in its order.
     quasi_identifiers : tuple of str
         Fields that were said to be known to others, besides those of that role.
+    phase : str or None
+        The phase by whose rules the file was masked, where somebody named one.
     treatments : tuple of Treatment
         What was done to fields before the others were masked, in order.
     translated : str or None
@@ -227,6 +229,7 @@ class DescribedRelease:
     limits: Mapping[str, float] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
     quasi_identifiers: tuple[str, ...] = ()
+    phase: str | None = None
     treatments: tuple[Treatment, ...] = ()
     translated: str | None = None
     fates: tuple[RuleFate, ...] = ()
@@ -337,6 +340,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         limits=_limits(content),
         roles=dict(fields),
         quasi_identifiers=_marked(content),
+        phase=_phase(content),
         treatments=_treatments(content),
         translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
         fates=fates_from(_list(result, "fates", dict)) if "fates" in result else (),
@@ -402,6 +406,13 @@ def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(config, Mapping) or "quasi_identifiers" not in config:
         return ()
     return tuple(_list(dict(config), "quasi_identifiers", str))
+
+
+def _phase(content: Mapping[str, Any]) -> str | None:
+    """Return the phase by whose rules the file was masked."""
+    config = content.get("config")
+    found = config.get("phase") if isinstance(config, Mapping) else None
+    return found if isinstance(found, str) else None
 
 
 def _reading(content: Mapping[str, Any]) -> ReadOptions:

@@ -390,7 +390,17 @@ def _suppressed(one: Mapping[str, Any]) -> Suppressed:
     fields, also = (tuple(_text(name) for name in _list(one[part])) for part in ("fields", "also"))
     if not fields:
         raise ValueError("keys were suppressed, and none is named")
-    return Suppressed(fields, also, SharedKeys(k, subsets, matches))
+    cells = one.get("cells", {})
+    if not isinstance(cells, Mapping) or any(
+        not isinstance(count, int) or isinstance(count, bool) or count < 0
+        for counts in cells.values()
+        for count in _list(counts)
+    ):
+        raise TypeError("numbers of suppressed cells are no numbers")
+    gone = {_text(name): (counts[0], counts[1]) for name, counts in cells.items() if len(counts) == 2}
+    if len(gone) < len(cells) or not {*gone} <= {*fields, *also}:
+        raise ValueError("numbers of suppressed cells are not those of the keys")
+    return Suppressed(fields, also, SharedKeys(k, subsets, matches), gone)
 
 
 def _plain(recoding: Recoding) -> dict[str, Any]:
