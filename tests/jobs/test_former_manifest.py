@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -13,6 +14,9 @@ import masktron
 from attacks import KEY
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.jobs import publishing
+from nested_survey import ROLES, made
+from plain_rows import write_csv
+from schema_files import conforms
 
 
 @pytest.fixture
@@ -144,3 +148,21 @@ def test_no_report_takes_the_name_of_a_copy_or_the_place_of_a_manifest(
         refused.refuses(2, "would-overwrite")
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
     assert run(*again, "--json", tmp_path / "m.manifest.json.1").code == 0
+
+
+def test_a_manifest_has_parts_of_levels_and_of_steps_where_there_are_some(tmp_path: Path) -> None:
+    flat = write_csv(tmp_path / "flat.csv", [{"A": at, "B": 2 * at} for at in range(30)])
+    rules = write_rules(tmp_path / "r.sch", "A <= B")
+    nested, own = made(tmp_path, 3)
+    several: dict[str, Any] = {"rare_units": "exclude", "max_observed_share": 100, "roles": ROLES}
+    parts = []
+    for data, book, settings in ((flat, rules, {}), (nested, own, several)):
+        masktron.mask(data, book, tmp_path / f"out{data.suffix}", k=3, **settings)
+        manifest = json.loads((tmp_path / "out.manifest.json").read_text())
+        conforms(manifest, "manifest")
+        parts.append({"nested", "treatments", "translated", "register"}.intersection(manifest))
+        (tmp_path / "out.manifest.json").unlink()
+    assert parts == [set(), {"nested"}]
+    blocks = manifest["nested"]["blocks"]
+    assert {name for one in blocks for name in one["variables"]} > {"Person.1.Wage", "Person.2.Wage"}
+    assert not any("Person." in name for one in manifest["result"]["blocks"] for name in one["variables"])
