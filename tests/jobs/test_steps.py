@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -16,7 +17,11 @@ from masktron.jobs.opening import open_original
 from masktron.jobs.run import Run
 from masktron.jobs.steps import chain_of
 from masktron.progress import no_progress
+from masktron.report.tables.explain import _STEPS
 from masktron.settings_file import config_from
+from masktron.web.pages.key_facts import TREATMENTS
+from masktron.write.treatments import Treatment
+from paths import SCHEMAS
 from refusals import refused
 from schema_files import conforms
 
@@ -126,3 +131,11 @@ def test_what_a_broken_rule_reads_says_which_step_is_to_blame(tmp_path: Path, fi
     settings = {**SETTINGS, "key_k": None, "recode": {}, "quasi_identifiers": ("region", "sex")}
     with refused(InfeasibleError, "rules-not-kept", rules=("ones",), fields=("sex",)):
         masktron.mask(*files, tmp_path / "m.csv", config=config_from(settings))
+
+
+def test_each_kind_of_step_has_its_words() -> None:
+    kinds = {one.kind for one in get_args(Treatment.__value__)}
+    assert _STEPS.keys() == {"units", *kinds, "masking"}
+    assert TREATMENTS.keys() == kinds
+    explained = json.loads((SCHEMAS / "explain.schema.json").read_text())["properties"]["steps"]["items"]
+    assert {*explained["properties"]["kind"]["enum"]} == _STEPS.keys()

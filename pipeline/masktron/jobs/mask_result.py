@@ -142,7 +142,7 @@ def mask_result(
     notes = (
         *file_notes(source, missing=run.config.missing),
         *notes_of(judged),
-        *run.sized,
+        *run.slow,
         *run.originals.notes,
         *run.source.outline_notes(left),
         *told(results),

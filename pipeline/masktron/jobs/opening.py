@@ -94,8 +94,8 @@ def _judged(
         by_file=kinds_by_file(config, by_users),
         nested=back.nested,
     )
-    sized = size_notes(job)
-    progress(judging_stage(job, sized), 0)
+    slow = size_notes(job)
+    progress(judging_stage(job, slow), 0)
     originals = judge_originals(job, config, progress, executor, settled)
     if not job.rulebook.checks:  # no rule speaks of a single record of a nested file: nobody has looked at any
         originals = replace(originals, keep=np.ones(len(records), dtype=np.bool_))
@@ -120,5 +120,5 @@ def _judged(
             *likely_missing(records, fields, job.edits, job.source.variables),
         ),
         likely=likely,
-        sized=tuple(sized),
+        slow=tuple(slow),
     )

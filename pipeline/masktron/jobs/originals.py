@@ -44,7 +44,7 @@ class Originals:
         Records to mask; the others break a rule and are left out.
     released : tuple of int
         Rules that need not be kept: allowed ones, and soft ones that the original breaks.
-    notes : tuple of str
+    notes : tuple of Sentence
         What the user should know: soft rules given up, records of which libxml2 alone says something else.
     fired : tuple of int
         Nodes on which each check fired.

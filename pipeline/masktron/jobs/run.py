@@ -92,11 +92,11 @@ class Run:
         How the rules judge the records.
     back : Flat or Lowered
         How the records are taken back to those of the file.
-    notes : tuple of str
+    notes : tuple of Sentence
         What the file says of its fields, and what was found out of their kinds.
     likely : Suspects
         Fields that seem to be something else than they are masked as.
-    sized : tuple of str
+    slow : tuple of str
         Warnings of rules that take long.
     account : Account
         What steps have done.
@@ -114,7 +114,7 @@ class Run:
     back: Back
     notes: tuple[Sentence, ...]
     likely: Suspects
-    sized: tuple[str, ...]
+    slow: tuple[str, ...]
     account: Account = field(default_factory=Account)
     before: Run | None = None
 

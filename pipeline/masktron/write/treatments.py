@@ -26,14 +26,10 @@ class Recoded:
         What classes are called in the labels of the file, where numbers stand for them.
     """
 
+    kind: ClassVar[str] = "recoding"
     recoding: Recoding
     how: str
     names: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def kind(self) -> str:
-        """What it is called in manifests and results."""
-        return "recoding"
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -94,16 +90,12 @@ class Suppressed:
         What it cost, in one sentence.
     """
 
+    kind: ClassVar[str] = "suppression"
     fields: tuple[str, ...]
     also: tuple[str, ...]
     contract: SharedKeys
     cells: Mapping[str, tuple[int, int]] = MappingProxyType({})
     says: str = ""
-
-    @property
-    def kind(self) -> str:
-        """What it is called in manifests and results."""
-        return "suppression"
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -142,6 +134,7 @@ class Postrandomised:
         What the law protects and changes: see `masktron.treatments.pram.PramFigures`.
     """
 
+    kind: ClassVar[str] = "pram"
     fields: tuple[str, ...]
     settings: PramSettings
     values: tuple[str, ...]
@@ -149,11 +142,6 @@ class Postrandomised:
     weight: str | None
     let_go: tuple[str, ...]
     figures: Mapping[str, float | None] = MappingProxyType({})
-
-    @property
-    def kind(self) -> str:
-        """What it is called in manifests and results."""
-        return "pram"
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -195,15 +183,11 @@ class Swapped:
         See `masktron.treatments.record_swapping.RecordSwaps`, and for ``levels`` its `LevelFigures`.
     """
 
+    kind: ClassVar[str] = "swapping"
     settings: SwapSettings
     pairs: int
     let_go: tuple[str, ...]
     figures: Mapping[str, Any] = MappingProxyType({})
-
-    @property
-    def kind(self) -> str:
-        """What it is called in manifests and results."""
-        return "swapping"
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -238,15 +222,11 @@ class Reweighted:
         Digits behind the point that new weights are rounded to.
     """
 
+    kind: ClassVar[str] = "reweighting"
     field: str
     within: tuple[str, ...]
     factors: Mapping[tuple[str | None, ...], Fraction]
     decimals: int
-
-    @property
-    def kind(self) -> str:
-        """What it is called in manifests and results."""
-        return "reweighting"
 
     @property
     def changed(self) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ class Lowered:
         Of the units.
     unrolled : Unrolled
         The rules of the units.
-    order : tuple of str
+    order : tuple of Sentence
         In which order members stand in units.
     weights : mapping of tuple of str to str
         By level, the field of its own that is its weight.

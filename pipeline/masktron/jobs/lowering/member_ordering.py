@@ -38,7 +38,7 @@ class MemberOrdering:
     ----------
     source : WideSource
     unrolled : Unrolled
-    notes : tuple of str
+    notes : tuple of Sentence
         By what members of each kind are sorted, and which rules keep those of others in the order of the file.
     """
 

@@ -34,7 +34,7 @@ class MemberProtection:
     source : MemberSource
     unrolled : Unrolled
         The rules of single members.
-    notes : tuple of str
+    notes : tuple of Sentence
         What is protected and what is not, and which rules were not planned for.
     """
 
