@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -222,3 +222,10 @@ def decimal_text(number: Fraction, decimals: int) -> str:
     digits = str(abs(steps)).rjust(decimals + 1, "0")
     cut = len(digits) - decimals
     return f"{'-' if steps < 0 else ''}{digits[:cut]}{'.' if decimals else ''}{digits[cut:]}"
+
+
+def of_field(recoding: Recoding, field: str) -> Recoding:
+    """Return the same recoding of another field."""
+    if isinstance(recoding, ListRecoding | IntervalRecoding | Rounded | Tails):
+        return replace(recoding, field=field)
+    raise TypeError(f"{type(recoding).__name__} is of no kind that a manifest has")

@@ -22,6 +22,7 @@ from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.limits import over_limits
+from masktron.jobs.lowering.level_treatments import LevelReleases, described_as_wide
 from masktron.jobs.lowering.released_units import (
     alike_in_release,
     around_members,
@@ -41,7 +42,8 @@ from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.record_layout import Shape
 from masktron.sources.source import Source
-from masktron.verify.declared_steps import Release, verify_steps, verify_suppressed
+from masktron.sources.wide.wide_source import WideSource
+from masktron.verify.declared_steps import Release, left_by_steps, verify_steps, verify_suppressed
 from masktron.verify.record_rules import RecordRules
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import perturbed_fields, recodings_in
@@ -63,7 +65,12 @@ class FullAudit(Audit):
             self._removed(field.name for field in self.job.source.layout.fields)
             return None
         self._removed(data.columns)
-        self.add(verify_suppressed(self.described, data))
+        source = self.job.source
+        if isinstance(source, WideSource):
+            for described, records in LevelReleases(self.described, source).released_by_level():
+                self.add(verify_suppressed(described, records))
+        else:
+            self.add(verify_suppressed(self.described, data))
         self._count_levels(data)
         gone = [name for name in self.described.masked if name not in data.columns]
         if gone and not self.as_masked:
@@ -172,6 +179,11 @@ class FullAudit(Audit):
         rows: NDArray[np.intp] | None,
     ) -> Dataset:
         """Ask the steps of the manifest in turn, and return the original as they leave it."""
+        if isinstance(original, WideSource) and isinstance(self.job.source, WideSource):
+            rulebook = self.again.job.rulebook if self.again.as_described else None
+            for release in LevelReleases(described, self.job.source, original, rulebook).releases(rows):
+                self.add(verify_steps(release)[0])
+            return left_by_steps(described_as_wide(described).treatments, source, data, rows)
         rules = None
         if self.again.as_described:
             document = original.document_path.absolute()
@@ -258,7 +270,8 @@ class FullAudit(Audit):
         if keep is None:
             self.not_checked.append(f"{_CELLS}: the numbers of records differ")
             return
-        drawn = perturbed_fields(described.treatments)
+        treatments = described_as_wide(described).treatments
+        drawn = perturbed_fields(treatments)
         same = [name for name in described.kept if name not in drawn]
         for name in same:
             if name in data.columns and name in source.columns:
@@ -266,7 +279,7 @@ class FullAudit(Audit):
                 if changed:
                     differs = "the unmasked field {field} differs from the original in {changed:record}"
                     self.problems.append(Note(differs, field=Field(name), changed=changed))
-        recoded = sum(name in same for name in recodings_in(described.treatments))
+        recoded = len(recodings_in(described.treatments).keys() - {*perturbed_fields(described.treatments)})
         how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
         self.checked.append(f"{fields_counted(self.job.source, same)} cell by cell{how}")
         self.notes += [

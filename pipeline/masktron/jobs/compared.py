@@ -16,6 +16,7 @@ from masktron.jobs.common import shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.given_away import read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
+from masktron.jobs.lowering.level_treatments import described_as_wide
 from masktron.jobs.lowering.wide_settings import fields_as_wide
 from masktron.jobs.ordering import RELEASED, WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
@@ -83,6 +84,7 @@ def compare(
         A file cannot be read, has no flat records, or no record at all.
     """
     told: tuple[str, ...] = ()
+    described = None if described is None else described_as_wide(described)
     config = fields_as_wide(config, original, roles_alone=described is not None)
     if described is None:
         config, told = completed(config, original)

@@ -41,10 +41,11 @@ def given_away_notes(run: Run) -> Iterator[Sentence]:
         Its records as treatments leave them.
     """
     original, released = run.original, run.kept
-    before = as_treated(original.kept, run.account.treatments)
-    changed = perturbed_fields(run.account.treatments)
+    before = as_treated(original.kept, run.treatments)
+    changed = [name for name in perturbed_fields(run.treatments) if name in released.columns]
     hidden = (Role.CONFIDENTIAL, Role.IDENTIFIER)
-    others = [fact.name for fact in original.fields if fact.role not in hidden and fact.name not in changed]
+    names = (fact.name for fact in original.fields if fact.role not in hidden and fact.name not in changed)
+    others = [name for name in names if name in released.columns]
     for name in changed:
         was, now = (records.columns[name].numbered(held=True) for records in (before, released))
         own = {other: released.columns[other].numbered(held=True) for other in others}
@@ -60,7 +61,7 @@ def given_away_notes(run: Run) -> Iterator[Sentence]:
 
 def read_off_before_masking(keys: KeyFile | None, found: Run) -> KeyFile | None:
     """Fill in what fields give away that are neither masked nor removed, as `with_read_off` does for a whole file."""
-    treatments = found.account.treatments
+    treatments = found.treatments
     if not treatments:
         return keys
     left = found.masked | found.removed

@@ -455,8 +455,8 @@ def _assessed(
     keys = run.keys
     shown = keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept))
     if run.account.treatments:
-        before = as_treated(run.original.kept, run.account.treatments)
-        shown = with_read_off(shown, run.account.treatments, before.columns, columns, in_order=run.ordering.original)
+        before = as_treated(run.original.kept, run.treatments)
+        shown = with_read_off(shown, run.treatments, before.columns, columns, in_order=run.ordering.original)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
         masked=some_columns(columns, [fact.name for fact in confidential]),

@@ -21,6 +21,7 @@ from masktron.jobs.run import Run
 from masktron.jobs.untested import may_be_untested, require_names
 from masktron.progress import Progress, told_as
 from masktron.roles import require_weights
+from masktron.sources.wide.member_rows import MemberOrder
 from masktron.unrolling.level_names import errors_by_level
 
 
@@ -66,12 +67,14 @@ def judged(
     progress: Progress,
     executor: Executor | None = None,
     settled: frozenset[int] = frozenset(),
+    order: MemberOrder | None = None,
 ) -> Run:
     """Lower the records of a file that is open, or of treated ones, classify their fields and judge them.
 
-    Checks that are `settled` are known to hold of treated records, as they did before.
+    Checks that are `settled` are known to hold of treated records, as they did before. Members of treated units stand
+    in the `order` of the original.
     """
-    job, back = lower(job, config, progress, executor)
+    job, back = lower(job, config, progress, executor, order)
     with errors_by_level(back.names), job.source.naming_elsewhere():
         return _judged(job, back, config, progress, executor, settled)
 

@@ -14,7 +14,13 @@ from typing import Any
 from masktron.executor.which import StandingExecutor
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.registered import NoRegister, Registration
-from masktron.jobs.released import declared_of, manifest_of, require_contract, require_releasable
+from masktron.jobs.released import (
+    declared_of,
+    manifest_of,
+    require_contract,
+    require_releasable,
+    require_shared_keys,
+)
 from masktron.jobs.run import Run
 from masktron.jobs.run_places import RunPlaces
 from masktron.jobs.translated_rules import published_rules
@@ -74,6 +80,7 @@ def published(
         require_releasable(run, result, measured)
         declared = declared_of(run, made)
         require_contract(run, declared, written.columns)
+        require_shared_keys(run, written.source)
         in_memory = run.source.handed_back()
         entry, more = register.enter(run, written)
         found_settings = [run.config.found] if run.config.found else []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
@@ -17,7 +18,9 @@ from masktron.counts import counted
 from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.jobs.documents import digests
+from masktron.jobs.level_steps import missing_by_field
 from masktron.jobs.limits import names_over, over_limits
+from masktron.jobs.lowering.level_treatments import level_of
 from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.jobs.mask_result import in_groups
@@ -35,9 +38,14 @@ from masktron.roles import FieldFacts
 from masktron.rules_given import rules_kept
 from masktron.sources.column import Column
 from masktron.sources.output_names import described_output
+from masktron.sources.source import Source
+from masktron.sources.wide.level_source import level_records
+from masktron.sources.wide.wide_source import WideSource
+from masktron.verify.suppressed_keys import unshared
 from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE
+from masktron.write.treatments import suppressed_in
 
 _ELSEWHERE = names(Config, lambda one: one.local or one.own_place)
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
@@ -97,6 +105,25 @@ def _broken(run: Run, result: MaskResult) -> InfeasibleError:
             Problem("needs-setting", name="the order of the records", needed="to be kept", setting=(order,))
         )
     return InfeasibleError(problem, facts=[RefusalFacts("written", masked, rules=ids)])
+
+
+def require_shared_keys(run: Run, released: Source) -> None:
+    """Count in the written file, level by level, how many records share the keys that were suppressed.
+
+    Raises
+    ------
+    ViolationError
+        They are too few.
+    """
+    if not isinstance(run.back, Lowered) or not isinstance(released, WideSource):
+        return
+    codes = missing_by_field(run.original)
+    for one in suppressed_in(run.account.treatments):
+        path = level_of(one, run.back.source.levels)
+        columns = level_records(released.dataset, path).columns
+        keys = {name: columns[name].declaring(codes.get(name, ())).numbered() for name in one.fields}
+        if wrong := unshared(pd.DataFrame(keys), one.contract):
+            raise ViolationError.of("self-check-failed", run.source.path, detail=wrong[0])
 
 
 def require_contract(run: Run, declared: Declared, columns: Mapping[str, Column]) -> None:
@@ -201,9 +228,11 @@ def manifest_of(
 def _repeat_of(run: Run, facts: Sequence[FieldFacts], by_level: Sequence[BlockResult]) -> dict[str, Any]:
     """Return what a later run is compared with; of a nested file, fields by level and rules as they are written."""
     before, given = run.original, run.given
-    if isinstance(run.back, Lowered):
-        given = named_as_fields(given, run.back.source.levels, str(run.source.path))
-        traits = traits_by_level(run.back, given, facts, by_level)
+    if isinstance(before.back, Lowered):
+        given = named_as_fields(given, before.back.source.levels, str(run.source.path))
+        # what treatments have changed is what it was in the file that is released next
+        taken = before.fields if run.account.treatments else facts
+        traits = traits_by_level(before.back, given, taken, by_level)
     else:
         traits = traits_of(before.job, before.records, given, before.config)
     settings = {name: value for name, value in given.settings.items() if name not in _OF_THE_RUN}

@@ -18,7 +18,7 @@ from masktron.problems.problem import Note, Sentence
 from masktron.results import RuleFate
 from masktron.rules_given import rules_hash
 from masktron.sources.source import Source
-from masktron.translation import TranslatedRule, translated
+from masktron.translation import TranslatedRule, Translation, translated, translated_by_level
 from masktron.versions import versions
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import names_in, recodings_in
@@ -86,16 +86,7 @@ def rules_of_release(
         yield RulesAgain(job, True)
         return
     recodings = recodings_in(described.treatments)
-    layout = job.source.layout if original is None else original.layout
-    translation = translated(
-        job.rulebook,
-        classify(job.rulebook, layout),
-        recodings,
-        layout,
-        let_go=described.allowed,
-        masked=described.masked,
-        removed=described.removed,
-    )
+    translation = _translated(job, described, original or job.source)
     lost = tuple(_unasked(rule) for rule in translation.rules if rule.fate in ("removed", "lost"))
     if not any(rule.changed for rule in translation.rules):
         yield RulesAgain(job, True, problems=tuple(_another(None, described, phase)))
@@ -118,6 +109,30 @@ def rules_of_release(
     again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
     fates = tuple(RuleFate.of(rule) for rule in translation.rules if rule.changed)
     yield RulesAgain(again, True, notes, lost, fates, problems)
+
+
+def _translated(job: Job, described: DescribedRelease, read: Source) -> Translation:
+    """Translate the rules as they were for the release, given the file by which they were understood."""
+    recodings, layout = recodings_in(described.treatments), read.layout
+    if read.tree is not None:
+        fields = described.nested.fields
+        return translated_by_level(
+            job.rulebook,
+            read.tree,
+            recodings,
+            let_go=described.allowed,
+            masked=[one.name for one in fields if {*one.wide}.intersection(described.masked)],
+            removed=[one.name for one in fields if {*one.wide}.intersection(described.removed)],
+        )
+    return translated(
+        job.rulebook,
+        classify(job.rulebook, layout),
+        recodings,
+        layout,
+        let_go=described.allowed,
+        masked=described.masked,
+        removed=described.removed,
+    )
 
 
 def _phase(name: str | None) -> str:

@@ -102,6 +102,8 @@ class Run:
         What steps have done.
     before : Run or None
         The run before the first of them.
+    fixed : frozenset of str
+        Fields that steps read and do not change: of the records of a level, those of the records around them.
     """
 
     given: Config
@@ -117,6 +119,7 @@ class Run:
     slow: tuple[str, ...]
     account: Account = field(default_factory=Account)
     before: Run | None = None
+    fixed: frozenset[str] = frozenset()
 
     @property
     def original(self) -> Run:
@@ -127,6 +130,11 @@ class Run:
     def source(self) -> Source:
         """The file; where fields were treated, its records with what these came to."""
         return self.job.source
+
+    @property
+    def treatments(self) -> tuple[Treatment, ...]:
+        """What steps have done, as it is said of the records."""
+        return self.back.as_records(self.account.treatments)
 
     @property
     def names(self) -> LevelNames:
@@ -146,8 +154,8 @@ class Run:
     @property
     def let_go(self) -> tuple[str, ...]:
         """The ids of rules of the original that records need not obey."""
-        checks = self.original.job.rulebook.checks
-        return tuple(checks[index].id for index in self.original.originals.released)
+        checks = self.original.back.job.rulebook.checks
+        return tuple(checks[index].id for index in self.original.as_written.released)
 
     @cached_property
     def _first_origin(self) -> Origin:

@@ -21,7 +21,9 @@ from masktron.constraints import DomainEdit, InDomain, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, ViolationError
 from masktron.executor.contract import Executor
 from masktron.jobs.job import Job, classified
-from masktron.jobs.lowering.wide_settings import refuse_treatments
+from masktron.jobs.keys_known import needs_keys
+from masktron.jobs.level_steps import LevelRuns, missing_by_field
+from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.opening import judged
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
@@ -36,17 +38,19 @@ from masktron.jobs.reweighted import require_spreadable, spread_weights
 from masktron.jobs.run import Account, Run
 from masktron.jobs.suppressed import suppress_keys
 from masktron.jobs.swapped import swap_regions
-from masktron.jobs.translated_rules import asked_by, refuse_lost, rules_beside, title_of
+from masktron.jobs.translated_rules import asked_by, refuse_lost, rules_beside, rules_read_back, title_of
 from masktron.jobs.written_classes import written_classes
-from masktron.perturbation_settings import together
-from masktron.problems.problem import Rule, fields, rules
-from masktron.progress import Progress, no_progress, told_as
+from masktron.perturbation_settings import pram_settings, together
+from masktron.problems.problem import Rule, Setting, fields, rules
+from masktron.progress import Progress, Told, no_progress, told_as
 from masktron.rulebook.analysis import readers
 from masktron.rulebook.locality import locality
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
+from masktron.sources.column import Column
+from masktron.sources.level_tree import LevelPath
 from masktron.sources.source import Source
-from masktron.translation import translated
+from masktron.translation import Translation, translated, translated_by_level
 from masktron.unrolling.level_names import errors_by_level
 from masktron.write.treatments import (
     Recoded,
@@ -69,8 +73,32 @@ def recode_fields(run: Run, rules_out: Path | None) -> Run:
     UsageError, DocumentError, InfeasibleError
         A field cannot be recoded so; or a rule is lost that nobody let go.
     """
+    columns, done = recoded_columns(run)
+    translation = translated(
+        run.job.rulebook,
+        run.job.edits,
+        recodings_in(done),
+        run.job.source.layout,
+        let_go=run.let_go,
+        masked=run.masked,
+        removed=run.removed,
+    )
+    refuse_lost(run, translation)
+    run = with_translation(run.after(columns, *done), translation)
+    return asked_by(run, rules_out or rules_beside(run.job.source.path)) if run.account.rulebook else run
+
+
+def recoded_columns(run: Run) -> tuple[dict[str, Column], list[Recoded]]:
+    """Recode the fields of the settings, and say how.
+
+    Raises
+    ------
+    UsageError, DocumentError, InfeasibleError
+        A field cannot be recoded so.
+    """
     config, records, keep, job = run.config, run.records, run.originals.keep, run.job
-    done, columns = [], {}
+    done: list[Recoded] = []
+    columns: dict[str, Column] = {}
     for name, how in config.recode.items():
         variable, missing = variable_of(job.source, name), missing_codes_of(name, config)
         meant = recoding_of(name, records, keep, config, config.weight, variable)
@@ -82,24 +110,16 @@ def recode_fields(run: Run, rules_out: Path | None) -> Run:
         if (form := written.form(own, missing, kept)) is not None:
             columns[name] = replace(columns[name], variable=job.source.recoded(name, form))
         done.append(Recoded(written.recoding, how, written.names))
-    recodings = {one.recoding.field: one.recoding for one in done}
-    translation = translated(
-        job.rulebook,
-        job.edits,
-        recodings,
-        job.source.layout,
-        let_go=run.let_go,
-        masked=run.masked,
-        removed=run.removed,
-    )
-    refuse_lost(run, translation)
-    done_so_far = run.after(columns, *done)
-    account = replace(done_so_far.account, rules=translation.rules)
-    if not any(rule.changed for rule in translation.rules):
-        return replace(done_so_far, account=account)
-    content = translation.schematron(title_of(config.recode), names_in(done))
-    called = rules_out or rules_beside(job.source.path)
-    return asked_by(replace(done_so_far, account=replace(account, rulebook=content)), called)
+    return columns, done
+
+
+def with_translation(run: Run, translation: Translation) -> Run:
+    """Return the run with what became of the rules in its account, and the rulebook that is asked now."""
+    account = replace(run.account, rules=translation.rules)
+    if any(rule.changed for rule in translation.rules):
+        title = title_of(recodings_in(account.treatments))
+        account = replace(account, rulebook=translation.schematron(title, names_in(account.treatments)))
+    return replace(run, account=account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +173,81 @@ def chain_of(config: Config, rules_out: Path | None = None, progress: Progress =
     return tuple(found)
 
 
+def taken_on_levels(kind: str, levels: LevelRuns, rules_out: Path | None, progress: Progress) -> LevelRuns:
+    """Take a step of the settings on the records of each level that it is meant for, from the top down."""
+    match kind:
+        case "recoding":
+            return _recoded_levels(levels, rules_out)
+        case "pram":
+            return _drawn_levels(levels)
+        case "swapping":
+            return _swapped_levels(levels)
+        case _:
+            return _suppressed_levels(levels, told_as(progress, "suppressing keys", "sets of keys"))
+
+
+def _recoded_levels(levels: LevelRuns, rules_out: Path | None) -> LevelRuns:
+    """Recode fields of the levels, and translate the rules."""
+    by_level: dict[LevelPath, dict[str, str]] = {}
+    for name, how in levels.given.recode.items():
+        by_level.setdefault(levels.level_of([name], f"recode.{name}"), {})[name] = how
+    run, done = levels.run, []
+    for path, recode in by_level.items():
+        level = levels.at(path, recode=recode)
+        columns, own = recoded_columns(level)
+        levels = levels.after(path, level.after(columns, *own))
+        done += own
+    translation = translated_by_level(
+        levels.back.job.rulebook,
+        levels.tree,
+        recodings_in(done),
+        let_go=run.let_go,
+        masked=run.names.names(run.masked),
+        removed=run.names.names(run.removed),
+    )
+    refuse_lost(run, translation)
+    return replace(levels, run=with_translation(levels.run, translation))
+
+
+def _drawn_levels(levels: LevelRuns) -> LevelRuns:
+    """Draw fields anew, each on its level, given values of fields of this level and of those around."""
+    for name, text in levels.given.pram.items():
+        setting = f"pram.{name}"
+        path, how = levels.level_of(together(name), setting), pram_settings(setting, text)
+        levels.require_around(path, how.within, setting)
+        levels.refuse_households(how.household, setting)
+        levels = levels.after(path, draw_categories(levels.at(path, pram={name: text})))
+    return levels
+
+
+def _swapped_levels(levels: LevelRuns) -> LevelRuns:
+    """Exchange regions between records of a level, which move with all that is within them."""
+    swap = levels.given.swap
+    path = levels.level_of(swap["regions"], "swap")
+    levels.require_around(path, (*swap.get("keys", ()), *swap.get("similar", ())), "swap")
+    levels.refuse_households(swap.get("household"), "swap")
+    return levels.after(path, swap_regions(levels.at(path, swap=swap)))
+
+
+def _suppressed_levels(levels: LevelRuns, told: Told) -> LevelRuns:
+    """Leave out keys of each level, from the top down: k records of it share them with those of what is around.
+
+    Raises
+    ------
+    UsageError
+        There is no key.
+    """
+    key_k, before = levels.given.key_k, len(levels.run.account.treatments)
+    for path, _ in levels.tree.levels():
+        level = levels.at(path, key_k=key_k)
+        if levels.own_fields(path).intersection(level.keys.names) - {level.keys.weight}:
+            levels.require_around(path, level.keys.names, "the list of quasi-identifiers")
+            levels = levels.after(path, suppress_keys(level, told))
+    if len(levels.run.account.treatments) == before:
+        raise needs_keys(Setting("--key-k", (str(key_k),)), str(levels.run.source.path))
+    return levels
+
+
 @contextmanager
 def treated(
     original: Run, rules_out: Path | None, progress: Progress, executor: Executor | None = None
@@ -178,7 +273,6 @@ def treated(
     config, run, disk = original.given, original, folder_on_disk()[0]
     _require_known(original)
     if config.treats_keys:
-        refuse_treatments(["treatments"], original.job.source)
         _require_possible(original)
     if config.reweight:
         require_spreadable(original)
@@ -188,8 +282,25 @@ def treated(
             folder = stack.enter_context(private_folder(disk))
             return _judged_anew(run, since, folder, named, progress, executor)
 
+        def on_levels(step: Step, levels: LevelRuns) -> Run:
+            folder = stack.enter_context(private_folder(disk))
+            try:
+                done = taken_on_levels(step.kind, levels, rules_out, progress)
+                since = len(levels.run.account.treatments)
+                return _levels_judged_anew(done, since, folder, named, progress, executor)
+            except InfeasibleError as error:
+                tied = levels.read_by(error.problem.references.get("rules", ()))
+                if step.kind != SUPPRESSION or not tied:
+                    raise
+            return on_levels(step, replace(levels, tied=levels.tied | tied))
+
         known = 0
         for step in chain_of(original.config, rules_out, progress):
+            if isinstance(run.back, Lowered):
+                progress("treating fields", 0)
+                run = on_levels(step, LevelRuns.of(run))
+                known = len(run.account.treatments)
+                continue
             if step.kind == SUPPRESSION and len(run.account.treatments) > known:
                 run, known = judged_anew(run, known), len(run.account.treatments)
             progress("treating fields", 0)
@@ -264,6 +375,38 @@ def _judged_anew(
         found = judged(job, config, progress, executor, settled)
     except InvalidOriginalError as error:
         raise _refused(run, since, error) from error
+    released = {
+        *found.originals.released,
+        *(index for index in settled if job.rulebook.checks[index].id in run.let_go),
+    }
+    originals = replace(found.originals, released=tuple(sorted(released)))
+    return _taken_over(run, replace(found, originals=originals))
+
+
+def _levels_judged_anew(
+    levels: LevelRuns, since: int, folder: Path, named: set[str], progress: Progress, executor: Executor | None
+) -> Run:
+    """Judge what steps have made of nested records, as a nested file is judged."""
+    run, nested = levels.run, levels.back.job.source
+    told = told_as(progress, "treating fields")
+    source = nested.treated_levels(levels.dataset, levels.names(), run.originals.keep, folder, told)
+    named.add(str(source.path))
+    rulebook = levels.back.job.rulebook
+    if run.account.rulebook:
+        rulebook = rules_read_back(run, rules_beside(run.original.source.path))
+    missing = {**missing_by_field(run.original), **run.given.missing}
+    config = replace(_without_rules(run.given, run.account), missing=missing)
+    try:
+        job = Job(source, rulebook, classified(rulebook, source))
+        found = judged(job, config, progress, executor, order=levels.back.source.member_order)
+    except InvalidOriginalError as error:
+        raise _refused(run, since, error) from error
+    return _taken_over(run, found)
+
+
+def _taken_over(run: Run, found: Run) -> Run:
+    """Return a run on treated records with the settings and the account of the run that has treated them."""
+    given = run.given
     config = replace(
         found.config,
         allow=given.allow,
@@ -271,12 +414,7 @@ def _judged_anew(
         invalid=given.invalid,
         phase=given.phase,
     )
-    released = {
-        *found.originals.released,
-        *(index for index in settled if job.rulebook.checks[index].id in run.let_go),
-    }
-    originals = replace(found.originals, released=tuple(sorted(released)))
-    return replace(found, config=config, originals=originals, given=given, account=account, before=original)
+    return replace(found, config=config, given=given, account=run.account, before=run.original)
 
 
 def _settled(run: Run, job: Job) -> frozenset[int]:
@@ -346,17 +484,17 @@ def _require_known(original: Run) -> None:
 
 def _require_possible(original: Run) -> None:
     """Refuse what cannot be treated: rules that read the original itself."""
-    rulebook, config = original.job.rulebook, original.config
+    rulebook, config = original.back.job.rulebook, original.given
     drawn = (name for several in config.pram for name in together(several))
     names = dict.fromkeys([*config.recode, *drawn, *config.swap.get("regions", ())])
     beside = {one.name for one in rulebook.beside}
     own = [name for name in rulebook.documents if name not in beside]
-    released = set(original.originals.released)
+    released = set(original.as_written.released)
     for index, read in readers(rulebook).items():
         if (
             read.intersection(own)
             and index not in released
-            and not _looks_up_masked(original, original.job.edits[index])
+            and not _looks_up_masked(original, original.back.job.edits[index])
         ):
             raise InfeasibleError.of(
                 "rules-not-kept",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -220,7 +220,11 @@ def suppress_keys(run: Run, told: Told = untold) -> Run:
                 k=contract.k,
                 facts=[RefusalFacts("suppression", conditions=(name,))],
             )
-    gone = {name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum())) for name, own in cells.items()}
+    gone = {
+        name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum()))
+        for name, own in cells.items()
+        if name not in run.fixed
+    }
     treatment = Suppressed(tuple(names), tuple(also), contract, gone, _says(found, contract.k))
     require_kept(reweighted_in(run.account.treatments), treatment, where)
     keep = np.flatnonzero(run.originals.keep)
@@ -265,7 +269,8 @@ def _keys(original: Run) -> list[str]:
 def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Run) -> Iterator[Problem]:
     """Say which rules keep keys from being left out, where that is why there is no way."""
     if isinstance(error, NoWayError) and rules.groups:
-        names = [name for name in error.forbidden if name != original.config.weight]
+        stay = original.fixed.union([original.config.weight or ""])
+        names = [name for name in error.forbidden if name not in stay]
         file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *rules.read))))
         checks = original.job.rulebook.checks
         found = {name: [checks[at].id for at in rules.broken_without(name, file)] for name in names}
@@ -286,22 +291,24 @@ def _allowed(
 ) -> tuple[Allowed | None, list[str]]:
     """Return what allows cells to be suppressed (None: everything may), and fields that may go with them.
 
-    The weight is never suppressed.
+    The weight is never suppressed, and neither are fields of the records around.
     """
-    weight = original.config.weight
+    stay = original.fixed.union([original.config.weight or ""])
     former = FormerRules.of(original, names)
     if not rules.groups and not former.rules.groups:
-        return _but(weight, names, len(original.kept)) if weight in names else None, []
+        return _but(stay, names, len(original.kept)) if stay.intersection(names) else None, []
     read = list(dict.fromkeys((*rules.read, *former.rules.read)))
     roles = {fact.name: fact.role for fact in original.fields}
     file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *read))))
     also = [
         name
         for name in read
-        if name not in names and roles.get(name) is Role.UNTOUCHED and len(file.texts[name]) <= _MOST_VALUES + 1
+        if name not in stay.union(names)
+        and roles.get(name) is Role.UNTOUCHED
+        and len(file.texts[name]) <= _MOST_VALUES + 1
     ][:_MOST_ALSO]
     fields = [*names, *also]
-    free = [np.full(len(original.kept), name != weight and len(file.texts[name]) > _GIVEN) for name in fields]
+    free = [np.full(len(original.kept), name not in stay and len(file.texts[name]) > _GIVEN) for name in fields]
     if former.rules.groups:
         asked: list[Allowed] = [_by_former_rules(rules, former, fields, file)]
     else:
@@ -355,9 +362,9 @@ def _by_rules(rules: CellRules, fields: Sequence[str], file: CodedFile) -> Allow
     return allowed
 
 
-def _but(kept: str | None, names: Sequence[str], records: int) -> Allowed:
-    """Return what allows every cell to be suppressed but those of one field."""
-    return allowed_fields([np.full(records, name != kept) for name in names])
+def _but(stay: Collection[str], names: Sequence[str], records: int) -> Allowed:
+    """Return what allows every cell to be suppressed but those of some fields."""
+    return allowed_fields([np.full(records, name not in stay) for name in names])
 
 
 _LONGEST = 300

@@ -18,6 +18,7 @@ from masktron.jobs.recoded import hierarchy_files
 from masktron.jobs.rulebooks import read_translated
 from masktron.jobs.run import Account, Run
 from masktron.problems.problem import Rule, Setting, fields
+from masktron.rulebook.schema import Rulebook
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
@@ -31,29 +32,34 @@ _TITLE = "Rules as masktron has translated them, for recoded"
 
 def asked_by(run: Run, rules_out: Path) -> Run:
     """Return the same records with the rules as they are asked of them now, written and read back."""
-    given, source = run.given, run.job.source
-    documents = Given(given.documents, source.path, spare=frozenset(given.documents))
-    rulebook = bound(read_translated(run.account.rulebook, rules_out), documents)
-    return replace(run, job=job_on(source, rulebook))
+    return replace(run, job=job_on(run.job.source, rules_read_back(run, rules_out)))
+
+
+def rules_read_back(run: Run, rules_out: Path) -> Rulebook:
+    """Return the translated rulebook of a run as it is written and read back."""
+    given = run.given
+    documents = Given(given.documents, run.job.source.path, spare=frozenset(given.documents))
+    return bound(read_translated(run.account.rulebook, rules_out), documents)
 
 
 def refuse_lost(original: Run, translation: Translation) -> None:
     """Refuse to lose a rule that has to hold, unless it may be lost."""
-    released, allowed = set(original.originals.released), set(original.config.allow_lost)
+    released, allowed = set(original.as_written.released), set(original.config.allow_lost)
+    checks = original.back.job.rulebook.checks
     lost = [
         rule
         for rule in translation.lost
         if rule.index not in released
         and rule.id not in allowed
         and ALL_FIELDS not in allowed
-        and not original.job.rulebook.checks[rule.index].soft
+        and not checks[rule.index].soft
     ]
     if not lost:
         return
     first = lost[0]
     raise InfeasibleError.of(
         "rule-lost",
-        str(original.job.rulebook.checks[first.index].origin),
+        str(checks[first.index].origin),
         fields=fields(first.fields),
         rules=tuple(Rule(rule.id) for rule in lost),
         reason=first.reason,

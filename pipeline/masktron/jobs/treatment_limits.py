@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
 from masktron.constraints import OpaqueEdit
 from masktron.jobs.job import Job
+from masktron.jobs.level_steps import LevelRuns
+from masktron.jobs.lowering.level_treatments import level_of
+from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.run import Run
 from masktron.problems.problem import Note, Sentence, fields
 from masktron.rulebook.locality import locality
-from masktron.write.treatments import Postrandomised, perturbed_fields, recodings_in, suppressed_in
+from masktron.write.treatments import (
+    Postrandomised,
+    Suppressed,
+    perturbed_fields,
+    perturbed_in,
+    recodings_in,
+    suppressed_in,
+)
 
 
 def limit_notes(run: Run) -> Iterator[Sentence]:
@@ -20,7 +31,7 @@ def limit_notes(run: Run) -> Iterator[Sentence]:
     run : Run
         With the rules as they are asked of the treated records.
     """
-    job, released, done = run.job, run.originals.released, run.account
+    done = run.account
     drawn = {name for one in done.treatments if isinstance(one, Postrandomised) for name in one.fields}
     masked = perturbed_fields(done.treatments)
     unnamed = run.given.recoded_unnamed
@@ -28,7 +39,7 @@ def limit_notes(run: Run) -> Iterator[Sentence]:
         [name for name in recodings_in(done.treatments) if name in unnamed and name not in masked]
     )
     for one in suppressed_in(done.treatments):
-        if rules := across_records(job, {*one.fields, *one.also}, released):
+        if rules := _across(run, [one]):
             yield (
                 f"{_read(rules)} suppressed fields across records, which is not looked at when cells are chosen: "
                 "whoever has the rulebook may tell a cell by the other records (docs/suppression.md); recode fields "
@@ -41,11 +52,26 @@ def limit_notes(run: Run) -> Iterator[Sentence]:
                 "cannot have been drawn from what he knows; that k records share each combination holds of the "
                 "written values (docs/pram.md)"
             )
-    if rules := across_records(job, drawn, released):
+    by_draws = [one for one in perturbed_in(done.treatments) if isinstance(one, Postrandomised)]
+    if rules := _across(run, by_draws):
         yield (
             f"{_read(rules)} drawn fields across records: the run is refused until draws obey, so that confidence "
             "and odds do not hold of what is published (docs/pram.md)"
         )
+
+
+def _across(run: Run, treatments: Sequence[Suppressed | Postrandomised]) -> list[str]:
+    """Return the ids of rules that read treated fields and look at several records, or at those of other levels."""
+    if isinstance(run.back, Lowered):
+        levels = LevelRuns.of(run)
+        found = (levels.rules_across(level_of(one, levels.tree), _fields(one)) for one in treatments)
+        return list(dict.fromkeys(chain.from_iterable(found)))
+    names = frozenset(chain.from_iterable(map(_fields, treatments)))
+    return across_records(run.job, names, run.originals.released)
+
+
+def _fields(one: Suppressed | Postrandomised) -> tuple[str, ...]:
+    return (*one.fields, *one.also) if isinstance(one, Suppressed) else one.fields
 
 
 def recoded_notes(names: Sequence[str]) -> Iterator[Sentence]:

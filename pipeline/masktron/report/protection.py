@@ -57,6 +57,9 @@ class Evidence:
         Parts of the contract that the file does not keep.
     concerns : tuple of str
         What else tells records apart.
+    by_level : bool
+        Whether the file is nested: then so many records of each level share their keys, and those of all members of a
+        unit together may tell it.
     """
 
     figures: Mapping[str, float]
@@ -65,6 +68,7 @@ class Evidence:
     key_k: int | None = None
     problems: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
+    by_level: bool = False
 
     def value(self, name: str) -> float:
         """Return a figure, NaN where it is not known."""
@@ -110,7 +114,7 @@ def _limits(evidence: Evidence) -> Iterator[Statement]:
 
 def _keys(evidence: Evidence) -> Iterator[Statement]:
     keys, asked = evidence.keys, evidence.key_k
-    if keys is None or asked is None or not keys.k < asked:
+    if keys is None or asked is None or evidence.by_level or not keys.k < asked:
         return
     said = f"k = {asked} was asked for the keys {listed_fields(keys.fields)}, and {keys.k:g} was reached."
     without = keys.k_without_weight

@@ -43,6 +43,7 @@ def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
         concerns=telling_apart(
             ((one.kind, sentence(one.says)) for one in result.concerns), original_order=result.original_order
         ),
+        by_level=bool(result.levels),
     )
     details = " ".join(sentence for sentence in _details(result) if sentence)
     given = (*result.rules, *result.not_applicable, *result.allowed)
@@ -71,6 +72,7 @@ def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
                 result.key_k,
                 problems=tuple(map(sentence, contract)),
                 concerns=result.concerns,
+                by_level=bool(result.levels),
             )
         ),
     )
@@ -82,7 +84,14 @@ def verdict_of_assess(result: AssessResult) -> ReleaseVerdict:
     return ReleaseVerdict(
         rules,
         protection(
-            Evidence(_values(result.figures), result.limits, result.keys, result.key_k, concerns=result.concerns)
+            Evidence(
+                _values(result.figures),
+                result.limits,
+                result.keys,
+                result.key_k,
+                concerns=result.concerns,
+                by_level=bool(result.levels),
+            )
         ),
     )
 

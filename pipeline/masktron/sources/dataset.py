@@ -124,10 +124,10 @@ class Dataset:
         """Where records and fields of the top level stand."""
         return self.tree.layout
 
-    def with_columns(self, columns: Mapping[str, Column]) -> Self:
-        """Return the same records with other columns in the top level; all else is shared."""
-        top = replace(self.top, columns=MappingProxyType({**self.columns, **columns}))
-        return replace(self, levels=MappingProxyType({**self.levels, TOP: top}))
+    def with_columns(self, columns: Mapping[str, Column], path: LevelPath = TOP) -> Self:
+        """Return the same records with other columns in a level; all else is shared."""
+        level = replace(self.levels[path], columns=MappingProxyType({**self.levels[path].columns, **columns}))
+        return replace(self, levels=MappingProxyType({**self.levels, path: level}))
 
     def with_variables(self, variables: Iterable[Variable]) -> Self:
         """Return the same cells of a table, given what is said of each column now; names may be others."""

@@ -370,6 +370,23 @@ class Source(ABC):
         found.metadata = self.metadata
         return found
 
+    def treated_levels(
+        self,
+        dataset: Dataset,
+        names: Mapping[LevelPath, Collection[str]],
+        keep: NDArray[np.bool_],
+        folder: Path,
+        told: Told = untold,
+    ) -> Source:
+        """Return the nested records with other values in some fields of each level; as `treated`, of units."""
+        place = folder / self.path.name
+        os.close(create_private(place))
+        cells = {path: {name: dataset.levels[path].columns[name] for name in own} for path, own in names.items()}
+        self.rewrite_levels(place, Changes(cells, keep=keep, told=told))
+        found = self.alike(place)
+        found.metadata = self.metadata
+        return found
+
     def class_values(self, name: str, labels: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
         """Return what is written for classes, as it is read again: their labels, or numbers that have these labels.
 

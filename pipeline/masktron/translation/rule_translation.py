@@ -241,7 +241,7 @@ def _rule(
     check, old = edit.check, shown(edit)
     read = recodings if _may_read_all(situation, position, check) else edit.variables
     fields = tuple(sorted(name for name in read if name in recodings))
-    unread = _named(situation, position, check) & recodings.keys() - set(fields)
+    unread = names_read(rulebook, situation.pattern, position, check) & recodings.keys() - set(fields)
     if unread:
         reason = f"it names {' and '.join(sorted(unread))} in a way that is not understood"
         return TranslatedRule(check.id, check.index, "lost", old, "", "", "", reason, (*fields, *sorted(unread)))
@@ -271,14 +271,28 @@ def _why(error: LostError | RulebookError | RecursionError) -> str:
     return error.what if isinstance(error, RulebookError) else "it is nested too deeply"
 
 
-def _named(situation: Situation, position: int, check: Check) -> frozenset[str]:
-    """Return all names in a test, its context and the variables of both, whatever they stand for."""
-    rule = situation.pattern.rules[position]
-    values = {let.name: let.value for let in (*situation.rulebook.lets, *situation.pattern.lets, *rule.lets)}
+def names_read(
+    rulebook: Rulebook, pattern: Pattern, position: int, check: Check, *, earlier: bool = False
+) -> frozenset[str]:
+    """Return all names in a test, its context and the variables of both, whatever they stand for.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    pattern : Pattern
+    position : int
+        Of the rule of the check in it.
+    check : Check
+    earlier : bool
+        Whether the contexts of the rules before it count, and what names no name but may mean any does, as ``*``.
+    """
+    rule = pattern.rules[position]
+    values = {let.name: let.value for let in (*rulebook.lets, *pattern.lets, *rule.lets)}
     ahead, names = [check.test, rule.context], set[str]()
+    ahead += [one.context for one in pattern.rules[:position]] if earlier else []
     while ahead:
         try:
-            nodes = written_tree.walk(parsed(ahead.pop(), situation.rulebook.namespaces))
+            nodes = written_tree.walk(parsed(ahead.pop(), rulebook.namespaces))
         except RulebookError:
             continue  # what cannot be parsed has no translation at all
         for node in nodes:
@@ -286,9 +300,13 @@ def _named(situation: Situation, position: int, check: Check) -> frozenset[str]:
                 case written_tree.Variable(name=name) if name in values:
                     ahead.append(values.pop(name))
                 case written_tree.Step(axis=axis, test=written_tree.NameTest(local=name)):
-                    names.add(f"@{name}" if axis == "attribute" else name)
-                case written_tree.Step(test=written_tree.KindTest(asked=name)):
+                    names.add(f"@{name}" if axis == "attribute" and name != written_tree.ANY else name)
+                case written_tree.Step(axis=axis, test=written_tree.KindTest(kind=kind, asked=name)):
                     names.add(name)
+                    if earlier and axis not in ("self", "parent") and (axis, kind) != ("child", "text"):
+                        names.add(written_tree.ANY)
+                case written_tree.Opaque() if earlier:
+                    names.add(written_tree.ANY)
                 case _:
                     pass
     return frozenset(names)

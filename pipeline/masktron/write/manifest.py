@@ -395,9 +395,17 @@ def _limits(content: Mapping[str, Any]) -> dict[str, float]:
 def _treatments(content: Mapping[str, Any]) -> tuple[Treatment, ...]:
     """Return what was done to keys, which is what the settings of the run ask for."""
     found = treatments_from(content["treatments"]) if "treatments" in content else ()
-    if isinstance(config := content.get("config"), Mapping):
-        require_asked_for(found, config)
+    if isinstance(config := _asking(content), Mapping):
+        require_asked_for(found, config, nested="nested" in content)
     return found
+
+
+def _asking(content: Mapping[str, Any]) -> Any:
+    """Return the settings that have the names of fields that treatments have: of nested files, those by level."""
+    repeat = content.get("repeat")
+    if "nested" in content and isinstance(repeat, Mapping) and content.get("treatments"):
+        return repeat.get("settings")
+    return content.get("config")
 
 
 def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:
@@ -534,7 +542,7 @@ def _list(content: Mapping[str, Any], key: str, of: type) -> list[Any]:
     return value
 
 
-def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]) -> None:
+def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any], *, nested: bool = False) -> None:
     """Compare treatments with settings, so that `check` does not test a file for what nobody asked.
 
     Parameters
@@ -543,6 +551,8 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
         As the manifest declares them.
     config : mapping of str to plain data
         The settings of the same manifest.
+    nested : bool
+        Whether keys were suppressed level by level, with those of the levels around.
 
     Raises
     ------
@@ -570,6 +580,8 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
                 assert_never(one)
     if spread and spread != [tuple(config.get("reweight", ()))]:
         raise ValueError("its 'treatments' are not what 'reweight' of its 'config' asks for")
+    suppressed = [one for one in treatments if isinstance(one, Suppressed)]
+    shared = list(dict.fromkeys(shared)) if nested else shared
     for setting, asked, done in (
         ("recode", dict(_settings_of(config, "recode")), recoded),
         ("pram", _pram(_settings_of(config, "pram")), drawn),
@@ -579,8 +591,9 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
         if asked != done:
             raise ValueError(f"its 'treatments' are not what {setting!r} of its 'config' asks for")
     named = _named_keys(config)
-    for one in treatments:
-        if isinstance(one, Suppressed) and (left_out := sorted(named.difference(one.fields))):
+    all_of_them = [{name for one in suppressed for name in one.fields}] if nested and suppressed else []
+    for keys in all_of_them or [{*one.fields} for one in suppressed]:
+        if left_out := sorted(named - keys):
             raise ValueError(
                 f"its 'treatments' do not have {left_out[0]}, a quasi-identifier of its 'config', among the keys "
                 "that k records share"

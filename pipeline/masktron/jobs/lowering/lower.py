@@ -20,6 +20,7 @@ from masktron.errors import UsageError
 from masktron.executor.contract import Executor
 from masktron.jobs.common import require_flat
 from masktron.jobs.job import Job, job_on
+from masktron.jobs.lowering.level_treatments import as_wide, wide_names
 from masktron.jobs.lowering.member_ordering import ordered_members
 from masktron.jobs.lowering.members_alone import members_alone, protected_level
 from masktron.jobs.lowering.rare_units import units_of, with_whole_units, without_rare
@@ -32,12 +33,14 @@ from masktron.roles import FieldFacts
 from masktron.sources.column import Column
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import LevelPath
+from masktron.sources.wide.member_rows import MemberOrder
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.level_names import level_names
 from masktron.unrolling.unrolled import Unrolled
 from masktron.write.nested_release import NestedRelease, ReleasedField
+from masktron.write.treatments import Treatment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +125,10 @@ class Flat:
         """Return the code of what some records are composed of; None where all are alike in it."""
         del keep
         return None
+
+    def as_records(self, treatments: tuple[Treatment, ...]) -> tuple[Treatment, ...]:
+        """Return treatments as they are said of the records."""
+        return treatments
 
     def shuffled(self, keep: NDArray[np.bool_], generator: np.random.Generator) -> NDArray[np.intp]:
         """Return an order of the kept records, drawn at random, shape (n,)."""
@@ -239,6 +246,10 @@ class Lowered:
         """Return the code of the composition of some units."""
         return self.compositions[keep]
 
+    def as_records(self, treatments: tuple[Treatment, ...]) -> tuple[Treatment, ...]:
+        """Return treatments of fields of the levels as they are said of these at all positions."""
+        return as_wide(treatments, wide_names(self.source))
+
     def shuffled(self, keep: NDArray[np.bool_], generator: np.random.Generator) -> NDArray[np.intp]:
         """Return an order of the kept records, drawn at random, shape (n,): members stay in their units."""
         if self.members_alone is not None:
@@ -270,7 +281,13 @@ type Back = Flat | Lowered
 """What takes results back to the records of a file."""
 
 
-def lower(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> tuple[Job, Back]:
+def lower(
+    job: Job,
+    config: Config,
+    progress: Progress,
+    executor: Executor | None = None,
+    order: MemberOrder | None = None,
+) -> tuple[Job, Back]:
     """Return a job on flat records, and what takes its results back.
 
     Parameters
@@ -282,6 +299,8 @@ def lower(job: Job, config: Config, progress: Progress, executor: Executor | Non
     progress : callable
     executor : Executor, optional
         Who judges slices of the file.
+    order : MemberOrder, optional
+        Of members, where the original has told it.
 
     Raises
     ------
@@ -296,7 +315,7 @@ def lower(job: Job, config: Config, progress: Progress, executor: Executor | Non
     where = str(job.source.path)
     named = named_as_fields(config, job.source.tree, where)
     path = protected_level(job.source.tree, named.protect, where)
-    found = members_alone(job, named, path) if path else ordered_members(job, named)
+    found = members_alone(job, named, path) if path else ordered_members(job, named, order)
     lowered = job_on(found.source, found.unrolled.rulebook)
     require_flat(lowered)
     with lowered.source.naming_elsewhere():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
+from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Known, Sentence, Setting
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, LevelPath
@@ -47,12 +48,19 @@ class MemberOrdering:
     notes: tuple[Sentence, ...]
 
 
-def ordered_members(job: Job, config: Config) -> MemberOrdering:
+def ordered_members(job: Job, config: Config, known: MemberOrder | None = None) -> MemberOrdering:
     """Return the wide records of a nested file, with members in canonical order.
 
     Members of a kind of whose order a rule speaks stay in the order of the file. Theorem: a rule that is unrolled for
     the wide records in this order holds of a unit where it holds of its wide record. Proof: by that of
     `masktron.unrolling.unit_steps` its value does not change where members of other kinds change places.
+
+    Parameters
+    ----------
+    job : Job
+    config : Config
+    known : MemberOrder, optional
+        That of the original, of which the records are those that treatments have made.
 
     Raises
     ------
@@ -60,7 +68,10 @@ def ordered_members(job: Job, config: Config) -> MemberOrdering:
         Members are to be sorted by a field that is not there, that is masked or removed, or that no member has.
     """
     source = WideSource(job.source)
-    order = _asked(source, config) if config.member_order is not None else _by_looks(source.dataset, config)
+    if known is not None:
+        order = known
+    else:
+        order = _asked(source, config) if config.member_order is not None else _by_looks(source.dataset, config)
     inexact = _inexact(source.dataset)
     given_up: dict[LevelPath, tuple[int, ...]] = {}
     while True:
@@ -144,7 +155,17 @@ def _orders(source: WideSource, config: Config) -> dict[FieldOfLevel, tuple[str,
 
 def _is_written(config: Config, name: str) -> bool:
     """Whether a field is certainly written as it is: numbers without a role are masked, texts need one."""
-    return config.roles.get(name) in _WRITTEN
+    return config.roles.get(name) in _WRITTEN and name not in _treated(config)
+
+
+def _treated(config: Config) -> frozenset[str]:
+    """Return the fields that treatments may change, so that nobody finds an order by them."""
+    drawn = {one for names in config.pram for one in together(names)}
+    keys = {name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER}
+    suppressed = {*config.quasi_identifiers, *keys} if config.key_k is not None else {*()}
+    if config.key_k is not None and not suppressed:
+        suppressed = {*config.roles}
+    return frozenset({*config.recode, *drawn, *config.swap.get("regions", ()), *suppressed})
 
 
 def _words(name: str) -> set[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
+from masktron.perturbation_settings import TOGETHER, together
 from masktron.problems.problem import Field as NamedField
 from masktron.problems.problem import Known, Note, Sentence, Setting, fields
 from masktron.rulebook.schema import Rulebook
@@ -108,7 +110,15 @@ def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
         numeric=tuple(map(name, config.numeric)),
         quasi_identifiers=tuple(map(name, config.quasi_identifiers)),
         member_order=config.member_order and tuple(map(name, config.member_order)),
+        recode={name(given): how for given, how in config.recode.items()},
+        pram={TOGETHER.join(map(name, together(given))): how for given, how in config.pram.items()},
+        swap={setting: _named_in(how, name) for setting, how in config.swap.items()},
     )
+
+
+def _named_in(how: Any, name: Callable[[str], str]) -> Any:
+    """Return what a setting of swapping says, with one name for each field; numbers as they are."""
+    return tuple(map(name, how)) if isinstance(how, list | tuple) else how
 
 
 def fields_as_wide(config: Config, source: Source, *, roles_alone: bool = False) -> Config:
@@ -166,6 +176,14 @@ def _with_wide_fields(config: Config, source: WideSource, names: _WideNames) -> 
         ordinal={one: order for name, order in config.ordinal.items() for one in names.of(name, "the kind ordinal")},
         numeric=names.all_of(config.numeric, "the kind numeric"),
         quasi_identifiers=names.all_of(config.quasi_identifiers, "the mark of a quasi-identifier"),
+        recode={one: how for name, how in config.recode.items() for one in names.of(name, "a recoding")},
+        pram={
+            one: how
+            for several, how in config.pram.items()
+            for name in together(several)
+            for one in names.of(name, "a draw")
+        },
+        swap={**config.swap, "regions": names.all_of(config.swap["regions"], "a swap")} if config.swap else {},
     )
 
 
@@ -179,8 +197,9 @@ def roles_by_name(source: WideSource, roles: Mapping[str, Role]) -> dict[str, Ro
 _NOT_NESTED = "masktron cannot do this with a nested file yet (docs/nested-files.md says what to do instead)"
 
 
-def _refuse_settings(config: Config, source: Source) -> None:
-    names = ("recode", "key_k", "pram", "swap", "reweight")
+def _refuse_settings(config: Config, source: WideSource) -> None:
+    members = source.record_level != TOP
+    names = ["reweight", *(("recode", "pram", "swap", "key_k") if members else ())]
     refuse_treatments([Setting(f"--{name.replace('_', '-')}") for name in names if getattr(config, name)], source)
     if config.unit_records:
         raise UsageError.of("setting-not-usable", source.path, name=(Setting("--unit-records"),), reason=_NOT_NESTED)

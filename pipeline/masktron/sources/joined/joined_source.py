@@ -80,7 +80,7 @@ def write_joined(
     DocumentError, UsageError
         A table has changed, or a value cannot be written; or a key that joins rows is to get other values.
     """
-    _refuse_new_keys(levels, release)
+    _refuse_new_keys(levels, release.replacements)
     places = {path: _places(levels, path, release) for path in levels}
     numbers = _numbers(levels, places, release)
     for at, (table, target) in enumerate(zip(tables, targets, strict=True)):
@@ -98,10 +98,10 @@ def write_joined(
     return int(release.keep.sum())
 
 
-def _refuse_new_keys(levels: Mapping[LevelPath, LevelRows], release: JoinedRelease) -> None:
+def _refuse_new_keys(levels: Mapping[LevelPath, LevelRows], new: Mapping[LevelPath, Mapping[str, Column]]) -> None:
     for path, own in levels.items():
         one = own.columns
-        if both := sorted({*(one.key if one.joins else ())}.intersection(release.replacements.get(path, {}))):
+        if both := sorted({*(one.key if one.joins else ())}.intersection(new.get(path, {}))):
             raise UsageError.of("key-would-change", field=Field(both[0]), level=one.setting.name)
 
 
@@ -540,6 +540,30 @@ class JoinedSource(TwinSource):
         found._places = dict(places)
         found.levels = _levels_without(self.columns, removed)
         return found
+
+    def treated_levels(
+        self,
+        dataset: Dataset,
+        names: Mapping[LevelPath, Collection[str]],
+        keep: NDArray[np.bool_],
+        folder: Path,
+        told: Told = untold,
+    ) -> Self:
+        """Return tables with other values in some fields; they are in memory, and no file has them."""
+        new = {path: {name: dataset.levels[path].columns[name] for name in own} for path, own in names.items()}
+        _refuse_new_keys(self.rows, new)
+        tables = []
+        for at, (table, read) in enumerate(zip(self.tables, self._read, strict=True)):
+            seated = {path: own for path, own in self.rows.items() if own.columns.table == at}
+            deepest = list(seated)[-1]
+            cells = {
+                name: column.taken(own.record_of)
+                for path, own in seated.items()
+                for name, column in new.get(path, {}).items()
+            }
+            kept = keep[units_of(self.rows, deepest)[seated[deepest].record_of]]
+            tables.append(table.treated(read.with_columns(cells), cells.keys(), kept, folder, told))
+        return type(self)(self.levels, tables, contexts=self._contexts, progress=self._progress)
 
     def alike(self, path: Path) -> Self:
         """Return other tables with the same levels."""
