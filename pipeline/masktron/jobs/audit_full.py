@@ -46,7 +46,7 @@ from masktron.sources.wide.wide_source import WideSource
 from masktron.verify.declared_steps import Release, left_by_steps, verify_steps, verify_suppressed
 from masktron.verify.record_rules import RecordRules
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import perturbed_fields, recodings_in
+from masktron.write.treatments import perturbed_fields, recodings_in, suppressed_in
 
 _COMPARED = 100_000
 """Records up to which figures that have no limit are measured for the verdict."""
@@ -183,7 +183,12 @@ class FullAudit(Audit):
             rulebook = self.again.job.rulebook if self.again.as_described else None
             for release in LevelReleases(described, self.job.source, original, rulebook).releases(rows):
                 self.add(verify_steps(release)[0])
-            return left_by_steps(described_as_wide(described).treatments, source, data, rows)
+            treatments = described_as_wide(described).treatments
+            gone = {name for one in suppressed_in(treatments) for name in one.changed} - data.columns.keys()
+            empty = {
+                name: Column.absent(source.columns[name].variable, len(data)) for name in gone & {*source.columns}
+            }
+            return left_by_steps(treatments, source, data.with_columns(empty), rows)
         rules = None
         if self.again.as_described:
             document = original.document_path.absolute()
@@ -239,6 +244,10 @@ class FullAudit(Audit):
         # A masked field that has no value left is not in the file; where the file is as masked, that is why.
         expected = set(self.described.masked) if self.described and self.as_masked else set()
         excluded = self.described.excluded if self.described else ()
+        # of members, all that stand in one place may have lost a key
+        done = () if self.described is None else suppressed_in(described_as_wide(self.described).treatments)
+        emptied = (name for one in done for name in one.changed if name in source.columns)
+        expected |= {name for name in emptied if not _holds(source, name, excluded)}
         for name in source.columns:
             if name not in data.columns and name not in removed | expected and _held(source, name, excluded):
                 if self.described:
@@ -447,9 +456,12 @@ def _deviation(shape: Shape) -> str:
 
 def _held(source: Dataset, name: str, excluded: Collection[int]) -> bool:
     """Whether a record that is released has a field; others may have had it alone."""
+    return not excluded or _holds(source, name, excluded)
+
+
+def _holds(source: Dataset, name: str, excluded: Collection[int]) -> bool:
+    """Whether a cell of a field is there in a record that is released."""
     column = source.columns[name]
-    if not excluded:
-        return True
     there = column.where(column.states != Status.ABSENT)
     there[list(excluded)] = False
     return bool(there.any())

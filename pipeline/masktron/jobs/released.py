@@ -219,7 +219,7 @@ def manifest_of(
         "order": None,
         "declared": declared.as_dict(),
         "repeat": _repeat_of(run, plan.fields, result.blocks),
-        **({"nested": _of_nested(run.back, run.given.roles, blocks)} if isinstance(run.back, Lowered) else {}),
+        **({"nested": _of_nested(before.back, run.given.roles, blocks)} if isinstance(before.back, Lowered) else {}),
         **(treatments_of(run.account, result.rules_file) if run.account.treatments else {}),
         **({} if entry is None else {"register": dict(entry)}),
     }
