@@ -16,6 +16,8 @@ from masktron.errors import InfeasibleError
 from nested_keys import HOUSEHOLD_KEYS, LEVELS, PERSON_KEYS, ROLES, RULES, Survey, made, read_tables, write_rules
 from nested_tables import levels
 
+ONE = {"Household": {"key": "HID", "fields": ["HID", "Region", "Size", "Total"]}, "Person": {"same_table": True}}
+FIELDS = ["Role", "Sex", "Age", "Income"]
 AGES = ("breaks:0,18,65", "breaks:0,10,20,40,60", "width:15", "round:10", "top:60:mean")
 REGIONS = ("NNNSSSW", "N" * 20 + "SSW", "NSW", "NNNNNNNNNNNNNNW")
 
@@ -27,7 +29,7 @@ class Pair:
     survey: Survey
     rules: Path
     settings: dict[str, Any]
-    xml: bool
+    form: str
 
 
 def pair(seed: int, folder: Path) -> Pair:
@@ -47,22 +49,41 @@ def pair(seed: int, folder: Path) -> Pair:
         settings["swap"] = {"regions": ["Region"], "similar": ["Size"], "rate": 0.1, "least_regions": 1}
     if rng.random() < 0.7 or not {"recode", "pram", "swap"} & settings.keys():
         settings["key_k"] = rng.choice((2, 3, 5))
-    return Pair(survey, rules, settings, rng.random() < 0.4)
+    if rng.random() < 0.2:  # a household whose total is wrong
+        survey.households.loc[3, "Total"] = "7"
+        settings["invalid"] = "exclude"
+    return Pair(survey, rules, settings, rng.choice(("xml", "two", "one")))
 
 
 def released_by(one: Pair, folder: Path) -> tuple[Survey, masktron.MaskResult]:
     """Mask the survey in one of its forms, check the release, and return it."""
-    if one.xml:
-        data, out, said = one.survey.write_xml(folder / "survey.xml"), folder / "out.xml", {}
-        own = {"@id": "identifier"}
-    else:
-        data, out, said = one.survey.write_tables(folder), folder / "out.csv", {"levels": levels(LEVELS, folder)}
-        own = {"HID": "identifier", "PID": "untouched"}
+    out = folder / ("out.xml" if one.form == "xml" else "out.csv")
+    said: dict[str, Any] = {}
+    own = {"HID": "identifier", "PID": "untouched"}
+    match one.form:
+        case "xml":
+            data, own = one.survey.write_xml(folder / "survey.xml"), {"@id": "identifier"}
+        case "two":
+            data, said = one.survey.write_tables(folder), {"levels": levels(LEVELS, folder)}
+        case _:
+            data, said = folder / "flat.csv", {"levels": ONE}
+            one.survey.joined.to_csv(data, index=False)
     settings = {**one.settings, "roles": {**one.settings["roles"], **own}}
     result = masktron.mask(data, one.rules, out, **said, **settings)
     found = masktron.check(out, one.rules, original=data, manifest=folder / "out.manifest.json")
     assert found.complies, found.problems
-    return (_of_xml(out) if one.xml else read_tables(out, folder / "out.Person.csv")), result
+    return _read(one.form, out), result
+
+
+def _read(form: str, out: Path) -> Survey:
+    match form:
+        case "xml":
+            return _of_xml(out)
+        case "two":
+            return read_tables(out, out.with_name("out.Person.csv"))
+        case _:
+            joined = pd.read_csv(out, dtype=str, keep_default_na=False)
+            return Survey(joined.drop_duplicates("HID")[[*ONE["Household"]["fields"]]], joined[["HID", *FIELDS]])
 
 
 def _of_xml(path: Path) -> Survey:

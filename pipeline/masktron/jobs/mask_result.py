@@ -278,12 +278,12 @@ def shown_values(
 
 def levels_of_run(run: Run, columns: Mapping[str, Column]) -> tuple[MaskedLevel, ...]:
     """Measure each level of a nested file."""
-    back = run.back
+    before, back = run.original, run.original.back
     if not isinstance(back, Lowered):
         return ()
     nested = NestedColumns(
         back.source,
-        np.flatnonzero(run.originals.keep),
+        np.flatnonzero(before.originals.keep),
         {fact.name: fact.role for fact in run.plan.fields},
         frozenset(fact.name for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL and fact.numeric),
         back.weights,
