@@ -38,14 +38,12 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Revalidation
 
 class NoEngine:
-    def __init__(self, *_, **__): pass
+    def __init__(self, source, job, *, original, **_): self.asked = source, job.rulebook, original
     def __enter__(self): return self
     def __exit__(self, *_): pass
+    def revalidation(self, binding): return Revalidation(evaluate(EvaluationRequest.of(*self.asked)), ())
 
-def alone(source, job, *, original, **_):
-    return Revalidation(evaluate(EvaluationRequest.of(source, job.rulebook, original)), ())
-
-written.Asking, written.revalidate = NoEngine, alone
+written.Asking = NoEngine
 data, rules, out = map(Path, sys.argv[1:])
 run_mask(data, rules, out, config=Config(k=5))
 """

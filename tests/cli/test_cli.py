@@ -330,7 +330,7 @@ def test_a_signal_leaves_nothing(
         os.kill(os.getpid(), signal.Signals[number])
         time.sleep(30)  # until it is heard
 
-    monkeypatch.setattr("masktron.jobs.written.revalidate", killed)
+    monkeypatch.setattr("masktron.jobs.revalidate.Asking.revalidation", killed)
     outcome = run("mask", data, "-r", rules, "-o", out / "m.xml")
     assert outcome.code == 128 + signal.Signals[number]
     assert not list(out.iterdir())

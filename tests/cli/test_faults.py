@@ -22,7 +22,7 @@ def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     def fail(*arguments: object, **options: object) -> None:
         raise ValueError(OF_A_RECORD)
 
-    monkeypatch.setattr("masktron.jobs.written.revalidate", fail)
+    monkeypatch.setattr("masktron.jobs.revalidate.Asking.revalidation", fail)
     monkeypatch.setenv("MASKTRON_ERROR", str(tmp_path / "error.json"))
     data, rules = write_data(tmp_path / "data.xml", numbers()), write_rules(tmp_path / "rules.sch", "A >= 0")
     return Runner(capsys)("mask", data, "--rules", rules, "--out", tmp_path / "out.xml", "-k", "3")

@@ -406,7 +406,7 @@ def test_a_rule_across_records_that_does_not_hold_any_more_refuses(tmp_path: Pat
             masktron.mask(data, across, tmp_path / "m.xml", **settings())
         except InfeasibleError as error:
             assert (code_of(error), "STATUS" in plain(problem_of(error).references["fields"])) == (
-                "rules-not-kept",
+                "steps-break-rules",
                 True,
             )
             return

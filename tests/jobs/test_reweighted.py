@@ -199,7 +199,7 @@ def test_long_weights_keep_the_digits_of_a_double(tmp_path: Path) -> None:
 
 def test_a_rule_on_the_weight_is_kept_or_stops_the_run(tmp_path: Path) -> None:
     data, rules = survey(tmp_path, "W <= 50.5")
-    with refused(InfeasibleError, "rules-not-kept", fields=("W",)):
+    with refused(InfeasibleError, "steps-break-rules", fields=("W",)):
         masktron.mask(data, rules, tmp_path / "m.csv", reweight=["G"], **HOW)
     assert not (tmp_path / "m.csv").exists()
 

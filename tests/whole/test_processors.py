@@ -39,6 +39,7 @@ ASKING = {
     "measures/revealed.py": "measures of risk: ranks of the few coefficients of rules",
     "measures/strongest_link.py": "measures of risk",
     "jobs/released_sums.py": "concerns: whether two releases go along",
+    "verify/drawn_values.py": "tests of draws, which make no value",
     "synthesis/em.py": "mixtures: decisions by more than last digits",
     "synthesis/mixture.py": "columns that others give but for far more than last digits",
 }

@@ -41,7 +41,7 @@ from masktron.jobs.swapped import swap_regions
 from masktron.jobs.translated_rules import asked_by, refuse_lost, rules_beside, rules_read_back, title_of
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import pram_settings, together
-from masktron.problems.problem import Rule, Setting, fields, rules
+from masktron.problems.problem import Note, Rule, Setting, fields, rules
 from masktron.progress import Progress, Told, no_progress, told_as
 from masktron.rulebook.analysis import readers
 from masktron.rulebook.locality import locality
@@ -327,6 +327,13 @@ _DRAWN: Mapping[str, str] = {
     "reweighting": "with the weights of records left out spread over others",
 }
 """Steps that may break rules: they ask none, or none across records."""
+_HELPS: Mapping[str, str] = {
+    "suppression": "suppress fewer cells: recode {fields:and} ([[--recode]]), or leave out [[--key-k]]",
+    "pram": "leave {fields:and} out of [[--pram]]",
+    "swapping": "leave out [[--swap]]",
+    "reweighting": "leave out [[--reweight]]",
+}
+"""What keeps the rules that such a step has broken."""
 
 
 def _refused(run: Run, since: int, error: InvalidOriginalError) -> ViolationError | InfeasibleError:
@@ -349,13 +356,16 @@ def _refused(run: Run, since: int, error: InvalidOriginalError) -> ViolationErro
     if not steps:
         return ViolationError.of("self-check-failed", path, detail=error.problem)
     how = " and ".join(dict.fromkeys(_DRAWN[one.kind] for one in steps))
-    changed = dict.fromkeys(name for one in steps for name in one.changed)
+    changed = {one.kind: fields([name for name in one.changed if name in run.account.fields]) for one in steps}
+    drawn = {"pram", "swapping"}.intersection(changed)
     return InfeasibleError.of(
-        "rules-not-kept",
+        "steps-break-rules",
         path,
-        fields=fields([name for name in changed if name in run.account.fields]),
+        fields=tuple(dict.fromkeys(name for own in changed.values() for name in own)),
         rules=tuple(map(Rule, broken.rules)),
         reason=f"{how}, rules {'' if steps[0].kind == 'reweighting' else 'over several records '}fail",
+        helps=[Note(_HELPS[kind], fields=own) for kind, own in changed.items()],
+        again="; values are drawn anew in each run, and another draw may keep it" if drawn else "",
         facts=[RefusalFacts("keys")],
     )
 

@@ -36,12 +36,13 @@ def verify(step: Suppressed, released: Dataset, described: DescribedRelease) -> 
             f"the keys that k records share are {named}, without {', '.join(left_out)}, by the roles of the manifest "
             "a quasi-identifier as well"
         )
+    wrong: list[str] = []
     if len(released):
         codes = pd.DataFrame({name: released.columns[name].numbered() for name in step.fields})
-        wrong = unshared(codes, step.contract)
-        found.problems += [f"of the suppressed keys {named}, {what}" for what in wrong]
+        wrong = [f"of the suppressed keys {named}, {what}" for what in unshared(codes, step.contract)]
     found.problems += _other_gaps(step, released, described)
-    found.checked.append(f"keys {named}: {step.contract.says}")
+    found.problems += wrong
+    found.checked += [] if wrong else [f"keys {named}: {step.contract.says}"]
     return found
 
 

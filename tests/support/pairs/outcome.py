@@ -101,7 +101,11 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
             faults = ("a file in spite of the error",) if out.exists() else ()
             said = error.problem.code
             kinds = {"total": "across-records"}  # one over records, as others are
-            reason = kinds.get(error.facts[0].kind, error.facts[0].kind) if said == "rules-not-kept" else said
+            reason = (
+                kinds.get(error.facts[0].kind, error.facts[0].kind)
+                if said in ("rules-not-kept", "steps-break-rules")
+                else said
+            )
             proof = why_refused(pair, reason, folder)
             return Outcome(seed, pair.n, pair.k, facts, seconds, code, reason, text, faults=faults, proof=proof)
         except (Exception, PairTimeoutError) as error:  # noqa: BLE001 - any other exception is a finding

@@ -89,6 +89,10 @@ TEXTS = {
         "leave {fields:the field as it is|these fields as they are} "
         "([[--role {fields}=untouched]]), or let go of the rule: [[--allow {rules}]]",
     ),
+    "steps-break-rules": (
+        "changing {fields:and} would break {rules:and}: {reason}",
+        "{helps:or}; or let go of the rule: [[--allow {rules}]]{again?}",
+    ),
     "unmasked-in-the-way": (
         "by {rules:and}, {fields:and} {fields:depends|depend} on the unmasked {conditions:and}: {reason}",
         "mask {conditions:and} as well ([[--role {conditions}=confidential]]), leave {fields:and} "
