@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from masktron.classify import Edit, classify, reading_removed, record_names
 from masktron.classify.display import render_cross_record, render_form
@@ -292,10 +293,13 @@ def names_read(
     ahead += [one.context for one in pattern.rules[:position]] if earlier else []
     while ahead:
         try:
-            nodes = written_tree.walk(parsed(ahead.pop(), rulebook.namespaces))
+            nodes = list(written_tree.walk(parsed(ahead.pop(), rulebook.namespaces)))
         except RulebookError:
             continue  # what cannot be parsed has no translation at all
+        passed = {id(part) for node in nodes if earlier for part in _passed_by(node)}
         for node in nodes:
+            if id(node) in passed:
+                continue
             match node:
                 case written_tree.Variable(name=name) if name in values:
                     ahead.append(values.pop(name))
@@ -310,6 +314,19 @@ def names_read(
                 case _:
                     pass
     return frozenset(names)
+
+
+def _passed_by(node: written_tree.Expression) -> Iterator[written_tree.Expression]:
+    """Yield nameless steps of a path behind which a name says what is read: ``*`` in ``*/b``."""
+    parts = (node.first, *(hop.to for hop in node.hops)) if isinstance(node, written_tree.Path) else ()
+    for part, behind in pairwise(parts):
+        nameless = isinstance(part, written_tree.Step) and not part.predicates and _names_any(part.test)
+        if nameless and isinstance(behind, written_tree.Step) and isinstance(behind.test, written_tree.NameTest):
+            yield part
+
+
+def _names_any(test: written_tree.NameTest | written_tree.KindTest) -> bool:
+    return test.local == written_tree.ANY if isinstance(test, written_tree.NameTest) else not test.asked
 
 
 def _may_read_all(situation: Situation, position: int, check: Check) -> bool:

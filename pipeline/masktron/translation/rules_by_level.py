@@ -118,7 +118,7 @@ class _ByLevel:
         reasons: dict[LevelPath, Mapping[int, str]] = {}
         for path, _ in self.tree.levels():
             found[path], reasons[path] = self._of_level(path)
-        rules = []
+        rules, every = [], tuple(sorted(plain))
         for pattern, position, check in self.rulebook.situated():
             named = names_read(self.rulebook, pattern, position, check, earlier=True)
             read = tuple(sorted(plain.intersection(named)))
@@ -129,7 +129,9 @@ class _ByLevel:
                 rules.append(self._rule(pattern, position, check, found, reasons))
             except LostError as error:
                 test = check.test
-                rules.append(TranslatedRule(check.id, check.index, "lost", test, "", "", "", error.reason, read))
+                rules.append(
+                    TranslatedRule(check.id, check.index, "lost", test, "", "", "", error.reason, read or every)
+                )
         left_out = frozenset(_left_out(self.rulebook, rules, plain))
         return Translation(self.rulebook, tuple(rules), left_out, self.let_go)
 
