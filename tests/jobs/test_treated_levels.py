@@ -176,3 +176,45 @@ def test_the_same_treatments_are_repeated_on_the_next_file(files: Files, tmp_pat
 def test_what_goes_across_levels_is_refused(files: Files, given: dict[str, Any], code: str) -> None:
     with refused(UsageError, code):
         files.mask(**given)
+
+
+def test_a_secret_repeats_draws_of_all_levels(tmp_path: Path) -> None:
+    files = Files(tmp_path, made(3, 60))
+    swap = {"regions": ["Region"], "similar": ["Size"], "rate": 0.2, "least_regions": 1}
+    steps: dict[str, Any] = {"recode": {"Age": "breaks:0,40"}, "pram": {"Sex": "change:0.2"}, "swap": swap}
+    made_twice = []
+    for _ in range(2):
+        files.mask(allow_lost=LOST, secret=bytes(range(32)), **steps, key_k=2)
+        made_twice.append([(tmp_path / name).read_bytes() for name in ("out.csv", "out.Person.csv")])
+    assert made_twice[0] == made_twice[1]
+
+
+def test_a_field_that_another_level_has_too_is_not_treated(tmp_path: Path) -> None:
+    survey = made(4, 40)
+    files = Files(tmp_path, Survey(survey.households.assign(Sex="x"), survey.persons))
+    settings = files.settings(xml=False, pram={"Person/Sex": "change:0.2"})
+    del settings["roles"]["Sex"]
+    settings["roles"]["Household/Sex"] = "untouched"
+    with refused(UsageError, "field-not-usable", field="Person/Sex"):
+        masktron.mask(files.tables, files.rules, tmp_path / "out.csv", **settings)
+
+
+def test_a_household_that_breaks_a_rule_is_left_out_of_treatments(tmp_path: Path) -> None:
+    survey = made(6, 90)
+    survey.households.loc[4, "Total"] = "1"
+    files = Files(tmp_path, survey)
+    result = files.mask(recode={"Age": "breaks:0,40"}, allow_lost=LOST, key_k=3, invalid="exclude")
+    assert result.excluded == (4,)
+    assert files.check().complies
+    assert files.released().smallest([*PERSON_KEYS, *HOUSEHOLD_KEYS], persons=True) >= 3
+
+
+def test_a_rule_that_passes_elements_without_a_name_is_kept(tmp_path: Path) -> None:
+    files = Files(tmp_path, made(7, 60))
+    text = files.rules.read_text(encoding="utf-8")
+    more = (
+        '<pattern><rule context="Household"><assert id="once" test="not(@id = preceding-sibling::*/@id)">o</assert>'
+    )
+    files.rules.write_text(text.replace("</schema>", f"{more}</rule></pattern></schema>"), encoding="utf-8")
+    result = files.mask(xml=True, recode={"Age": AGES}, allow_lost=LOST, roles={"@id": "untouched"})
+    assert "once" not in {one.rule for one in result.fates}
