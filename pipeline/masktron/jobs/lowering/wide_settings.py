@@ -198,9 +198,12 @@ _NOT_NESTED = "masktron cannot do this with a nested file yet (docs/nested-files
 
 
 def _refuse_settings(config: Config, source: WideSource) -> None:
-    members = source.record_level != TOP
-    names = ["reweight", *(("recode", "pram", "swap", "key_k") if members else ())]
-    refuse_treatments([Setting(f"--{name.replace('_', '-')}") for name in names if getattr(config, name)], source)
+    refuse_treatments([Setting("--reweight")] if config.reweight else [], source)
+    treated = [name for name in ("recode", "pram", "swap", "key_k") if getattr(config, name)]
+    if treated and source.record_level != TOP:
+        settings = tuple(Setting(f"--{name.replace('_', '-')}") for name in treated)
+        reason = "keys are treated where households are protected whole, and --protect protects their members alone"
+        raise UsageError.of("setting-not-usable", source.path, name=settings, reason=reason)
     if config.unit_records:
         raise UsageError.of("setting-not-usable", source.path, name=(Setting("--unit-records"),), reason=_NOT_NESTED)
 
