@@ -152,8 +152,8 @@ class FullAudit(Audit):
         rows = self._rows(data, source, excluded)
         order = () if self.described is None or self.described.order is None else self.described.order
         if rows is None and len(data) == len(source) - len(excluded):
-            have = f"{counted(len(order), 'record')}, and the file {len(data):,}"
-            self.problems.append(f"the manifest has the order of {have}: nothing can be compared with the original")
+            have = f"{counted(len(order), 'record')}, but the file has {len(data):,}"
+            self.problems.append(f"the manifest has the order of {have}: no record can be compared with the original")
         self._beside_members(rows)
         if self.described is not None:
             source = self._steps(self.described, self.original, source, data, rows)

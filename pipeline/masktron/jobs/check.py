@@ -126,75 +126,75 @@ def run_check(
         memory=settled.memory,
     )
     stated_rules = job.rulebook
-    with rules_of_release(job, described, beside, given, phase) as again:
-        job = again.job
-        gone = {check.id for check in stated_rules.checks} - {check.id for check in job.rulebook.checks}
-        bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in gone}
-        allowed = allowances(job.rulebook, bounds_of_rules)
-        unfired = may_be_untested(job, [name for name in allow_unfired if name not in gone])
-        audit = FullAudit(again, described, beside) if full else Audit(again, described, beside)
-        audit.rulebook()
-        audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
-        audit.documents()
-        audit.rules_apply(unfired)
-        sized = size_notes(job)
-        progress(judging_stage(job, sized), 0)
-        executor = executor_of_run(settled)
-        with executor or nullcontext(), saxon_prefetched(job.source, job, beside, progress) as prefetched:
-            evaluation = job.evaluate(beside, progress, executor=executor)
-            if not allow_empty:
-                require_records(job, evaluation.records)
-            results = with_allowances(
-                job.rule_results(evaluation, audit.left_out, job.undecided(beside, progress, executor)), allowed
-            )
-            failing = [job.index_of(rule.id) for rule in results if not rule.passes]
-            results = audit.tested(results, evaluation, unfired)
-            hard, soft = violations(results)
-            audit.rules_fired(results, evaluation)
-            audit.second_opinions(evaluation, failing, prefetched, progress, executor)
-        audit.identity()
-        # all cells in memory, which is much for a large file: only where they are compared with something
-        compared = original is not None or manifest is not None
-        told = told_as(progress, f"reading {masked.name}")
-        left_out = frozenset(audit.left_out)
-        data = audit.records(told, settled.memory) if compared else None
-        min_group = audit.groups(data)
-        if described is None and beside is not None and compared:
-            settled, _ = completed(settled, beside)
-        audit.against_original(data, settled, stated)
-        del data  # limits read both files anew
-        figures = audit.limits(bounds, settled, stated, min_group, evaluation.records, progress)
-        return CheckResult(
-            data=shown(masked),
-            records=evaluation.records,
-            violations=hard,
-            warnings=soft,
-            min_group=min_group,
-            problems=tuple(map(audit.names.sentence, audit.problems)),
-            checked=tuple(audit.checked),
-            not_checked=tuple(map(audit.names.sentence, audit.not_checked)),
-            other_rulebook=audit.other_rulebook,
-            notes=(
-                *file_notes(job.source, beside, missing=_missing(settled, described)),
-                *sized,
-                *map(audit.names.sentence, audit.notes),
-                *(() if executor is None else executor.notes),
-            ),
-            rules=results,
-            figures=tuple(FigureResult.of(one, audit.names) for one in figures),
-            unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
-            sha256=job.source.digest,
-            treatments=() if described is None else declared_treatments(described.treatments),
-            fates=again.fates,
-            levels=audit.levels,
-            limits=bounds,
-            keys=audit.keys,
-            key_k=None if described is None else described.key_k,
-            concerns=() if described is None else described.telling_apart,
-            let_go=tuple(audit.let_go),
-            rule_problems=audit.rule_problems,
-            limit_problems=audit.limit_problems,
+    again = rules_of_release(job, described, beside, given, phase)
+    job = again.job
+    gone = {check.id for check in stated_rules.checks} - {check.id for check in job.rulebook.checks}
+    bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in gone}
+    allowed = allowances(job.rulebook, bounds_of_rules)
+    unfired = may_be_untested(job, [name for name in allow_unfired if name not in gone])
+    audit = FullAudit(again, described, beside) if full else Audit(again, described, beside)
+    audit.rulebook()
+    audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
+    audit.documents()
+    audit.rules_apply(unfired)
+    sized = size_notes(job)
+    progress(judging_stage(job, sized), 0)
+    executor = executor_of_run(settled)
+    with executor or nullcontext(), saxon_prefetched(job.source, job, beside, progress) as prefetched:
+        evaluation = job.evaluate(beside, progress, executor=executor)
+        if not allow_empty:
+            require_records(job, evaluation.records)
+        results = with_allowances(
+            job.rule_results(evaluation, audit.left_out, job.undecided(beside, progress, executor)), allowed
         )
+        failing = [job.index_of(rule.id) for rule in results if not rule.passes]
+        results = audit.tested(results, evaluation, unfired)
+        hard, soft = violations(results)
+        audit.rules_fired(results, evaluation)
+        audit.second_opinions(evaluation, failing, prefetched, progress, executor)
+    audit.identity()
+    # all cells in memory, which is much for a large file: only where they are compared with something
+    compared = original is not None or manifest is not None
+    told = told_as(progress, f"reading {masked.name}")
+    left_out = frozenset(audit.left_out)
+    data = audit.records(told, settled.memory) if compared else None
+    min_group = audit.groups(data)
+    if described is None and beside is not None and compared:
+        settled, _ = completed(settled, beside)
+    audit.against_original(data, settled, stated)
+    del data  # limits read both files anew
+    figures = audit.limits(bounds, settled, stated, min_group, evaluation.records, progress)
+    return CheckResult(
+        data=shown(masked),
+        records=evaluation.records,
+        violations=hard,
+        warnings=soft,
+        min_group=min_group,
+        problems=tuple(map(audit.names.sentence, audit.problems)),
+        checked=tuple(audit.checked),
+        not_checked=tuple(map(audit.names.sentence, audit.not_checked)),
+        other_rulebook=audit.other_rulebook,
+        notes=(
+            *file_notes(job.source, beside, missing=_missing(settled, described)),
+            *sized,
+            *map(audit.names.sentence, audit.notes),
+            *(() if executor is None else executor.notes),
+        ),
+        rules=results,
+        figures=tuple(FigureResult.of(one, audit.names) for one in figures),
+        unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
+        sha256=job.source.digest,
+        treatments=() if described is None else declared_treatments(described.treatments),
+        fates=again.fates,
+        levels=audit.levels,
+        limits=bounds,
+        keys=audit.keys,
+        key_k=None if described is None else described.key_k,
+        concerns=() if described is None else described.telling_apart,
+        let_go=tuple(audit.let_go),
+        rule_problems=audit.rule_problems,
+        limit_problems=audit.limit_problems,
+    )
 
 
 def _readings(

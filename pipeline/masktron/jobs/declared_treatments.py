@@ -27,7 +27,7 @@ def _declared(one: Treatment) -> TreatmentResult:
         case Reweighted():
             return TreatmentResult(one.kind, one.field, spread_how(one))
         case Suppressed():
-            return TreatmentResult(one.kind, ", ".join((*one.fields, *one.also)), f"k = {one.contract.k}")
+            return TreatmentResult(one.kind, ", ".join(one.changed), f"k = {one.contract.k}")
 
 
 def _drawn(one: Postrandomised) -> str:

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from masktron.classify import classify
 from masktron.config import Config, Role
 from masktron.errors import UsageError
-from masktron.jobs.job import Job
+from masktron.jobs.job import job_on
 from masktron.jobs.lowering.lower import Flat, Lowered
 from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.jobs.originals import Originals
-from masktron.jobs.run import Account, Run
+from masktron.jobs.run import Account, Run, released_of
 from masktron.problems.problem import Field, Known, Rule
 from masktron.roles import FieldFacts
 from masktron.rulebook.expressions.tree import ANY
@@ -157,7 +156,7 @@ class LevelRuns:
     def _plain(self, path: LevelPath, rules: LevelRules, **settings: Any) -> Run:
         run = self.run
         source = LevelSource(self.back.source.nested, path, self.dataset)
-        job = Job(source, rules.rulebook, classify(rules.rulebook, source.layout))
+        job = job_on(source, rules.rulebook)
         records = source.records()
         keep = run.originals.keep
         stay = self.tied.union(field.name for field in source.layout.fields) - (self.own_fields(path) - self.tied)
@@ -173,7 +172,7 @@ class LevelRuns:
             job=job,
             fields=facts,
             records=records,
-            kept=records if keep.all() else records.taken(keep),
+            kept=released_of(records, originals),
             originals=originals,
             back=Flat(job),
             notes=(),

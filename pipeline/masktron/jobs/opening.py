@@ -17,7 +17,7 @@ from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.lowering.lower import Back, lower
 from masktron.jobs.originals import judge_originals
-from masktron.jobs.run import Run
+from masktron.jobs.run import Run, released_of
 from masktron.jobs.untested import may_be_untested, require_names
 from masktron.progress import Progress, told_as
 from masktron.roles import require_weights
@@ -111,7 +111,7 @@ def _judged(
         job=job,
         fields=tuple(fields),
         records=records,
-        kept=records if originals.keep.all() else records.taken(originals.keep),
+        kept=released_of(records, originals),
         originals=originals,
         back=back,
         notes=(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from masktron.classify import classify
 from masktron.counts import counted
 from masktron.jobs.documents import Given, bound
-from masktron.jobs.job import Job
+from masktron.jobs.job import Job, job_on
 from masktron.jobs.rulebooks import read_translated
 from masktron.jobs.translated_rules import title_of
 from masktron.problems.problem import Note, Sentence
@@ -57,11 +56,10 @@ def _unasked(rule: TranslatedRule) -> str:
     return f"rule {rule.id}: nothing of it can be asked where {', '.join(rule.fields)} is recoded: {rule.reason}"
 
 
-@contextmanager
 def rules_of_release(
     job: Job, described: DescribedRelease | None, original: Source | None, given: Given, phase: str | None = None
-) -> Iterator[RulesAgain]:
-    """Give a job with the rules as they are asked of a released file, as long as the context lasts.
+) -> RulesAgain:
+    """Return a job with the rules as they are asked of a released file.
 
     The rulebook of the manifest is translated again where fields were recoded. The translated one that was released
     is taken as it is, and so is any other.
@@ -80,17 +78,14 @@ def rules_of_release(
     """
     known = None if described is None else rules_hash(job.rulebook.path)
     if described is None or known != described.rules:
-        yield RulesAgain(job, described is not None and known == described.translated)
-        return
+        return RulesAgain(job, described is not None and known == described.translated)
     if not described.treatments:
-        yield RulesAgain(job, True)
-        return
+        return RulesAgain(job, True)
     recodings = recodings_in(described.treatments)
     translation = _translated(job, described, original or job.source)
     lost = tuple(_unasked(rule) for rule in translation.rules if rule.fate in ("removed", "lost"))
     if not any(rule.changed for rule in translation.rules):
-        yield RulesAgain(job, True, problems=tuple(_another(None, described, phase)))
-        return
+        return RulesAgain(job, True, problems=tuple(_another(None, described, phase)))
     content = translation.schematron(title_of(recodings), names_in(described.treatments))
     changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "removed", "lost")]
     were = "was" if len(recodings) == 1 else "were"
@@ -106,9 +101,8 @@ def rules_of_release(
             *lost,
         )
     rulebook = bound(read_translated(content, Path(f"{job.rulebook.path} (translated)")), given)
-    again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
     fates = tuple(RuleFate.of(rule) for rule in translation.rules if rule.changed)
-    yield RulesAgain(again, True, notes, lost, fates, problems)
+    return RulesAgain(job_on(job.source, rulebook), True, notes, lost, fates, problems)
 
 
 def _translated(job: Job, described: DescribedRelease, read: Source) -> Translation:
@@ -136,14 +130,14 @@ def _translated(job: Job, described: DescribedRelease, read: Source) -> Translat
 
 
 def _phase(name: str | None) -> str:
-    return "the phase that the rulebook names, or of all" if name is None else f"the phase {name}"
+    return "the default phase" if name is None else f"phase {name}"
 
 
 def _another(found: str | None, described: DescribedRelease, phase: str | None) -> Iterator[Sentence]:
     """Say that a manifest names another translated rulebook than this version of masktron, which wrote it, makes."""
     if described.phase != phase:
         yield Note(
-            "the file was masked by the rules of {own}, and these are those of {other}: [[--phase {given}]]",
+            "the file was masked under the rules of {own}, and these are those of {other}: use [[--phase {given}]]",
             own=_phase(described.phase),
             other=_phase(phase),
             given=described.phase or "#DEFAULT",

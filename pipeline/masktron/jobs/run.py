@@ -71,6 +71,11 @@ class Account:
         )
 
 
+def released_of(records: Dataset, originals: Originals) -> Dataset:
+    """Return the records that are released."""
+    return records if originals.keep.all() else records.taken(originals.keep)
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """What is known of a run; steps return it with other records, rules and a longer account.
@@ -178,7 +183,7 @@ class Run:
             self,
             before=self.original,
             records=records,
-            kept=records.taken(self.originals.keep),
+            kept=released_of(records, self.originals),
             account=self.account.after(columns, *done),
         )
 

@@ -134,11 +134,14 @@ class Step:
         Those that it may change; empty where that is seen only when it is taken.
     apply : callable
         Returns the run with what it has done in the account.
+    on_levels : callable
+        Does the same on the records of each level of a nested file that it is meant for.
     """
 
     kind: str
     fields: tuple[str, ...]
     apply: Callable[[Run], Run]
+    on_levels: Callable[[LevelRuns], LevelRuns]
 
 
 SUPPRESSION = "suppression"
@@ -157,36 +160,29 @@ def chain_of(config: Config, rules_out: Path | None = None, progress: Progress =
     """
     found: list[Step] = []
     if config.recode:
-        found.append(Step("recoding", tuple(config.recode), partial(recode_fields, rules_out=rules_out)))
+        recode = partial(recode_fields, rules_out=rules_out)
+        found.append(Step("recoding", tuple(config.recode), recode, _recoded_levels))
     if config.reweight and config.weight is not None:
-        found.append(Step("reweighting", (config.weight,), spread_weights))
+        found.append(Step("reweighting", (config.weight,), spread_weights, _no_levels))
     if config.pram:
         drawn = tuple(name for several in config.pram for name in together(several))
-        found.append(Step("pram", drawn, draw_categories))
+        found.append(Step("pram", drawn, draw_categories, _drawn_levels))
     if config.swap:
-        found.append(Step("swapping", tuple(config.swap["regions"]), swap_regions))
+        found.append(Step("swapping", tuple(config.swap["regions"]), swap_regions, _swapped_levels))
     if config.key_k is not None:
         told = told_as(progress, "suppressing keys", "sets of keys")
         keys = [name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER]
         named = tuple(dict.fromkeys((*config.quasi_identifiers, *keys)))
-        found.append(Step(SUPPRESSION, named, partial(suppress_keys, told=told)))
+        both = partial(suppress_keys, told=told), partial(_suppressed_levels, told=told)
+        found.append(Step(SUPPRESSION, named, *both))
     return tuple(found)
 
 
-def taken_on_levels(kind: str, levels: LevelRuns, rules_out: Path | None, progress: Progress) -> LevelRuns:
-    """Take a step of the settings on the records of each level that it is meant for, from the top down."""
-    match kind:
-        case "recoding":
-            return _recoded_levels(levels, rules_out)
-        case "pram":
-            return _drawn_levels(levels)
-        case "swapping":
-            return _swapped_levels(levels)
-        case _:
-            return _suppressed_levels(levels, told_as(progress, "suppressing keys", "sets of keys"))
+def _no_levels(levels: LevelRuns) -> LevelRuns:
+    raise TypeError(f"{levels.run.source.path}: settings refuse to spread weights of a nested file")
 
 
-def _recoded_levels(levels: LevelRuns, rules_out: Path | None) -> LevelRuns:
+def _recoded_levels(levels: LevelRuns) -> LevelRuns:
     """Recode fields of the levels, and translate the rules."""
     by_level: dict[LevelPath, dict[str, str]] = {}
     for name, how in levels.given.recode.items():
@@ -285,7 +281,7 @@ def treated(
         def on_levels(step: Step, levels: LevelRuns) -> Run:
             folder = stack.enter_context(private_folder(disk))
             try:
-                done = taken_on_levels(step.kind, levels, rules_out, progress)
+                done = step.on_levels(levels)
                 since = len(levels.run.account.treatments)
                 return _levels_judged_anew(done, since, folder, named, progress, executor)
             except InfeasibleError as error:
@@ -365,7 +361,7 @@ def _refused(run: Run, since: int, error: InvalidOriginalError) -> ViolationErro
         rules=tuple(map(Rule, broken.rules)),
         reason=f"{how}, rules {'' if steps[0].kind == 'reweighting' else 'over several records '}fail",
         helps=[Note(_HELPS[kind], fields=own) for kind, own in changed.items()],
-        again="; values are drawn anew in each run, and another draw may keep it" if drawn else "",
+        again=", or run again, as each run draws other values" if drawn else "",
         facts=[RefusalFacts("keys")],
     )
 

@@ -104,7 +104,7 @@ def place_of_rules(
     out = files.pop(_RULES)
     refuse_outputs({**outputs, _RULES: out}, {**inputs, **files}, renewed=[_RULES] if _is_former(out) else ())
     if named is None and os.path.lexists(out) and not (_is_former(out) and not out.is_symlink()):
-        raise UsageError.of("would-overwrite", out, output=_RULES, taken="a file that nobody named for it")
+        raise UsageError.of("would-overwrite", out, output=_RULES, taken="a file that masktron did not write")
     return out
 
 

@@ -64,14 +64,10 @@ def _across(run: Run, treatments: Sequence[Suppressed | Postrandomised]) -> list
     """Return the ids of rules that read treated fields and look at several records, or at those of other levels."""
     if isinstance(run.back, Lowered):
         levels = LevelRuns.of(run)
-        found = (levels.rules_across(level_of(one, levels.tree), _fields(one)) for one in treatments)
+        found = (levels.rules_across(level_of(one, levels.tree), one.changed) for one in treatments)
         return list(dict.fromkeys(chain.from_iterable(found)))
-    names = frozenset(chain.from_iterable(map(_fields, treatments)))
+    names = frozenset(name for one in treatments for name in one.changed)
     return across_records(run.job, names, run.originals.released)
-
-
-def _fields(one: Suppressed | Postrandomised) -> tuple[str, ...]:
-    return (*one.fields, *one.also) if isinstance(one, Suppressed) else one.fields
 
 
 def recoded_notes(names: Sequence[str]) -> Iterator[Sentence]:

@@ -54,7 +54,7 @@ class Release:
     def suppressed(self) -> frozenset[str]:
         """Fields of which cells may have been suppressed."""
         steps = (step for step in self.described.treatments if isinstance(step, Suppressed))
-        return frozenset(name for step in steps for name in (*step.fields, *step.also))
+        return frozenset(name for step in steps for name in step.changed)
 
 
 def verify_steps(release: Release) -> tuple[Findings, Dataset]:
@@ -79,7 +79,7 @@ def verify_steps(release: Release) -> tuple[Findings, Dataset]:
                     found.problems += weights.verify(step, before, release.keep)
             case Postrandomised() | Swapped():
                 if release.rows is None:
-                    unknown = "it is not known which record of the original each one is"
+                    unknown = "which record of the original each released record comes from is not known"
                     found.not_checked.append(f"what was done to {', '.join(step.fields)}: {unknown}")
                 else:
                     found.add(_changed(step, before, release, release.rows, changed))
@@ -122,10 +122,8 @@ def _after(step: Treatment, before: Dataset, released: Dataset, rows: Indices | 
         case Reweighted():
             there = [step.field] if {step.field, *step.within} <= before.columns.keys() else []
             return before.with_columns({name: weights.reweighted(step, before) for name in there})
-        case Postrandomised() | Swapped():
-            names: Iterable[str] = step.fields
-        case Suppressed():
-            names = (*step.fields, *step.also)
+        case Postrandomised() | Swapped() | Suppressed():
+            names = step.changed
         case _:
             assert_never(step)
     if rows is None:

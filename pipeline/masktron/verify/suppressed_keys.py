@@ -53,7 +53,7 @@ def _other_gaps(step: Suppressed, released: Dataset, described: DescribedRelease
             column = released.columns[name].declaring(described.missing.get(name, ()))
             missing, said = int((column.numbered() < 0).sum()), len(released) - there + gone
             if missing != said:
-                yield f"of the suppressed field {name}, {missing:,} cells are missing, and {said:,} by the manifest"
+                yield f"of the suppressed field {name}, {missing:,} cells are missing, but the manifest says {said:,}"
 
 
 def unshared(codes: pd.DataFrame, contract: SharedKeys) -> list[str]:

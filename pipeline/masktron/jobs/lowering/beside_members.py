@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.counts import counted
+from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.wide.member_source import MemberSource
 
@@ -37,9 +38,9 @@ def changed_beside(
     for path, level in original.levels.levels():
         if path[: len(original.level)] == original.level:
             continue
-        pair = _rows_of(released, original, path, units)
+        rows_there = rows_of_level(original.dataset, released.dataset, path, units)
         shown = original.levels.shown(path)
-        if pair is None:
+        if rows_there is None:
             found.append(f"{shown}: the units have other numbers of them than in the original")
             continue
         anew = {one.field for one in original.sums if one.level == path}
@@ -47,7 +48,7 @@ def changed_beside(
             if own.name in removed.get(path, ()):
                 if path in released.dataset.levels and own.name in released.dataset.levels[path].columns:
                     found.append(f"{shown}: the identifier {own.name} was to be removed and is in the file")
-            elif own.name not in anew and (wrong := _differing(released, original, path, own.name, pair)):
+            elif own.name not in anew and (wrong := _differing(released, original, path, own.name, rows_there)):
                 found.append(f"{shown}: {own.name} differs from the original in {counted(wrong, 'record')}")
     return found
 
@@ -74,31 +75,29 @@ def _units(
     return found
 
 
-def _rows_of(
-    released: MemberSource, original: MemberSource, path: LevelPath, units: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Return rows of a level in both files that belong together; None where the numbers in a record differ."""
-    mine, theirs = np.arange(len(units)), units
-    for depth in range(len(path)):
-        below = path[: depth + 1]
-        if below not in released.dataset.levels:
-            return (np.zeros(0, dtype=np.intp),) * 2 if not len(original.dataset.levels[below]) else None
-        sides = []
-        for source, above in ((released, mine), (original, theirs)):
-            counts = source.dataset.counts(below)
-            first = np.concatenate(([0], np.cumsum(counts)))[:-1]
-            sides.append((counts[above], first[above]))
-        if not np.array_equal(sides[0][0], sides[1][0]):
+def rows_of_level(
+    original: Dataset, released: Dataset, path: LevelPath, units: NDArray[np.intp]
+) -> NDArray[np.intp] | None:
+    """Return the row of the original of each released record of a level; None where the numbers in a record differ.
+
+    Parameters
+    ----------
+    original, released : Dataset
+    path : tuple of str
+    units : ndarray of intp, shape (units,)
+        The unit of the original of each released one.
+    """
+    found = units
+    for depth in range(1, len(path) + 1):
+        at = path[:depth]
+        if at not in released.levels:
+            return np.zeros(0, dtype=np.intp) if not len(original.levels[at]) else None
+        counts, every = released.counts(at), original.counts(at)
+        if not np.array_equal(counts, every[found]):
             return None
-        within = _within(sides[0][0])
-        mine, theirs = (np.repeat(first, counts) + within for counts, first in sides)
-    return mine, theirs
-
-
-def _within(counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Number the members of each record from 0, one record after the other."""
-    first = np.concatenate(([0], np.cumsum(counts)))[:-1]
-    found: NDArray[np.intp] = np.arange(int(counts.sum())) - np.repeat(first, counts)
+        before = np.cumsum(every) - every  # rows of earlier records
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        found = (np.repeat(before[found], counts) + within).astype(np.intp)
     return found
 
 
@@ -107,11 +106,11 @@ def _differing(
     original: MemberSource,
     path: LevelPath,
     name: str,
-    pair: tuple[NDArray[np.intp], NDArray[np.intp]],
+    rows: NDArray[np.intp],
 ) -> int:
     """Count cells of a field that are not as they were."""
     ours = released.dataset.levels.get(path)
     own = None if ours is None else ours.columns.get(name)
-    before = original.dataset.levels[path].columns[name].lexemes[pair[1]]
-    after = np.full(len(before), None, dtype=np.object_) if own is None else own.lexemes[pair[0]]
+    before = original.dataset.levels[path].columns[name].lexemes[rows]
+    after = np.full(len(before), None, dtype=np.object_) if own is None else own.lexemes
     return int(sum(one != other for one, other in zip(before, after, strict=True)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from masktron.arrays import Indices
 from masktron.classify import classify
+from masktron.jobs.lowering.beside_members import rows_of_level
 from masktron.recodings import of_field
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.dataset import Dataset
@@ -151,7 +152,7 @@ class LevelReleases:
                 described,
                 before,
                 after,
-                None if rows is None else _rows(self.original.dataset, self.released.dataset, path, rows),
+                None if rows is None else rows_of_level(self.original.dataset, self.released.dataset, path, rows),
                 self.original.digest == described.original,
                 self._rules(self.original.levels, path, self.original.nested),
             )
@@ -165,32 +166,10 @@ class LevelReleases:
 
 def level_of(treatment: Treatment, tree: Tree) -> LevelPath:
     """Return the level on which a treatment was done: the innermost one of its fields."""
-    match treatment:
-        case Recoded():
-            names: Sequence[str] = (treatment.recoding.field,)
-        case Reweighted():
-            names = (treatment.field,)
-        case _:
-            names = treatment.fields
-    places = [place for name in names if (place := tree.named(name)) is not None]
+    places = [place for name in treatment.changed if (place := tree.named(name)) is not None]
     return max((path for path, _ in places), key=len, default=TOP)
 
 
 def _declaring(records: Dataset, described: DescribedRelease) -> Dataset:
     codes = described.missing
     return records.with_columns({name: one.declaring(codes.get(name, ())) for name, one in records.columns.items()})
-
-
-def _rows(original: Dataset, released: Dataset, path: LevelPath, units: Indices) -> Indices | None:
-    """Return the row of the original of each released record of a level, given those of units."""
-    found = units
-    for depth in range(1, len(path) + 1):
-        at = path[:depth]
-        first = np.concatenate(([0], np.cumsum(original.counts(at))))
-        parent = released.levels[at].parent
-        counts = released.counts(at)
-        if not np.array_equal(counts, original.counts(at)[found]):
-            return None
-        within = np.arange(len(parent)) - np.concatenate(([0], np.cumsum(counts)))[:-1][parent]
-        found = (first[found[parent]] + within).astype(np.intp)
-    return found

@@ -91,7 +91,7 @@ TEXTS = {
     ),
     "steps-break-rules": (
         "changing {fields:and} would break {rules:and}: {reason}",
-        "{helps:or}; or let go of the rule: [[--allow {rules}]]{again?}",
+        "{helps:or}{again?}, or let go of the rule: [[--allow {rules}]]",
     ),
     "unmasked-in-the-way": (
         "by {rules:and}, {fields:and} {fields:depends|depend} on the unmasked {conditions:and}: {reason}",
