@@ -42,7 +42,7 @@ ORDER = [
     },
     {"setting_values"},
     {"level_settings", "perturbation_settings", "recoding_settings"},
-    {"constraints", "config", "kernels", "scratch"},
+    {"constraints", "config", "contracts", "kernels", "scratch"},
     {"recodings"},
     {"hierarchies"},
     {"executor", "large_arrays"},
@@ -119,8 +119,8 @@ def test_a_stage_imports_only_what_stands_before_it(own: str) -> None:
 
 
 OF_VERIFIERS = {
-    "arrays", "classify", "config", "constraints", "counts", "errors", "evaluation", "problems", "recoding_settings",
-    "recodings", "rulebook", "sources", "verify", "write",
+    "arrays", "classify", "config", "constraints", "contracts", "counts", "errors", "evaluation", "problems",
+    "recoding_settings", "recodings", "rulebook", "sources", "verify", "write",
 }  # fmt: skip
 """What those may know who verify released files: nothing that makes one, for an error there would verify itself."""
 

@@ -19,9 +19,7 @@ from cli_runner import write_data, write_rules
 from made_columns import column_of_cells
 from masktron.classify.forms import form_of
 from masktron.constraints import Atom
-from masktron.errors import UsageError
-from masktron.jobs.protection import Pair, check_pair, following, kept_records, noise_of, without_codes
-from masktron.methods.contracts import (
+from masktron.contracts import (
     IdenticalGroups,
     MarkedReplaced,
     MethodContract,
@@ -30,6 +28,8 @@ from masktron.methods.contracts import (
     PartitionedSynthesis,
     ValuesExchanged,
 )
+from masktron.errors import UsageError
+from masktron.jobs.protection import Pair, check_pair, following, kept_records, noise_of, without_codes
 from masktron.problems.wording import sentence
 from masktron.sources.column import Column
 from masktron.write.declared import Declared, declared_from

@@ -13,11 +13,11 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import methods
 from masktron.config import Config, config_from
+from masktron.contracts import MethodContract, ModelDrawn, PartitionedSynthesis
 from masktron.declared import declared_in
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, GroupedMethod, Method, RecordContext
 from masktron.methods.chosen import chosen
-from masktron.methods.contracts import MethodContract, ModelDrawn, PartitionedSynthesis
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.parameters import parameter
 from masktron.settings_file import load_config

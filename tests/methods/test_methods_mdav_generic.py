@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from masktron.contracts import IdenticalGroups
 from masktron.errors import InfeasibleError
 from masktron.estimators import MdavGeneric as Estimator
-from masktron.methods.contracts import IdenticalGroups
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.mdav_generic import MdavGenericMethod, Mixed
 from masktron.partitions.column_kinds import Kinds

@@ -13,12 +13,12 @@ from sklearn.base import clone
 
 from cli_runner import Runner
 from masktron import methods
+from masktron.contracts import MethodContract, ModelDrawn
 from masktron.errors import UsageError
 from masktron.estimators import Masker
 from masktron.methods.base import Drawn, GroupedMethod, KeepingMethod, RecordContext
 from masktron.methods.chosen import chosen
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import Parameter, Parametrised, parameter
 from refusals import refused
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from lxml import html
 
-from masktron.methods.contracts import KINDS
+from masktron.contracts import KINDS
 from masktron.report.pages.html import html_of
 from masktron.report.pages.public_page import public_page
 from masktron.report.protection import PUBLIC_REASONS

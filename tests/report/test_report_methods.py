@@ -16,8 +16,7 @@ import pytest
 from cli_runner import Runner
 from examples import spread
 from masktron import methods
-from masktron.methods.base import Drawn, GroupedMethod, Method, RecordContext
-from masktron.methods.contracts import (
+from masktron.contracts import (
     KINDS,
     IdenticalGroups,
     MarkedReplaced,
@@ -29,6 +28,7 @@ from masktron.methods.contracts import (
     as_plain,
     contract_from,
 )
+from masktron.methods.base import Drawn, GroupedMethod, Method, RecordContext
 from masktron.methods.mdav import MdavMethod
 from masktron.methods.parameters import parameter
 from masktron.report.rendering import render

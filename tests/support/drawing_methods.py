@@ -7,8 +7,8 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, ModelDrawn
 from masktron.methods.base import Drawn, KeepingMethod, Method, RecordContext
-from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from masktron.methods.contracts import PartitionedSynthesis
+from masktron.contracts import PartitionedSynthesis
 from masktron.perturbation_settings import PramSettings
 from masktron.recodings import Tails
 from masktron.sources.wide.wide_record import SumOfMembers

@@ -12,7 +12,6 @@ from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.common import file_notes
 from masktron.jobs.compared import as_wide_records, compare, require_described
-from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
 from masktron.jobs.limits import strictest
 from masktron.jobs.lowering.level_figures import figures_by_level
@@ -20,6 +19,7 @@ from masktron.jobs.lowering.level_files import level_files, nested_columns
 from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.side_by_side import side_by_side_of_levels
+from masktron.jobs.treatment_results import treatment_results
 from masktron.jobs.twice import Against, with_earlier
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.measures.figures import SAMPLED, measure, unpaired
@@ -152,7 +152,7 @@ def run_assess(
         figures=tuple(FigureResult.of(one, called) for one in figures),
         keys=None if files.keys is None else KeyRisk.of(files.keys, called),
         against=tuple(shown(one.masked) for one in against),
-        treatments=() if described is None else declared_treatments(described.treatments),
+        treatments=() if described is None else treatment_results(described.treatments, outcome=False),
         fates=() if described is None else described.fates,
         levels=levels,
         limits=config.limits if described is None else strictest(config.limits, described.limits),

@@ -17,7 +17,6 @@ from masktron.jobs.common import (
     size_notes,
     violations,
 )
-from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
@@ -27,6 +26,7 @@ from masktron.jobs.released_tables import described_release_of, of_release, with
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
+from masktron.jobs.treatment_results import treatment_results
 from masktron.jobs.untested import may_be_untested
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.problems.problem import Setting
@@ -184,7 +184,7 @@ def run_check(
         figures=tuple(FigureResult.of(one, audit.names) for one in figures),
         unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
         sha256=job.source.digest,
-        treatments=() if described is None else declared_treatments(described.treatments),
+        treatments=() if described is None else treatment_results(described.treatments, outcome=False),
         fates=again.fates,
         levels=audit.levels,
         limits=bounds,

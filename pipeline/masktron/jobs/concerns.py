@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from masktron.codes import Suspects
 from masktron.config import Role
+from masktron.contracts import MarkedReplaced
 from masktron.counts import counted
 from masktron.figures import figure_of
 from masktron.jobs.given_away import read_off_concerns
@@ -25,7 +26,6 @@ from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed
 from masktron.measures.unchanged import same_cells, unchanged
 from masktron.measures.weighted_totals import WeightedTotal
-from masktron.methods.contracts import MarkedReplaced
 from masktron.problems.problem import Field, Note, Sentence
 from masktron.proposals.candidate import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule

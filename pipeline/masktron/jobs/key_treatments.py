@@ -18,13 +18,14 @@ from masktron.figures import OF_KEYS_ALONE
 from masktron.jobs.concerns import emptied_keys, likely_notes
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
 from masktron.jobs.keys_known import KnownKeys
-from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
+from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of
 from masktron.jobs.opening import open_original
 from masktron.jobs.run import Account, Run
 from masktron.jobs.steps import treated
 from masktron.jobs.swapped import swap_notes
 from masktron.jobs.translated_rules import rules_beside
 from masktron.jobs.treatment_limits import limit_notes
+from masktron.jobs.treatment_results import treatment_results
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
@@ -91,7 +92,7 @@ def _keys_told(opened: Run, data: Path, rules: Path, config: Config, progress: P
         treated=_risk(tried.keys, called),
         before=_figures(before, called),
         figures=_figures(tried.keys, called),
-        treatments=told_of(tried.done),
+        treatments=treatment_results(tried.done.treatments, outcome=True),
         fates=fates_of(tried.done),
         fields=tuple(_values(name, own, opened.kept.columns, tried) for name, own in fields_of_keys.items()),
         problem=tried.problem,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.constraints import Atom
+from masktron.contracts import IdenticalGroups
 from masktron.counts import counted
 from masktron.figures import FIGURES
 from masktron.jobs.common import file_notes, notes_of
@@ -27,13 +26,12 @@ from masktron.jobs.keys_known import unmasked_fields
 from masktron.jobs.lowering.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.ordering import RELEASED
-from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
-from masktron.jobs.recoded import as_treated, recoded_how
-from masktron.jobs.reweighted import spread_how
+from masktron.jobs.recoded import as_treated
 from masktron.jobs.run import Account, Run
-from masktron.jobs.swapped import swap_notes, swapped_how
+from masktron.jobs.swapped import swap_notes
 from masktron.jobs.treatment_limits import limit_notes
+from masktron.jobs.treatment_results import treatment_results
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -50,7 +48,6 @@ from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells, unchanged_of
 from masktron.measures.weighted_totals import WeightedTotal
 from masktron.methods.base import Partitioning
-from masktron.methods.contracts import IdenticalGroups
 from masktron.plan import Block
 from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.progress import Progress, told_as
@@ -72,7 +69,6 @@ from masktron.results import (
     ShownValues,
     SolvedResult,
     TotalResult,
-    TreatmentResult,
     UnmovedResult,
     shown,
 )
@@ -81,12 +77,6 @@ from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.variables import Variable
 from masktron.write.treatments import (
-    Postrandomised,
-    Recoded,
-    Reweighted,
-    Suppressed,
-    Swapped,
-    Treatment,
     reweighted_in,
     suppressed_in,
 )
@@ -299,7 +289,7 @@ def _with_treatments(run: Run, files: Assessed, result: MaskResult, rules_out: P
     named = done.rulebook and rules_out is not None
     return replace(
         result,
-        treatments=told_of(done),
+        treatments=treatment_results(done.treatments, outcome=True),
         fates=fates_of(done),
         not_applicable={
             **result.not_applicable,
@@ -320,34 +310,9 @@ def _with_treatments(run: Run, files: Assessed, result: MaskResult, rules_out: P
     )
 
 
-def told_of(done: Account) -> tuple[TreatmentResult, ...]:
-    """Say what was done to each field, without a value."""
-    return tuple(itertools.chain.from_iterable(map(_told_of, done.treatments)))
-
-
 def fates_of(done: Account) -> tuple[RuleFate, ...]:
     """Say what became of each rule that is not as it was."""
     return tuple(RuleFate.of(rule) for rule in done.rules if rule.changed)
-
-
-def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
-    match treatment:
-        case Recoded():
-            yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))
-        case Reweighted():
-            yield TreatmentResult(treatment.kind, treatment.field, spread_how(treatment))
-        case Postrandomised():
-            yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), drawn_how(treatment))
-        case Swapped():
-            yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), swapped_how(treatment))
-        case Suppressed():
-            for name, (gone, there) in treatment.cells.items():
-                share = f"{100 * gone / max(there, 1):.2g} %"
-                demanded = ", as rules demand" if name in treatment.also else ""
-                cells = f"k = {treatment.contract.k}: {gone:,} of {there:,} cells ({share}){demanded}"
-                yield TreatmentResult(treatment.kind, name, cells)
-        case _:
-            assert_never(treatment)
 
 
 def _keys_before(files: Assessed) -> tuple[Measured, ...]:

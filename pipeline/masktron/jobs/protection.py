@@ -41,10 +41,7 @@ from masktron.arrays import FloatColumns, Labels
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom, Member, Range
-from masktron.counts import counted
-from masktron.kernels.distinct import alike, codes_of
-from masktron.measures.unchanged import published_as_it_was, same_cells
-from masktron.methods.contracts import (
+from masktron.contracts import (
     ORIGINAL,
     IdenticalGroups,
     MarkedReplaced,
@@ -53,6 +50,9 @@ from masktron.methods.contracts import (
     PartitionedSynthesis,
     ValuesExchanged,
 )
+from masktron.counts import counted
+from masktron.kernels.distinct import alike, codes_of
+from masktron.measures.unchanged import published_as_it_was, same_cells
 from masktron.problems.problem import Field, Note, fields
 from masktron.sources.column import Column, OnDemand
 from masktron.verify.findings import Findings

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
+from masktron.contracts import IdenticalGroups, MethodContract
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.groups import weighted_means
-from masktron.methods.contracts import IdenticalGroups, MethodContract
 from masktron.methods.parameters import (
     KEEP,
     STRATA,

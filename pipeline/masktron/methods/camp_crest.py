@@ -8,8 +8,8 @@ from typing import ClassVar, Literal, override
 import numpy as np
 
 from masktron.arrays import Floats, Labels
+from masktron.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
-from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.crest import ClassRestrictedMethod, class_notes
 from masktron.methods.parameters import parameter
 from masktron.partitions.mdav import standardise

@@ -8,9 +8,9 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, ModelDrawn
 from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
 from masktron.synthesis.cart import draw_trees
 

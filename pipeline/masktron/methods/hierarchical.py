@@ -9,9 +9,9 @@ from typing import ClassVar, Self, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MarkedReplaced, MethodContract
 from masktron.counts import counted
 from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
-from masktron.methods.contracts import MarkedReplaced, MethodContract
 from masktron.methods.parameters import parameter
 from masktron.partitions.centroid import LIMITS, Stop, agglomerate
 from masktron.synthesis.hierarchical import Marked, Release, Side, mark, replace_marked

@@ -7,10 +7,10 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, PartitionedSynthesis
 from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.partitions.mdav import standardise
 from masktron.partitions.partitioner import partition_whole

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, ModelDrawn
 from masktron.methods.base import Drawn, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import parameter
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.moments import require_change, require_freedom

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
+from masktron.contracts import MethodContract, PartitionedSynthesis
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, GroupedMethod, KeepingMethod, Partitioning, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.methods.partitionings import PARTITIONINGS
 from masktron.partitions.mdav import standardise

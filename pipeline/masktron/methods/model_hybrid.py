@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, PartitionedSynthesis
 from masktron.errors import InfeasibleError
 from masktron.methods.base import Drawn, GroupedMethod, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import parameter
 from masktron.synthesis.em import FAMILIES, CovarianceFamily
 from masktron.synthesis.mixture import MixtureSearch

@@ -8,10 +8,10 @@ from typing import ClassVar, Self, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, NoiseAdded
 from masktron.errors import InfeasibleError
 from masktron.kernels.linear_algebra import eigen_decomposition, product
 from masktron.methods.base import Drawn, KeepingMethod, RandomMethod, RecordContext, require_records
-from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import parameter
 from masktron.synthesis.moments import NEGATIVE, orthonormal, require_change, require_freedom, square_root
 from masktron.synthesis.regression import Regression, regress

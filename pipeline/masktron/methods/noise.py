@@ -7,8 +7,8 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, NoiseAdded
 from masktron.methods.base import Drawn, RandomMethod, RecordContext, require_records
-from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import parameter
 from masktron.synthesis.moments import orthonormal, require_freedom
 from masktron.synthesis.regression import regress

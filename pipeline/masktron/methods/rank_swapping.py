@@ -8,9 +8,9 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, ValuesExchanged
 from masktron.methods.base import Drawn, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, ValuesExchanged
 from masktron.methods.parameters import parameter
 from masktron.synthesis.exchanging import exchanged
 from masktron.synthesis.free_columns import FreeColumns

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
+from masktron.contracts import MethodContract, ValuesExchanged
 from masktron.methods.base import Drawn, RecordContext, require_records
 from masktron.methods.conditioned import ConditionedMethod, Conditioning
-from masktron.methods.contracts import MethodContract, ValuesExchanged
 from masktron.synthesis.exchanging import BrokenRules, exchanged
 from masktron.synthesis.free_columns import FreeColumns
 from masktron.synthesis.moments import refuse_original

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from masktron.methods.contracts import MethodContract
+from masktron.contracts import IdenticalGroups, MethodContract, PartitionedSynthesis, as_plain, contract_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,6 @@ class Declared:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as ``declared`` of a manifest has it. Confidential."""
-        from masktron.methods.contracts import as_plain  # noqa: PLC0415 -- loads all methods
-
         return {
             "method": self.method,
             "contract": as_plain(self.contract),
@@ -73,8 +70,6 @@ def declared_from(content: Mapping[str, Any], masked: tuple[str, ...]) -> Declar
     KeyError, TypeError, ValueError
         Something is missing, of a wrong type, or contradicts the rest.
     """
-    from masktron.methods.contracts import IdenticalGroups, PartitionedSynthesis, contract_from  # noqa: PLC0415
-
     contract = contract_from(_table(content["contract"], "contract"))
     groups = content["groups"]
     declared = Declared(

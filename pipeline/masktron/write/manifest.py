@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, assert_never, get_args
 
 from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, config_from
 from masktron.constraints import Linear
+from masktron.contracts import IdenticalGroups
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.former_names import manifest_from
@@ -450,8 +451,6 @@ def _digests(content: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _declared(content: Mapping[str, Any], k: int, masked: tuple[str, ...]) -> Declared:
-    from masktron.methods.contracts import IdenticalGroups  # noqa: PLC0415 -- loads all methods
-
     if "declared" not in content:
         return Declared("mdav", IdenticalGroups(k))
     declared = declared_from(_table(content, "declared"), masked)

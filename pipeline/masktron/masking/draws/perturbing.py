@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
+from masktron.contracts import MarkedReplaced, ValuesExchanged
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels.elementary import decimal_magnitudes
 from masktron.masking.block.group_searches import GroupSearches
@@ -30,7 +31,6 @@ from masktron.masking.file_values import FileValues
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
 from masktron.measures.moment_shift import MomentShift, moment_shift
-from masktron.methods.contracts import MarkedReplaced, ValuesExchanged
 from masktron.plan import Block
 from masktron.problems.problem import Sentence
 from masktron.progress import Told, untold

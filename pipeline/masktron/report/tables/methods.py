@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from masktron.config import Config
+from masktron.contracts import as_plain
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import CLASS_FIELDS
-from masktron.methods.contracts import as_plain
 from masktron.methods.parameters import Parameter
 from masktron.report.tables.cells import table_of
 from masktron.report.text import plain
