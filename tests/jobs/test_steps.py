@@ -11,8 +11,9 @@ import pytest
 import masktron
 from cli_runner import Runner, write_rules
 from masktron.errors import InfeasibleError
-from masktron.jobs import steps
+from masktron.jobs import treated_records
 from masktron.jobs.job import Job
+from masktron.jobs.levels import levels_of
 from masktron.jobs.opening import open_original
 from masktron.jobs.run import Run
 from masktron.jobs.steps import chain_of
@@ -49,9 +50,11 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_each_step_leaves_an_account_of_itself_and_the_original_as_it_was(files: tuple[Path, Path]) -> None:
     original = open_original(*files, config_from(SETTINGS), no_progress)
-    run, before = original, original.records
+    levels, before = levels_of(original), original.records
+    run = original
     for at, step in enumerate(chain_of(original.config)):
-        done = step.apply(run)
+        levels = step.apply(levels)
+        done = levels.run
         assert [one.kind for one in done.account.treatments] == KINDS[: at + 1]
         changed = [name for name, column in done.records.columns.items() if column is not run.records.columns[name]]
         assert {*changed} <= {*step.fields}
@@ -65,10 +68,10 @@ def test_each_step_leaves_an_account_of_itself_and_the_original_as_it_was(files:
 def test_draws_depend_on_the_steps_before_them(files: tuple[Path, Path]) -> None:
     original = open_original(*files, config_from(SETTINGS), no_progress)
     origins = [original.origin]
-    run = original
+    levels = levels_of(original)
     for step in chain_of(original.config):
-        run = step.apply(run)
-        origins.append(run.origin)
+        levels = step.apply(levels)
+        origins.append(levels.run.origin)
     assert len({json.dumps(one.steps, default=str) for one in origins}) == len(origins)
     assert len({one.records for one in origins}) == 1
 
@@ -99,7 +102,7 @@ def test_rules_that_no_step_can_have_changed_are_asked_once(
     """Those that read a changed field, several records or a context with a condition are asked again."""
     files[1].write_text(RULES)
     found: list[set[str]] = []
-    settled = steps._settled
+    settled = treated_records._settled
 
     def looking(run: Run, job: Job) -> frozenset[int]:
         indices = settled(run, job)
@@ -109,13 +112,13 @@ def test_rules_that_no_step_can_have_changed_are_asked_once(
     settings = {name: SETTINGS[name] for name in ("k", "pram", "quasi_identifiers", "roles", "nominal", "secret")}
     released = []
     for own in (looking, lambda *_: frozenset()):
-        monkeypatch.setattr(steps, "_settled", own)
+        monkeypatch.setattr(treated_records, "_settled", own)
         result = masktron.mask(*files, tmp_path / "m.csv", config=config_from(settings))
         released.append(((tmp_path / "m.csv").read_bytes(), result.as_dict()))
     assert found == [{"own", "soft"}]
     assert released[0] == released[1]
     assert "soft" in result.allowed
-    monkeypatch.setattr(steps, "_settled", looking)
+    monkeypatch.setattr(treated_records, "_settled", looking)
     files[0].write_text(files[0].read_text() + "30,n,1,1,5\n")
     masktron.mask(*files, tmp_path / "m.csv", config=config_from({**settings, "invalid": "exclude"}))
     assert found[-1] == set(), "where records were left out, where rules fire is another number"

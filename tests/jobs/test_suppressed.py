@@ -257,6 +257,20 @@ def test_rules_across_records_that_read_keys_are_named(tmp_path: Path) -> None:
     assert not [note for note in notes if "not looked at when cells are chosen" in note]
 
 
+def test_what_a_rule_across_records_needs_is_left_as_it_is(tmp_path: Path) -> None:
+    """It is not looked at when cells are chosen: where it breaks without some, others are left out."""
+    west = sum(row["REGION"] == "w" for row in ROWS)
+    rules = write_rules(tmp_path / "r.sch", "B <= A", f"count(../Record[REGION = 'w']) = {west}")
+    how = settings(keys={"importance": {"AGE": 5, "REGION": 0.1}})
+    released = []
+    for allow in (["R2"], []):
+        masktron.mask(data_of(tmp_path, ".csv"), rules, tmp_path / "m.csv", **how, allow=allow)
+        released.append(read(tmp_path / "m.csv"))
+    assert sum(row["REGION"] == "w" for row in released[0]) < west
+    assert sum(row["REGION"] == "w" for row in released[1]) == west
+    assert min(Counter((row["AGE"], row["REGION"]) for row in released[1]).values()) >= K
+
+
 def children() -> list[dict[str, object]]:
     """Three records of the west and three of the south are rare; some of them are no children, which z100 tells."""
     rows: list[dict[str, object]] = [

@@ -19,7 +19,7 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.errors import DocumentError, InfeasibleError, OutsideLimitsError, UsageError
-from masktron.jobs import steps
+from masktron.jobs import treated_records
 from masktron.recoding_settings import how_of
 from masktron.rulebook.schematron.reader import read_rules
 from refusals import code_of, plain, problem_of, refused
@@ -419,13 +419,13 @@ def test_the_treated_file_is_its_owners_alone(
     tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    judged = steps.judged
+    judged = treated_records.judged
 
     def looking(job: Any, *rest: Any) -> Any:
         seen.append((job.source.path.name, stat.S_IMODE(job.source.path.stat().st_mode)))
         return judged(job, *rest)
 
-    monkeypatch.setattr(steps, "judged", looking)
+    monkeypatch.setattr(treated_records, "judged", looking)
     masktron.mask(*files, tmp_path / "m.xml", **settings(tmp_path))
     assert seen == [("d.xml", 0o600)]
 

@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 
 import masktron
 from masktron.evaluation.tiered import evaluate
-from masktron.jobs import in_units, job, mask, opening, originals, publishing, steps, written
+from masktron.jobs import in_units, job, mask, opening, originals, publishing, steps, treated_records, written
 from masktron.jobs.lowering import lower
 from masktron.jobs.ordering import ordering_of
 from masktron.jobs.randomness import randomness_of
@@ -28,7 +28,7 @@ PAGE = ROOT / "docs" / "design.md"
 BEGIN, END = "<!-- the run, drawn by tests/whole/test_design_page.py -->\n", "<!-- the end of the run -->\n"
 OPENED = (
     *(mask.run_mask, opening.open_original, job.open_job, opening.judged, opening._judged, lower.lower),
-    *(steps.treated, steps.chain_of, in_units.masked_by, masking.mask_records),
+    *(treated_records.treated, steps.chain_of, in_units.masked_by, masking.mask_records),
     *(masking._by_groups, masking._by_units, masking._masking, masking._whole, strata.group),
     *(publishing.published, written.write, written._put, originals.judge_originals, Asking.revalidation),
     Run.planned,

@@ -21,9 +21,9 @@ from masktron.jobs.keys_known import KnownKeys
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of
 from masktron.jobs.opening import open_original
 from masktron.jobs.run import Account, Run
-from masktron.jobs.steps import treated
 from masktron.jobs.swapped import swap_notes
 from masktron.jobs.translated_rules import rules_beside
+from masktron.jobs.treated_records import treated
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.jobs.treatment_results import treatment_results
 from masktron.measures.assessed import Assessed

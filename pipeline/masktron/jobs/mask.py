@@ -14,8 +14,8 @@ from masktron.jobs.publishing import published
 from masktron.jobs.registered import registration
 from masktron.jobs.run_places import places_of
 from masktron.jobs.sharing import workers_of_run
-from masktron.jobs.steps import treated
 from masktron.jobs.translated_rules import stale_rules
+from masktron.jobs.treated_records import treated
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 

@@ -18,7 +18,7 @@ from masktron.counts import counted
 from masktron.declared import names
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.jobs.documents import digests
-from masktron.jobs.level_steps import missing_by_field
+from masktron.jobs.levels import missing_by_field
 from masktron.jobs.limits import names_over, over_limits
 from masktron.jobs.lowering.level_treatments import level_of
 from masktron.jobs.lowering.lower import Lowered

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
@@ -13,7 +12,6 @@ from masktron.config import Config
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.documents import Given, bound
-from masktron.jobs.job import job_on
 from masktron.jobs.recoded import hierarchy_files
 from masktron.jobs.rulebooks import read_translated
 from masktron.jobs.run import Account, Run
@@ -30,16 +28,11 @@ _TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
 
 
-def asked_by(run: Run, rules_out: Path) -> Run:
-    """Return the same records with the rules as they are asked of them now, written and read back."""
-    return replace(run, job=job_on(run.job.source, rules_read_back(run, rules_out)))
-
-
-def rules_read_back(run: Run, rules_out: Path) -> Rulebook:
-    """Return the translated rulebook of a run as it is written and read back."""
+def rules_read_back(run: Run, written: bytes, rules_out: Path) -> Rulebook:
+    """Return a translated rulebook of a run, given as it is written, read back under the name of its file."""
     given = run.given
     documents = Given(given.documents, run.job.source.path, spare=frozenset(given.documents))
-    return bound(read_translated(run.account.rulebook, rules_out), documents)
+    return bound(read_translated(written, rules_out), documents)
 
 
 def refuse_lost(original: Run, translation: Translation) -> None:

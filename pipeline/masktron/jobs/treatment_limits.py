@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from masktron.constraints import OpaqueEdit
-from masktron.jobs.job import Job
-from masktron.jobs.level_steps import LevelRuns
-from masktron.jobs.lowering.level_treatments import level_of
-from masktron.jobs.lowering.lower import Lowered
+from masktron.jobs.levels import levels_of
 from masktron.jobs.run import Run
 from masktron.problems.problem import Note, Sentence, fields
-from masktron.rulebook.locality import locality
 from masktron.write.treatments import (
     Postrandomised,
     Suppressed,
@@ -62,12 +57,9 @@ def limit_notes(run: Run) -> Iterator[Sentence]:
 
 def _across(run: Run, treatments: Sequence[Suppressed | Postrandomised]) -> list[str]:
     """Return the ids of rules that read treated fields and look at several records, or at those of other levels."""
-    if isinstance(run.back, Lowered):
-        levels = LevelRuns.of(run)
-        found = (levels.rules_across(level_of(one, levels.tree), one.changed) for one in treatments)
-        return list(dict.fromkeys(chain.from_iterable(found)))
-    names = frozenset(name for one in treatments for name in one.changed)
-    return across_records(run.job, names, run.originals.released)
+    levels = levels_of(run)
+    found = (levels.rules_across(levels.level_treated(one), one.changed) for one in treatments)
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def recoded_notes(names: Sequence[str]) -> Iterator[Sentence]:
@@ -78,19 +70,6 @@ def recoded_notes(names: Sequence[str]) -> Iterator[Sentence]:
             "{names:it|them} out of [[--recode]]",
             names=fields(names),
         )
-
-
-def across_records(job: Job, fields: Collection[str], released: Collection[int]) -> list[str]:
-    """Return the ids of rules that look at several records and read, or may read, some of the fields."""
-    far = locality(job.rulebook, job.source.layout) if fields else ()
-    return [
-        edit.check.id
-        for edit in job.edits
-        if fields
-        and far[edit.check.index]
-        and edit.check.index not in released
-        and (isinstance(edit.constraint, OpaqueEdit) or not {*fields}.isdisjoint(edit.variables))
-    ]
 
 
 def _read(rules: list[str]) -> str:

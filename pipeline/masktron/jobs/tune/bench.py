@@ -30,8 +30,8 @@ from masktron.jobs.in_units import masked_by
 from masktron.jobs.mask_result import levels_of_run, side_by_side
 from masktron.jobs.released import declared_of, require_contract
 from masktron.jobs.run import Run
-from masktron.jobs.steps import treated
 from masktron.jobs.translated_rules import rules_beside
+from masktron.jobs.treated_records import treated
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.written import refuse_broken
 from masktron.kernels.compiling import told_of_compiling
