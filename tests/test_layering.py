@@ -267,7 +267,7 @@ OPENED = {
     "web.store.projects": "the sample",
     "write.atomic": "folders of outputs",
     "write.manifest": "manifests",
-    "write.register_file": "the register of releases",
+    "jobs.register.register_file": "the register of releases",
     "standard_streams": "the null device",
 }
 """Who opens files beside the sources, and which."""

@@ -1,13 +1,13 @@
-"""Frozen results as plain data for JSON: the fields of a class by name, or the keys that it declares."""
+"""Frozen values as plain data for JSON and back: the fields of a class by name, or the keys that it declares."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from masktron.problems.problem import Problem
 from masktron.problems.wording import sentence
@@ -80,6 +80,58 @@ def plain_data(value: Any, *, exact: bool = False) -> Any:
     if is_dataclass(value):
         return told_by_key(value, exact=exact)
     return [plain_data(one, exact=exact) for one in value]
+
+
+def read_plain(kind: Any, value: Any, place: str) -> Any:
+    """Read a value of a declared type from plain data: the other way round of `plain_data`.
+
+    Parameters
+    ----------
+    kind : type
+        A frozen dataclass, text, integer, number, true or false, and tuples, mappings by texts and alternatives to
+        None of these. No number is NaN. Of a table, keys that the class does not declare are left alone.
+    value : plain data
+    place : str
+        Where it stands, for messages: ``repeat.fields[2].gaps``.
+
+    Raises
+    ------
+    ValueError
+        Something is missing, or of another type. It names the place, and no value.
+    """
+    whole: Any = get_origin(kind) or kind
+    parts = get_args(kind)
+    if NoneType in parts:
+        return None if value is None else read_plain(parts[0], value, place)
+    if kind is float and value is None:
+        return math.nan
+    expected, called = _EXPECTED.get(whole, (dict, "a table"))
+    if kind is not Any and (not isinstance(value, expected) or isinstance(value, bool) is not (kind is bool)):
+        raise ValueError(f"{place} is not {called}")
+    if whole is tuple:
+        return tuple(read_plain(parts[0], one, f"{place}[{number}]") for number, one in enumerate(value))
+    if whole is Mapping:
+        return {key: read_plain(parts[1], one, f"{place}.{key}") for key, one in value.items()}
+    if whole in _EXPECTED or kind is Any:
+        return float(value) if kind is float else value
+    types, found = get_type_hints(whole), {}
+    for key, name, _ in _plan(whole):
+        if key in value:
+            found[name] = read_plain(types[name], value[key], f"{place}.{key}")
+    lacking = [one.name for one in fields(whole) if one.default is one.default_factory is MISSING]
+    if lost := [name for name in lacking if name not in found]:
+        raise ValueError(f"{place}.{lost[0]} is missing")
+    return whole(**found)
+
+
+_EXPECTED: Mapping[Any, tuple[Any, str]] = {
+    str: (str, "a text"),
+    bool: (bool, "true or false"),
+    int: (int, "an integer"),
+    float: (int | float, "a number"),
+    tuple: (list, "a list"),
+}
+"""What plain data have for a type, and what messages call that."""
 
 
 @cache

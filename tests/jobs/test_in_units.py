@@ -27,7 +27,7 @@ from masktron.executor.which import Serial
 from masktron.jobs import in_units
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
-from masktron.jobs.rerun import run_rerun
+from masktron.jobs.rerun.repeating import run_rerun
 from masktron.progress import Told, untold
 from refusals import refused
 from unit_runs import KEY, Files, KilledError, killed_after, mask, sums, unit_config

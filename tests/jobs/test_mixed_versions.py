@@ -25,7 +25,7 @@ from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.walk import Tier
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.repeatable import rule_digests
+from masktron.jobs.rerun.facts import rule_digests
 from masktron.jobs.revalidate import second_opinions
 from masktron.masking import judging
 from masktron.masking.inputs import MaskingInputs

@@ -23,11 +23,12 @@ from attacks import KEY
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.config import Config
 from masktron.errors import DocumentError, ReleasedBeforeError, UsageError
-from masktron.jobs import publishing, registered
+from masktron.jobs import publishing
+from masktron.jobs.register import registration as registered
+from masktron.jobs.register.register_file import opened_register
 from masktron.setting_values import Register
 from masktron.settings_file import load_config
 from masktron.sources.opening import open_source
-from masktron.write.register_file import opened_register
 from refusals import refused
 from schema_files import conforms
 

@@ -18,10 +18,10 @@ from cli_runner import numbers, write_rules
 from masktron.addresses import AddressPath, parse_address, path_of
 from masktron.errors import DocumentError, ReleasedBeforeError
 from masktron.jobs.convert import run_convert
+from masktron.jobs.register.register_file import opened_register
 from masktron.setting_values import Register
 from masktron.sources.tables import new_tables
 from masktron.sources.tables.postgresql import transaction
-from masktron.write.register_file import opened_register
 from postgres_server import server
 
 FILES = pytest.mark.parametrize("scheme", ["sqlite", pytest.param("duckdb", marks=pytest.mark.full)])

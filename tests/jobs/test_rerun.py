@@ -16,13 +16,13 @@ import masktron
 from attacks import KEY
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.errors import ReleasedBeforeError, UsageError, ViolationError
-from masktron.jobs import changes, rerun
-from masktron.jobs.changes import KINDS
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.jobs.rerun import ChangedInputError
+from masktron.jobs.register.register_file import opened_register
+from masktron.jobs.rerun import facts
+from masktron.jobs.rerun.changes import KINDS
+from masktron.jobs.rerun.repeating import ChangedInputError
 from masktron.setting_values import Register
 from masktron.versions import EFFECTS
-from masktron.write.register_file import opened_register
 from refusals import code_of, problem_of, refused
 from schema_files import conforms
 
@@ -218,8 +218,8 @@ def test_a_document_that_was_the_original_is_the_next_one(tmp_path: Path) -> Non
 def test_another_version_is_told_with_what_may_differ(
     months: Months, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = changes.versions()
-    monkeypatch.setattr(changes, "versions", lambda: {**now, "numpy": "9.9"})
+    now = facts.versions()
+    monkeypatch.setattr(facts, "versions", lambda: {**now, "numpy": "9.9"})
     result = months.rerun(rows_of(2), out, dry_run=True)
     [change] = result.changes
     assert (change.kind, change.place, change.refuses) == ("version", "numpy", False)
@@ -351,11 +351,6 @@ def test_changes_are_shown_where_records_break_rules(
     assert not out.exists()
 
 
-def test_what_rerun_cannot_be_told_is_known() -> None:
-    kinds = [kind for about in rerun._GIVING for kind in about]
-    assert sorted(kinds) == sorted(kind for kind, stands in KINDS.items() if stands)
-
-
 def test_what_cannot_be_repeated_is_named(months: Months, out: Path) -> None:
     content = json.loads(months.manifest.read_text())
     assert [one["codes"] for one in content["repeat"]["fields"] if one["name"] in "ST"] == [[], ["-9"]]
@@ -364,7 +359,7 @@ def test_what_cannot_be_repeated_is_named(months: Months, out: Path) -> None:
     repeat = content["repeat"]
     for code, parts in (
         ("manifest-too-old", {"repeat": "gone"}),
-        ("not-a-manifest", {"repeat": {}}),
+        ("manifest-too-old", {"repeat": {}}),
         ("not-a-manifest", {"repeat": 3}),
         ("not-a-manifest", {"secret": "x"}),
         ("not-a-manifest", {"result": {**content["result"], "records_out": math.inf}}),

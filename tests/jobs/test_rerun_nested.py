@@ -13,7 +13,7 @@ import pytest
 import masktron
 from cli_runner import Runner, write_rules
 from masktron.errors import UsageError
-from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError
+from masktron.jobs.rerun.repeating import ChangedInputError, InvalidNextFileError
 from masktron.level_settings import levels_from, with_tables
 from masktron.problems.wording import sentence
 from nested_survey import ROLES, made

@@ -16,7 +16,7 @@ from masktron.jobs import in_units, job, mask, opening, originals, publishing, s
 from masktron.jobs.lowering import lower
 from masktron.jobs.ordering import ordering_of
 from masktron.jobs.randomness import randomness_of
-from masktron.jobs.registered import Registration
+from masktron.jobs.register.registration import Registration
 from masktron.jobs.revalidate import Asking
 from masktron.jobs.run import Run
 from masktron.masking import run as masking

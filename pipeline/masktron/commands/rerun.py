@@ -112,7 +112,7 @@ class Rerun(Releases):
 
     @override
     def tell_refusal(self, error: Any) -> None:
-        from masktron.jobs.rerun import InvalidNextFileError
+        from masktron.jobs.rerun.repeating import InvalidNextFileError
         from masktron.report.tables.rerun import changes_shown
 
         if isinstance(error, InvalidNextFileError):
@@ -121,7 +121,7 @@ class Rerun(Releases):
 
     def run(self, progress: Progress = no_progress, beside: Mapping[str, Path] | None = None) -> RerunResult:
         """Repeat the run; `beside` is what is written beside the release."""
-        from masktron.jobs.rerun import Repeating, run_rerun
+        from masktron.jobs.rerun.repeating import Repeating, run_rerun
 
         how = Repeating(
             rules=self.rules,

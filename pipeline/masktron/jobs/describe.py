@@ -19,7 +19,6 @@ from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
-from masktron.jobs.described import completed
 from masktron.jobs.fields_by_level import completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.following import without_values
 from masktron.jobs.lowering.wide_settings import named_as_fields
@@ -276,7 +275,7 @@ def run_describe(
     source, tree = without_values(opened, wanted=release_safe)
     layout, shape, stated = source.layout, source.shape, config.missing
     given = config if tree is None else named_as_fields(config, tree, str(data))
-    config, declared = completed(given, source) if tree is None else completed_by_level(given, source, tree)
+    config, declared = completed_by_level(given, source)
     names = [one.name for one in layout.fields] if tree is None else [*tree.names]
     with source.naming_elsewhere():
         refuse_unknown_fields(config, names, str(data))
@@ -292,7 +291,7 @@ def run_describe(
             shown(data), format_of(data, config.reading), shown_path(layout), source.count or 0, (), (),
             (problem,), (*_notes(source, stated, declared, release_safe=release_safe),), release_safe,
         )  # fmt: skip
-    said = source.variables if tree is None else variables_by_level(source, tree)
+    said = variables_by_level(source)
     summaries = _summaries(names, said, config)
     reading = partial(_read, source, summaries, wanted, progress)
     levels = partial(_read_levels, source, summaries, progress)

@@ -1,4 +1,4 @@
-"""Fields of a nested file by level, by the names that settings have for them: not those of wide records."""
+"""Fields of all levels of a file, by the names that settings have for them: not those of wide records."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config
+from masktron.jobs.described import completed
 from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.joined.joined_source import JoinedSource
-from masktron.sources.level_tree import Tree
 from masktron.sources.source import Source
 from masktron.sources.variable_settings import with_variables
 from masktron.sources.variables import Variable
@@ -20,12 +20,12 @@ from masktron.sources.variables import Variable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldField:
-    """A field of a nested file.
+    """A field of a file.
 
     Attributes
     ----------
     level : str
-        Name of the records that have it, such as ``Person``.
+        Name of the records that have it, such as ``Person``; empty where the file is flat.
     column : Column
         Its n values, one for each record of the level.
     lines : ndarray of int64, shape (n,)
@@ -39,6 +39,8 @@ class HeldField:
 
 def fields_by_level(dataset: Dataset) -> dict[str, HeldField]:
     """Return the fields of all levels by their names, ``Income`` or ``Person/Age``."""
+    if len(dataset.levels) == 1:
+        return {name: HeldField("", column, dataset.lines) for name, column in dataset.columns.items()}
     found = {}
     for name, (path, own) in dataset.tree.names.items():
         records = dataset.levels[path]
@@ -48,28 +50,32 @@ def fields_by_level(dataset: Dataset) -> dict[str, HeldField]:
     return found
 
 
-def variables_by_level(source: Source, tree: Tree) -> tuple[Variable, ...]:
-    """Return what tables say of their columns, by the names of fields; a file in XML says nothing of them."""
+def variables_by_level(source: Source) -> tuple[Variable, ...]:
+    """Return what a file says of its fields, by their names; a nested one in XML says nothing of them."""
+    if source.tree is None:
+        return source.variables
     if not isinstance(source, JoinedSource):
         return ()
     known = source.level_variables
     return tuple(
         replace(known[path, own.name], name=name)
-        for name, (path, own) in tree.names.items()
+        for name, (path, own) in source.tree.names.items()
         if (path, own.name) in known
     )
 
 
-def completed_by_level(config: Config, source: Source, tree: Tree) -> tuple[Config, tuple[str, ...]]:
-    """Return settings with one name for each field, and with what tables declare; and what came from them.
+def completed_by_level(config: Config, source: Source) -> tuple[Config, tuple[str, ...]]:
+    """Return settings with one name for each field, and with what the file declares; and what came from it.
 
     Raises
     ------
     UsageError
         A field has two roles by two of its names.
     """
-    config = named_as_fields(config, tree, str(source.path))
-    variables = variables_by_level(source, tree)
+    if source.tree is None:
+        return completed(config, source)
+    config = named_as_fields(config, source.tree, str(source.path))
+    variables = variables_by_level(source)
     return with_variables(config, variables) if variables else (config, ())
 
 

@@ -11,7 +11,7 @@ from masktron.jobs.in_units import masked_by, parts_of, sized
 from masktron.jobs.keys_known import refuse_limits_without_keys
 from masktron.jobs.opening import open_original
 from masktron.jobs.publishing import published
-from masktron.jobs.registered import registration
+from masktron.jobs.register.registration import registration
 from masktron.jobs.run_places import places_of
 from masktron.jobs.sharing import workers_of_run
 from masktron.jobs.translated_rules import stale_rules

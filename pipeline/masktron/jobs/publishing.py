@@ -13,7 +13,7 @@ from typing import Any
 
 from masktron.executor.which import StandingExecutor
 from masktron.jobs.mask_result import mask_result
-from masktron.jobs.registered import NoRegister, Registration
+from masktron.jobs.register.registration import NoRegister, Registration
 from masktron.jobs.released import (
     declared_of,
     manifest_of,

@@ -27,14 +27,13 @@ from masktron.jobs.mask_result import in_groups
 from masktron.jobs.outside_limits import what_helps
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.released_tables import digests_of_tables
-from masktron.jobs.repeatable import traits_by_level, traits_of
+from masktron.jobs.rerun.facts import facts_of_run
 from masktron.jobs.run import Account, Run
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
 from masktron.problems.problem import Problem, Setting, fields, rules
 from masktron.results import BlockResult, MaskResult, shown
-from masktron.roles import FieldFacts
 from masktron.rules_given import rules_kept
 from masktron.sources.column import Column
 from masktron.sources.output_names import described_output
@@ -218,25 +217,20 @@ def manifest_of(
         "result": result.as_dict(),
         "order": None,
         "declared": declared.as_dict(),
-        "repeat": _repeat_of(run, plan.fields, result.blocks),
+        "repeat": _repeat_of(run),
         **({"nested": _of_nested(before.back, run.given.roles, blocks)} if isinstance(before.back, Lowered) else {}),
         **(treatments_of(run.account, result.rules_file) if run.account.treatments else {}),
         **({} if entry is None else {"register": dict(entry)}),
     }
 
 
-def _repeat_of(run: Run, facts: Sequence[FieldFacts], by_level: Sequence[BlockResult]) -> dict[str, Any]:
+def _repeat_of(run: Run) -> dict[str, Any]:
     """Return what a later run is compared with; of a nested file, fields by level and rules as they are written."""
     before, given = run.original, run.given
     if isinstance(before.back, Lowered):
         given = named_as_fields(given, before.back.source.levels, str(run.source.path))
-        # what treatments have changed is what it was in the file that is released next
-        taken = before.fields if run.account.treatments else facts
-        traits = traits_by_level(before.back, given, taken, by_level)
-    else:
-        traits = traits_of(before.job, before.records, given, before.config)
     settings = {name: value for name, value in given.settings.items() if name not in _OF_THE_RUN}
-    return {"settings": _plain(settings), **_plain(traits)}
+    return {"settings": _plain(settings), **facts_of_run(before, given).as_dict()}
 
 
 def _of_nested(nested: Lowered, roles: Mapping[str, Role], blocks: Sequence[BlockResult]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class ChangeResult(Serialised):
     Attributes
     ----------
     kind : str
-        One of `masktron.jobs.changes.KINDS`.
+        One of `masktron.jobs.rerun.changes.KINDS`.
     place : str
         The field, rule, document or package; empty for the file.
     what : str

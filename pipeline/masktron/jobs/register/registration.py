@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from masktron.addresses import AddressPath
 from masktron.config import Config
 from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
+from masktron.jobs.register.register_file import opened_register
 from masktron.jobs.run import Run
 from masktron.jobs.written import WrittenFile
 from masktron.problems.problem import Note, Sentence, Setting
@@ -25,7 +26,6 @@ from masktron.progress import Progress, no_progress
 from masktron.setting_values import Register
 from masktron.sources.record_hashes import HashSample, RecordHashes
 from masktron.versions import versions
-from masktron.write.register_file import opened_register
 
 MOST = 0.5
 """Share of the records of the smaller of two originals from which on they are taken for the same ones."""

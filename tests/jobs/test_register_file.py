@@ -18,16 +18,16 @@ import pytest
 
 from examples import parts
 from masktron.errors import DocumentError
+from masktron.jobs.register import register_file
+from masktron.jobs.register.register_file import opened_register
 from masktron.setting_values import Register
-from masktron.write import register_file
-from masktron.write.register_file import opened_register
 from refusals import refused
 
 ADDING = """
 import sys
 from pathlib import Path
 from masktron.setting_values import Register
-from masktron.write.register_file import opened_register
+from masktron.jobs.register.register_file import opened_register
 register = Register(Path(sys.argv[1]), Path(sys.argv[1] + ".salt"))
 print("ready", flush=True)
 sys.stdin.readline()
