@@ -26,6 +26,7 @@ from masktron.errors import DocumentError, ReleasedBeforeError, UsageError
 from masktron.jobs import publishing
 from masktron.jobs.register import registration as registered
 from masktron.jobs.register.register_file import opened_register
+from masktron.progress import Progress
 from masktron.setting_values import Register
 from masktron.settings_file import load_config
 from masktron.sources.opening import open_source
@@ -312,10 +313,10 @@ def test_of_an_estimate_two_standard_errors_are_taken_off(office: Office, monkey
         first, changed, even, odd, part = (registered._Records.of(run, bytes([salt] * 32)) for run in runs)
         assert 0.3 < changed._in_some_way(first.sketches) < 0.5
         entries = [{"id": str(at), **own.sketches} for at, own in enumerate((even, odd))]
-        assert part.together(entries) == (0.0, [])
+        assert part.together(entries) == []
         monkeypatch.setattr(registered, "MOST", 0.3)
-        share, having = part.together(entries)
-        assert (0.3 < share < 0.5, having) == (True, entries)
+        having = part.together(entries)
+        assert [(0.3 < one.share < 0.5, one.entry) for one in having] == [(True, one) for one in entries]
         monkeypatch.setattr(registered, "MOST", 0.5)
 
 
@@ -390,8 +391,8 @@ def test_a_run_that_was_interrupted_after_its_entry_counts_as_a_release(
 def test_what_another_run_releases_meanwhile_is_seen(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up = registered.Registration.look_up
 
-    def meanwhile(self: registered.Registration, run: Any) -> None:
-        looked_up(self, run)
+    def meanwhile(self: registered.Registration, run: Any, progress: Progress) -> None:
+        looked_up(self, run, progress)
         monkeypatch.setattr(registered.Registration, "look_up", looked_up)
         office.release(ROWS, "first.xml", k=4)
 

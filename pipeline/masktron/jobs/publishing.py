@@ -13,7 +13,7 @@ from typing import Any
 
 from masktron.executor.which import StandingExecutor
 from masktron.jobs.mask_result import mask_result
-from masktron.jobs.register.registration import NoRegister, Registration
+from masktron.jobs.register.registration import Registration
 from masktron.jobs.released import (
     declared_of,
     manifest_of,
@@ -38,7 +38,7 @@ def published(
     run: Run,
     made: Masked,
     places: RunPlaces,
-    register: Registration | NoRegister,
+    register: Registration,
     progress: Progress,
     executor: StandingExecutor | None = None,
 ) -> MaskResult:
@@ -49,7 +49,7 @@ def published(
     run : Run
     made : Masked
     places : RunPlaces
-    register : Registration or NoRegister
+    register : Registration
         Where the release is entered before it appears.
     progress : callable
     executor : StandingExecutor, optional

@@ -6,10 +6,12 @@ a number, or the case of the name of a field; a field that has no value adds not
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +84,7 @@ class RecordHashes:
         drawn = np.sort(self._drawn(records))
         return next((level for level in range(64) if np.searchsorted(drawn, _bound(level)) <= most), 64)
 
-    def sample(self, records: Hashes, level: int) -> HashSample:
+    def sample(self, records: Hashes, level: int, *, single: bool = False) -> HashSample:
         """Hash a sample of records: the same ones of every file that has these records.
 
         Parameters
@@ -91,13 +93,22 @@ class RecordHashes:
             As `whole` or `without` has them.
         level : int
             0 for all of them.
+        single : bool
+            Only the records of the sample that are like no other one; none where these are fewer than half.
         """
-        drawn, rows = self._drawn(records), np.arange(len(records))
-        if level:
-            rows = np.flatnonzero(drawn < _bound(level))
-            records, drawn = records[rows], drawn[rows]
-        order = np.argsort(drawn, kind="stable")
-        return HashSample(level, siphash(_key(self.secret, "record"), records[order]), drawn[order], rows[order])
+        drawn = self._drawn(records)
+        rows = np.flatnonzero(drawn < _bound(level)) if level else np.arange(len(records))
+        rows = rows[np.argsort(drawn[rows], kind="stable")]
+        hashes = siphash(_key(self.secret, "record"), records[rows])
+        if single:
+            _, places, copies = np.unique(hashes, return_index=True, return_counts=True)
+            kept = np.sort(places[copies == 1])
+            kept = kept if 2 * len(kept) >= len(hashes) else kept[:0]
+            hashes, rows = hashes[kept], rows[kept]
+        sizes = [len(rows)]
+        while sizes[-1]:
+            sizes.append(int(np.searchsorted(drawn[rows], _bound(level + len(sizes)))))
+        return HashSample(level, hashes, sizes, rows)
 
     def _drawn(self, records: Hashes) -> Hashes:
         """What decides whether a record is in a sample: a random function of it, as it is a sum of hashes."""
@@ -117,35 +128,31 @@ class HashSample:
     level : int
     hashes : ndarray of uint64, shape (m,)
         Those of the samples of higher levels stand first.
-    drawn : ndarray of uint64, shape (m,)
-        What says to which levels a record belongs, ascending. A secret: it tells that of values.
+    sizes : list of int
+        How many records are in the sample of this level, of the next one, and so on, down to 0.
     rows : ndarray of intp, shape (m,)
-        Which records of the file they are.
+        Which records of the file they are; none of a sample that was read.
     """
 
     level: int
     hashes: Hashes
-    drawn: Hashes
+    sizes: list[int]
     rows: NDArray[np.intp]
 
-    @property
-    def single(self) -> HashSample:
-        """Only the records that are like no other one."""
-        _, places, copies = np.unique(self.hashes, return_index=True, return_counts=True)
-        kept = np.sort(places[copies == 1])
-        return self.at(kept)
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> HashSample:
+        """Read what `as_dict` told."""
+        hashes = np.frombuffer(base64.b64decode(plain["hashes"]), dtype="<u8").astype(np.uint64)
+        return cls(plain["level"], hashes, plain["sizes"], np.zeros(0, dtype=np.intp))
 
-    def at(self, kept: NDArray[np.intp]) -> HashSample:
-        """Only some of the records, by their places in the sample, ascending."""
-        return HashSample(self.level, self.hashes[kept], self.drawn[kept], self.rows[kept])
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, without what tells which records they are."""
+        packed = base64.b64encode(self.hashes.astype("<u8").tobytes()).decode("ascii")
+        return {"level": self.level, "sizes": self.sizes, "hashes": packed}
 
-    @property
-    def sizes(self) -> list[int]:
-        """How many records are in the sample of this level, of the next one, and so on, down to 0."""
-        found = [len(self.hashes)]
-        while found[-1]:
-            found.append(int(np.searchsorted(self.drawn, _bound(self.level + len(found)))))
-        return found
+    def at(self, level: int) -> Hashes:
+        """Return the hashes in the sample of this level or a higher one."""
+        return self.hashes[: self.sizes[min(level - self.level, len(self.sizes) - 1)]]
 
 
 def siphash(key: tuple[int, int], words: Hashes) -> Hashes:

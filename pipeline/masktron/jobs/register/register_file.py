@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import DocumentError, MasktronError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.files import read_text, refuse_special
 from masktron.problems.problem import Place, Problem
 from masktron.setting_values import Register
@@ -64,21 +64,23 @@ class OpenRegister:
         self._end, self.torn = whole, len(content) - whole
         lines = content[:whole].splitlines()
         counted, last = _counted(register, new=not content)
+        # before a salt is made: no line of a copy that is given back would be known with another one
+        short = _damaged(register.path, f"it has {len(lines)} whole lines, and had {counted}")
         if counted and not lines:
-            raise self._shorter(0, counted)
-        self.secret = _new_salt(register) if not lines else _salt(register)
+            raise short
+        self.secret = _salt(register, new=not lines)
         self._chain = ""
         self.entries: list[dict[str, Any]] = []
         for number, line in enumerate(lines, 1):
             self.entries.append(self._checked(line, number))
             if number == counted and self._chain != last:
-                raise self._damaged(number, f"it is not the line that {register.count} has counted")
+                raise self._wrong(number, f"it is not the line that {register.count} has counted")
         if len(lines) < counted:
-            raise self._shorter(len(lines), counted)
+            raise short
         if not lines:
             self.add({"kind": "header", "version": VERSION, "notice": NOTICE})
         elif self.entries[0].get("kind") != "header" or self.entries[0].get("version") != VERSION:
-            raise self._damaged(1, f"it is of no register of version {VERSION}")
+            raise self._wrong(1, f"it is of no register of version {VERSION}")
         elif counted < len(lines):
             self._count()
 
@@ -105,7 +107,7 @@ class OpenRegister:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
             why = problem.problem if isinstance(problem, DocumentError) else problem.strerror
-            raise DocumentError.of("register-unusable", self._register.path, reason=why) from None
+            raise _unusable(self._register.path, why) from None
 
     def _append(self, entry: dict[str, Any]) -> None:
         chain = self._hashed(entry, self._chain)
@@ -126,30 +128,23 @@ class OpenRegister:
     def _checked(self, line: bytes, number: int) -> dict[str, Any]:
         try:
             read = json.loads(line)
-            chain, entry = read["chain"], read["entry"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise self._damaged(number, "it is no line of a register") from None
-        if not isinstance(entry, dict) or not isinstance(chain, str):
-            raise self._damaged(number, "it is no line of a register")
-        own = self._hashed(entry, self._chain)
-        if not hmac.compare_digest(own.encode(), chain.encode("utf-8", "replace")):
-            if number == 1:
-                reason = "it is another salt than that of the register, or line 1 was changed"
-                raise DocumentError.of("register-damaged", self._register.salt, reason=reason)
-            raise self._damaged(number, "it was changed, or a line before it is gone")
-        self._chain = chain
-        return entry
+            chain, entry = read["chain"].encode("utf-8", "replace"), read["entry"]
+            own = self._hashed(dict(entry), self._chain)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise self._wrong(number, "it is no line of a register") from None
+        if hmac.compare_digest(own.encode(), chain):
+            self._chain = own
+            return dict(entry)
+        if number == 1:
+            raise _damaged(self._register.salt, "it is another salt than that of the register, or line 1 was changed")
+        raise self._wrong(number, "it was changed, or a line before it is gone")
 
     def _hashed(self, entry: Mapping[str, Any], before: str) -> str:
         text = json.dumps({"after": before, "entry": entry}, sort_keys=True).encode()
         return hashlib.blake2b(text, key=self.secret, digest_size=16, person=b"masktron chain").hexdigest()
 
-    def _shorter(self, lines: int, counted: int) -> DocumentError:
-        reason = f"it has {lines} whole lines, and had {counted}"
-        return DocumentError.of("register-damaged", self._register.path, reason=reason)
-
-    def _damaged(self, number: int, how: str) -> DocumentError:
-        return DocumentError.of("register-damaged", Place(str(self._register.path), number), reason=how)
+    def _wrong(self, line: int, how: str) -> DocumentError:
+        return _damaged(Place(str(self._register.path), line), how)
 
 
 @contextmanager
@@ -167,8 +162,8 @@ def opened_register(register: Register) -> Iterator[OpenRegister]:
     # the register is made before its count and its salt, so who finds one of these finds the register
     left = [path for path in (register.salt, register.count) if path.exists()]
     if left and not register.path.exists():
-        reason = f"it is gone, and its {'salt' if register.salt in left else 'count'} is there"
-        raise DocumentError.of("register-damaged", register.path, reason=reason)
+        there = "salt" if register.salt in left else "count"
+        raise _damaged(register.path, f"it is gone, and its {there} is there")
     descriptor = _opened(register.path)
     try:
         _lock(descriptor, register.path)
@@ -224,12 +219,9 @@ def _counted(register: Register, *, new: bool) -> tuple[int, str]:
     """How many lines the register had, and the hash of the last one; (0, "") where none is known to have been."""
     if new and not register.count.exists() and not register.salt.exists():
         _write_count(register, "0\n")
-    try:
-        text = read_text(register.count, "count of the register")
-    except UsageError as error:
-        raise _without_count(register, error.problem) from None
-    if (found := _COUNT.fullmatch(text)) is None:
-        raise _without_count(register, "it is not a number of lines and a hash")
+    found = _COUNT.fullmatch(_text(register.count, "count of the register"))
+    if found is None:
+        raise _damaged(register.count, "it is not a number of lines and a hash")
     return int(found[1] or 0), found[2] or ""
 
 
@@ -238,34 +230,27 @@ def _write_count(register: Register, text: str) -> None:
         temporary.write_text(text, encoding="ascii")
 
 
-def _without_count(register: Register, why: Problem | str) -> DocumentError:
-    return DocumentError.of("register-damaged", register.count, reason=why)
-
-
-def _salt(register: Register) -> bytes:
-    try:
-        text = read_text(register.salt, "salt of the register")
-    except UsageError as error:
-        raise _without_salt(register, error) from None
+def _salt(register: Register, *, new: bool) -> bytes:
+    """Read the salt; a new register gets one, unless a run that was killed before its first line has left one."""
+    if new and not register.salt.exists():
+        with atomic_path(register.salt) as temporary:
+            temporary.write_text(secrets.token_bytes(_SALT_BYTES).hex() + "\n", encoding="ascii")
+    text = _text(register.salt, "salt of the register")
     if _SALT.fullmatch(text) is None:
-        reason = f"its salt is not {2 * _SALT_BYTES} hexadecimal digits"
-        raise DocumentError.of("register-damaged", register.salt, reason=reason)
+        raise _damaged(register.salt, f"its salt is not {2 * _SALT_BYTES} hexadecimal digits")
     return bytes.fromhex(text)
 
 
-def _new_salt(register: Register) -> bytes:
-    """Take the salt that is there, of a run that was killed before its first line, or make one."""
-    if register.salt.exists():
-        return _salt(register)
-    salt = secrets.token_bytes(_SALT_BYTES)
-    with atomic_path(register.salt) as temporary:
-        temporary.write_text(salt.hex() + "\n", encoding="ascii")
-    return salt
+def _text(path: Path, what: str) -> str:
+    try:
+        return read_text(path, what)
+    except UsageError as error:
+        raise _damaged(path, error.problem) from None
 
 
-def _without_salt(register: Register, error: MasktronError) -> DocumentError:
-    return DocumentError.of("register-damaged", register.salt, reason=error.problem)
+def _damaged(where: Path | Place, reason: Problem | str) -> DocumentError:
+    return DocumentError.of("register-damaged", where, reason=reason)
 
 
-def _unusable(path: Path, why: str) -> DocumentError:
-    return DocumentError.of("register-unusable", path, reason=why)
+def _unusable(path: Path, reason: Problem | str | None) -> DocumentError:
+    return DocumentError.of("register-unusable", path, reason=reason)

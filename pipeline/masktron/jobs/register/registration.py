@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ class Alike:
     share: float
     same_file: bool
     apart: str
-    published: bool
+    published: bool = False
     together: bool = False
 
     def __str__(self) -> str:
@@ -86,13 +85,14 @@ class Registration:
 
     Parameters
     ----------
-    register : Register
+    register : Register or None
+        Nothing is looked up or entered where there is none.
     again : str or None
         Why records that have been released before are released again.
     out : Path
     """
 
-    def __init__(self, register: Register, again: str | None, out: Path) -> None:
+    def __init__(self, register: Register | None, again: str | None, out: Path) -> None:
         self._register, self._again, self._out = register, again, out
         self._records: _Records | None = None
         self._found: dict[str, Alike | None] = {}
@@ -115,6 +115,8 @@ class Registration:
         DocumentError, UsageError
             The register cannot be used.
         """
+        if self._register is None:
+            return
         progress("looking up the records in the register of releases", 0)
         with opened_register(self._register) as book:
             secret, entries = book.secret, list(book.entries)
@@ -122,15 +124,15 @@ class Registration:
         alike = self._alike(entries)
         repeats = run.randomness.secret is None or run.config.secret is not None or run.config.seed is not None
         if alike and self._again is None and not repeats:
-            raise self._refusal(alike, run)
+            raise _refusal(alike, run)
 
-    def enter(self, run: Run, written: WrittenFile) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def enter(self, run: Run, written: WrittenFile) -> tuple[dict[str, Any] | None, tuple[Sentence, ...]]:
         """Add the entry of a release that is about to appear, unless its records have been released before.
 
         Returns
         -------
-        dict
-            What the manifest says of it.
+        dict or None
+            What the manifest says of it; None without a register.
         notes : tuple of str
 
         Raises
@@ -140,14 +142,15 @@ class Registration:
         DocumentError, UsageError
             The register cannot be used.
         """
-        digest = written.source.digest
-        name = self._out.name
+        if self._register is None:
+            return None, ()
+        digest, own = written.source.digest, secrets.token_hex(8)
         entry = {
             "kind": "release",
-            "id": secrets.token_hex(8),
+            "id": own,
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "version": versions()["masktron"],
-            "output": {"name": name, "sha256": digest},
+            "output": {"name": self._out.name, "sha256": digest},
             "method": run.method.name,
             "k": run.config.k,
             **self._known.sketches,
@@ -156,21 +159,29 @@ class Registration:
             alike = self._alike(book.entries)
             others = _other_releases(alike, digest)
             if others and self._again is None:
-                raise self._refusal(others, run)
-            torn = book.torn
-            book.add({**entry, "again": self._again, "alike": [one.entry["id"] for one in alike]})
-        self._id = entry["id"]
-        described = {
-            "path": self._register.path.as_posix(),
-            "id": self._id,
-            "again": self._again,
-            "alike": [one.entry["id"] for one in alike],
-        }
-        cut = (
-            f"a last line of the register that had been cut off ({torn} bytes) was taken out; it never counted, as "
-            "the run that began it was ended before its file appeared",
-        )
-        return described, (*self._notes(alike, others), *(cut if torn else ()))
+                raise _refusal(others, run)
+            torn, same = book.torn, {"again": self._again, "alike": [one.entry["id"] for one in alike]}
+            book.add({**entry, **same})
+        self._id, path = own, self._register.path.as_posix()
+        notes: list[Sentence] = [f"this release is entry {own} of the register {path}"]
+        if others:
+            notes += [
+                Note(
+                    "released again: {before}; masktron assess with [[--against]] for each earlier release says how "
+                    "many values they give away together",
+                    before=_named(others),
+                )
+            ]
+        elif alike:
+            notes += ["this repeats an earlier release to the byte, which tells nothing new"]
+        elif self._again is not None:
+            notes += ["a reason to release the records again was given, and the register has no release of them"]
+        if torn:
+            notes += [
+                f"a last line of the register that had been cut off ({torn} bytes) was taken out; it never counted, "
+                "as the run that began it was ended before its file appeared"
+            ]
+        return {"path": path, "id": own, **same}, tuple(notes)
 
     def confirm(self) -> tuple[Sentence, ...]:
         """Add that the file was seen to appear; where that cannot be done, return a note that says so."""
@@ -186,59 +197,25 @@ class Registration:
         self._add("withdrawn")
 
     def _add(self, kind: str) -> None:
-        if self._id is not None:
+        if self._register is not None and self._id is not None:
             with opened_register(self._register) as book:
                 book.add({"kind": kind, "id": self._id})
 
     def _alike(self, entries: Sequence[Mapping[str, Any]]) -> list[Alike]:
-        ended = {kind: {one["id"] for one in entries if one["kind"] == kind} for kind in ("published", "withdrawn")}
-        counted = [one for one in entries if one["kind"] == "release" and one["id"] not in ended["withdrawn"]]
+        published, withdrawn = (
+            {one["id"] for one in entries if one["kind"] == kind} for kind in ("published", "withdrawn")
+        )
+        counted = [one for one in entries if one["kind"] == "release" and one["id"] not in withdrawn]
         for entry in counted:
             if entry["id"] not in self._found:
-                self._found[entry["id"]] = self._known.alike(entry, entry["id"] in ended["published"])
+                self._found[entry["id"]] = self._known.alike(entry)
         found = [one for entry in counted if (one := self._found[entry["id"]]) is not None]
-        if found:
-            return found
-        share, together = self._known.together(counted)
-        return [Alike(one, share, False, "", one["id"] in ended["published"], together=True) for one in together]
-
-    def _refusal(self, alike: Sequence[Alike], run: Run) -> ReleasedBeforeError:
-        return ReleasedBeforeError.of(
-            "released-before", run.original.job.source.path, earlier=f"{alike[-1]}{_more(alike)}"
-        )
-
-    def _notes(self, alike: Sequence[Alike], others: Sequence[Alike]) -> Iterator[Sentence]:
-        yield f"this release is entry {self._id} of the register {self._register.path.as_posix()}"
-        if others:
-            yield Note(
-                "released again: {before}; masktron assess with [[--against]] for each earlier release says how many "
-                "values they give away together",
-                before=f"{others[-1]}{_more(others)}",
-            )
-        elif alike:
-            yield "this repeats an earlier release to the byte, which tells nothing new"
-        elif self._again is not None:
-            yield "a reason to release the records again was given, and the register has no release of them"
-
-
-class NoRegister:
-    """What a run has to do with a register where there is none."""
-
-    def look_up(self, run: Run, progress: Progress = no_progress) -> None:
-        """Look nothing up."""
-
-    def enter(self, run: Run, written: WrittenFile) -> tuple[None, tuple[str, ...]]:
-        """Enter nothing."""
-        del run, written
-        return None, ()
-
-    def confirm(self) -> tuple[Sentence, ...]:
-        """Tell nobody."""
-        return ()
+        found = found or self._known.together(counted)
+        return [replace(one, published=one.entry["id"] in published) for one in found]
 
 
 @contextmanager
-def registration(config: Config, again: str | None, out: Path) -> Iterator[Registration | NoRegister]:
+def registration(config: Config, again: str | None, out: Path) -> Iterator[Registration]:
     """Stand around the publication of a release: its entry is there before the file.
 
     A run that is killed in between leaves an entry, and so its records count as released, whether or not they were.
@@ -256,16 +233,9 @@ def registration(config: Config, again: str | None, out: Path) -> Iterator[Regis
         raise UsageError.of(
             "bad-value", name=Setting("--again"), expected="the reason to release the records again", given="empty"
         )
-    if config.register is None:
-        if again is not None:
-            raise UsageError.of(
-                "needs-setting",
-                name=Setting("--again"),
-                needed="a register of releases",
-                setting=(Setting("--register", ("releases.jsonl",)),),
-            )
-        yield NoRegister()
-        return
+    if config.register is None and again is not None:
+        given = (Setting("--register", ("releases.jsonl",)),)
+        raise UsageError.of("needs-setting", name=Setting("--again"), needed="a register of releases", setting=given)
     registered = Registration(config.register, None if again is None else again.strip(), out)
     try:
         yield registered
@@ -301,11 +271,11 @@ class _Records:
         for name in self.hashes.fields:
             found = self.sample(name, self.hashes.level(self.hashes.without(name), WITHOUT))
             if len(found.hashes):
-                without[self._field(name)] = _Told.of(found).as_entry()
+                without[self._field(name)] = found.as_dict()
         return {
             "original": self.digest,
             "records": self.count,
-            "whole": _Told.of(self.sample(None, level)).as_entry(),
+            "whole": self.sample(None, level).as_dict(),
             "without": without,
         }
 
@@ -317,25 +287,20 @@ class _Records:
         """
         if (name, level) not in self.samples:
             records = self.hashes.whole if name is None else self.hashes.without(name)
-            found = self.hashes.sample(records, level)
-            if name is not None:
-                single = found.single
-                few = 2 * len(single.hashes) < len(found.hashes)
-                found = found.at(np.zeros(0, dtype=np.intp)) if few else single
-            self.samples[name, level] = found
+            self.samples[name, level] = self.hashes.sample(records, level, single=name is not None)
         return self.samples[name, level]
 
-    def alike(self, entry: Mapping[str, Any], published: bool) -> Alike | None:
+    def alike(self, entry: Mapping[str, Any]) -> Alike | None:
         """Compare an earlier release; None where it is of other records."""
         if entry["original"] == self.digest:
-            return Alike(entry, 1.0, True, "", published)
+            return Alike(entry, 1.0, True, "")
         share, apart = max(self._shares(entry), key=lambda one: (one[0], not one[1]))
         if share < MOST:
             share, apart = self._in_some_way(entry), "one field of each record at most"
-        return Alike(entry, share, False, apart, published) if share >= MOST else None
+        return Alike(entry, share, False, apart) if share >= MOST else None
 
-    def together(self, entries: Sequence[Mapping[str, Any]]) -> tuple[float, list[Mapping[str, Any]]]:
-        """Share of the records that are in any of several releases, and these; none where it is less than most.
+    def together(self, entries: Sequence[Mapping[str, Any]]) -> list[Alike]:
+        """Return the releases that have most of the records together; none where they have fewer.
 
         As where another breakdown is released: by sex what was by region. Records count in all fields. A record is
         seen in the sample of every release that has it and is not too coarse, so the finest that has it says how many
@@ -343,12 +308,12 @@ class _Records:
         alike by chance, as records of few values are: as often as those of the releases are alike among themselves.
         """
         if len(entries) < 2 or not self.count:
-            return 0.0, []
+            return []
         nowhere = 64
         level = np.full(self.count, nowhere)
         having = []
         for entry in entries:
-            told = _Told.read(entry["whole"])
+            told = HashSample.read(entry["whole"])
             if entry["id"] not in self.rows:
                 self.rows[entry["id"]] = self._alike_rows(None, told)
             rows = self.rows[entry["id"]]
@@ -357,15 +322,16 @@ class _Records:
         weights = 2.0 ** level[level < nowhere]
         least = float(weights.sum() - 2 * np.sqrt((weights * (weights - 1)).sum()))
         share = min(1.0, least / self.count)
-        return (share, having) if share - _by_chance(entries) >= MOST else (0.0, [])
+        most = share - _by_chance(entries) >= MOST
+        return [Alike(one, share, False, "", together=True) for one in having] if most else []
 
     def _shares(self, entry: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
         """Shares of like records: in all fields, without one of either file, and without one of both.
 
         Without one of both, it may be another one in each: the same field, by another name.
         """
-        whole = _Told.read(entry["whole"])
-        without = [_Told.read(own) for own in entry["without"].values()]
+        whole = HashSample.read(entry["whole"])
+        without = [HashSample.read(own) for own in entry["without"].values()]
         yield self._share(None, whole), ""
         for own in without:
             yield self._share(None, own), "the field that this file does not have"
@@ -374,9 +340,9 @@ class _Records:
         for level in sorted({self._level(told) for told in without}):
             yield from self._without_both(level, [told for told in without if self._level(told) == level])
 
-    def _without_both(self, level: int, without: Sequence[_Told]) -> Iterator[tuple[float, str]]:
+    def _without_both(self, level: int, without: Sequence[HashSample]) -> Iterator[tuple[float, str]]:
         """Shares of like records without one field of either file, where there is any like record."""
-        there = [told.hashes[: told.at(level)] for told in without]
+        there = [told.at(level) for told in without]
         every = np.unique(np.concatenate(there))
         for name in self.hashes.fields:
             own = self.sample(name, level).hashes
@@ -395,7 +361,7 @@ class _Records:
         fields. Where they are estimated from samples, two standard errors are taken off. Where not even the whole
         records are all there, those that are alike in all fields are taken off each field as many as there are.
         """
-        whole = _Told.read(entry["whole"])
+        whole = HashSample.read(entry["whole"])
         alike = self._alike_rows(None, whole)
         level = self._level(whole)
         total, variance = float(len(alike) << level), 0.0
@@ -403,7 +369,7 @@ class _Records:
         for name in self.hashes.fields:
             if (kept := entry["without"].get(self._field(name))) is None:
                 continue
-            told = _Told.read(kept)
+            told = HashSample.read(kept)
             rows = self._alike_rows(name, told)
             if level == 0:
                 rows = np.setdiff1d(rows, alike)
@@ -417,26 +383,26 @@ class _Records:
         smaller = min(self.count, entry["records"])
         return float(min(1.0, max(0.0, total - 2 * np.sqrt(variance)) / smaller)) if smaller else 0.0
 
-    def _alike_rows(self, name: str | None, told: _Told) -> NDArray[np.intp]:
+    def _alike_rows(self, name: str | None, told: HashSample) -> NDArray[np.intp]:
         level = self._level(told)
         own = self.sample(name, level)
-        return own.rows[np.isin(own.hashes, told.hashes[: told.at(level)])]
+        return own.rows[np.isin(own.hashes, told.at(level))]
 
-    def _share(self, name: str | None, told: _Told) -> float:
+    def _share(self, name: str | None, told: HashSample) -> float:
         """Share of like records in the smaller one of two samples of the same level."""
         level = self._level(told)
-        own, others = self.sample(name, level).hashes, told.hashes[: told.at(level)]
+        own, others = self.sample(name, level).hashes, told.at(level)
         smaller = min(len(own), len(others))
         return len(np.intersect1d(own, others)) / smaller if smaller else 0.0
 
-    def _level(self, told: _Told) -> int:
+    def _level(self, told: HashSample) -> int:
         """Return the level of a comparison.
 
         That of the entry; a higher one where these records are so many more that to hash them would take long, and
         enough of the entry are left.
         """
         level = told.level
-        while self.count >> level > AT_ONCE and told.at(level + 1) >= ENOUGH:
+        while self.count >> level > AT_ONCE and len(told.at(level + 1)) >= ENOUGH:
             level += 1
         return level
 
@@ -470,54 +436,26 @@ def _by_chance(entries: Sequence[Mapping[str, Any]]) -> float:
     It is the share of pairs of their records that are alike, at most (3 more than are seen, and two standard errors),
     times the number of their records.
     """
-    told = [_Told.read(entry["whole"]) for entry in entries]
+    told = [HashSample.read(entry["whole"]) for entry in entries]
     sizes = np.array([entry["records"] for entry in entries], dtype=float)
     pairs = (sizes.sum() ** 2 - (sizes**2).sum()) / 2
     level = max(one.level for one in told)
-    _, copies = np.unique(np.concatenate([one.hashes[: one.at(level)] for one in told]), return_counts=True)
+    _, copies = np.unique(np.concatenate([one.at(level) for one in told]), return_counts=True)
     seen = float((copies * (copies - 1)).sum()) / 2
     return float(sizes.sum() * (seen + 2 * np.sqrt(seen) + 3) * 2.0**level / pairs) if pairs else 1.0
 
 
-def _more(alike: Sequence[Alike]) -> str:
+def _refusal(alike: Sequence[Alike], run: Run) -> ReleasedBeforeError:
+    return ReleasedBeforeError.of("released-before", run.original.job.source.path, earlier=_named(alike))
+
+
+def _named(alike: Sequence[Alike]) -> str:
+    """Say which release is meant, the last one, and how many others there are."""
     others = len(alike) - 1
-    return f", and in {others} other {'entry' if others == 1 else 'entries'}" if others else ""
+    more = f", and in {others} other {'entry' if others == 1 else 'entries'}" if others else ""
+    return f"{alike[-1]}{more}"
 
 
 def _hidden(secret: bytes, *parts: str) -> str:
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, key=secret, digest_size=32, person=b"masktron entry").hexdigest()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Told:
-    """A sample as an entry has it.
-
-    Attributes
-    ----------
-    level : int
-    sizes : list of int
-        As `HashSample` has them.
-    hashes : ndarray of uint64, shape (m,)
-    """
-
-    level: int
-    sizes: list[int]
-    hashes: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, sample: HashSample) -> _Told:
-        return cls(sample.level, sample.sizes, sample.hashes)
-
-    @classmethod
-    def read(cls, entry: Mapping[str, Any]) -> _Told:
-        hashes = np.frombuffer(base64.b64decode(entry["hashes"]), dtype="<u8").astype(np.uint64)
-        return cls(entry["level"], entry["sizes"], hashes)
-
-    def as_entry(self) -> dict[str, Any]:
-        packed = base64.b64encode(self.hashes.astype("<u8").tobytes()).decode("ascii")
-        return {"level": self.level, "sizes": self.sizes, "hashes": packed}
-
-    def at(self, level: int) -> int:
-        """Records in the sample of this level or a higher one."""
-        return self.sizes[min(level - self.level, len(self.sizes) - 1)]
