@@ -11,8 +11,8 @@ import pytest
 from masktron.addresses import is_inside, path_of
 from masktron.config import Config
 from masktron.jobs import in_units, released
-from masktron.jobs.tune import outcomes
-from masktron.jobs.tune.asked import TuneSettings
+from masktron.jobs.search import outcomes
+from masktron.jobs.search.asked import TuneSettings
 from masktron.level_settings import LevelSetting
 from masktron.sources.known_formats import XML, format_names, table_format
 from masktron.trust import PARTS_OF_FILES, file_beside, trust_of, without_named_only

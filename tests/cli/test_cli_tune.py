@@ -20,7 +20,7 @@ import masktron.__main__
 from cli_runner import Runner
 from masktron.commands.line import main
 from masktron.commands.tune import _exit
-from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
 from masktron.results import TuneCandidate, TuneResult
 from refusals import code_of
 from schema_files import conforms
@@ -86,7 +86,7 @@ def test_a_candidate_that_there_is_not_is_refused_before_anything_is_tried(
     """Where methods are named, before the file is read."""
     monkeypatch.setattr(Bench, "shape", lambda *_: pytest.fail("nothing is planned"))
     if "--methods" in more:
-        monkeypatch.setattr("masktron.jobs.tune.tuning.open_original", lambda *_: pytest.fail("nothing is read"))
+        monkeypatch.setattr("masktron.jobs.search.tuning.open_original", lambda *_: pytest.fail("nothing is read"))
     outcome = run(*tune(pair, *more, "--write", "n.toml", "--candidate", count))
     outcome.refuses(2, "bad-value")
     assert f"from 0 to {count - 1}" in outcome.err

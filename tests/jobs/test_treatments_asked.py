@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,15 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_rules
-from masktron.config import config_from
-from masktron.errors import UsageError, ViolationError
-from masktron.jobs.mask import run_mask
-from masktron.jobs.remedies.trying import RemedyTrials
-from masktron.jobs.tune.asked import tune_settings_from
-from masktron.jobs.tune.schedule import Deadline
-from masktron.jobs.tune.tuning import run_tune
+from masktron.config import Role, config_from
+from masktron.errors import RefusalFacts, UsageError, ViolationError
+from masktron.jobs.opening import open_original
+from masktron.jobs.search.asked import tune_settings_from
+from masktron.jobs.search.remedies import RefusedRun, remedies_for
+from masktron.jobs.search.tuning import run_tune
 from masktron.progress import no_progress
+from nested_survey import ROLES as SURVEY_ROLES
+from nested_survey import made
 from plain_rows import write_csv
 from refusals import problem_of, refused
 from schema_files import conforms
@@ -279,17 +279,31 @@ def test_no_recoding_of_a_nested_file_is_searched(nested: tuple[Path, Path], tmp
         masktron.recode(*nested, {"REGION": tmp_path / "h.csv"}, key_k=3, roles=NESTED_ROLES, numeric=["A"])
 
 
-def test_no_remedy_treats_keys_of_a_nested_file(nested: tuple[Path, Path], tmp_path: Path) -> None:
-    told = {"k": 3, "roles": {**NESTED_ROLES, "AGE": "untouched"}, "numeric": ["A"], "on_refusal": "suggest"}
-    config = config_from({**told, "limits": {"key_k": 12, "information_loss": 0.0}})
+def test_remedies_treat_keys_of_a_nested_file_by_the_names_of_its_fields(
+    nested: tuple[Path, Path], tmp_path: Path
+) -> None:
+    told: dict[str, Any] = {"k": 3, "roles": NESTED_ROLES, "numeric": ["A"], "limits": {"key_k": 2}}
     with pytest.raises(ViolationError) as caught:
-        run_mask(*nested, tmp_path / "m.xml", config=config)
-    trials = RemedyTrials(*nested, tmp_path / "m.xml", config, Deadline(60.0, time.monotonic()), no_progress)
-    remedies = trials.result(caught.value).remedies
-    assert remedies
-    assert all({"recode", "key_k"}.isdisjoint(one.settings) for one in remedies)
-    # what is tried is read with the names of the file
-    assert all(one.figures or "declared for" not in one.reason for one in remedies)
+        masktron.mask(*nested, tmp_path / "m.xml", on_refusal="suggest", **told)
+    (best,) = caught.value.refusal.working
+    assert best.settings == {"recode": {"AGE": "width:5"}, "key_k": 2}
+    assert best.options == ("--recode AGE=width:5", "--key-k 2")
+    assert not {one.kind for one in caught.value.refusal.remedies} - {"recode", "suppress"}, "nothing else helps"
+    masked = masktron.mask(*nested, tmp_path / "m.xml", **told, **best.settings)
+    assert masked.valid and {one.kind for one in masked.treatments} == {"recoding", "suppression"}
+
+
+def test_remedies_of_a_nested_file_name_its_own_rules_and_fields(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 1, 30)
+    config = config_from({"roles": SURVEY_ROLES, "rare_units": "exclude"})
+    now = RefusedRun.of(open_original(data, rules, config, no_progress), config)
+    ids = {"size", "total", "head", "income", "wage", "benefit", "child-wage", "older"}
+    assert {*now.rules} <= ids and "total" in now.rules
+    assert {name for read in now.rules.values() for name in read} <= {*now.columns}
+    facts = RefusalFacts("no-prototype", tuple(now.named(Role.CONFIDENTIAL)))
+    allowed = [one.settings["allow"] for one in remedies_for([facts], now) if one.kind == "allow"]
+    assert allowed and all({*one} <= {*now.rules} for one in allowed)
+    assert not any(one.kind == "grouping" for one in remedies_for([facts], now)), "households are grouped whole"
 
 
 def test_a_limit_between_two_numbers_asks_a_recoding_for_the_larger(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from lxml import html
 from starlette.testclient import TestClient
 
 from masktron.config import config_from
-from masktron.jobs.tune.asked import tune_settings_from
-from masktron.jobs.tune.choosing import choose_candidate
-from masktron.jobs.tune.recipes import settings_of
+from masktron.jobs.search.asked import tune_settings_from
+from masktron.jobs.search.choosing import choose_candidate
+from masktron.jobs.search.grid import settings_of
 from masktron.problems.problem import Field, Note
 from masktron.problems.readers import RESULT_READER, Reader, reading
 from masktron.results import TuneCandidate, TuneResult

@@ -15,7 +15,7 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import scratch
 from masktron.jobs import demo
-from masktron.jobs.remedies import on_refusal
+from masktron.jobs.search import refusal
 from masktron.scratch import private_folder
 from masktron.write import atomic
 
@@ -94,7 +94,7 @@ def test_in_place_of_files_that_all_may_read(folder: Path, run: Runner) -> None:
 
 def test_temporary_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, int] = {}
-    own = on_refusal.run_mask_or_suggest
+    own = refusal.run_mask_or_suggest
 
     def looking(data: Path, rules: Path, out: Path, **options: object) -> object:
         result = own(data, rules, out, **options)  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def test_temporary_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             seen[path.name.partition("-")[0]] = mode(path)
         return result
 
-    monkeypatch.setattr(on_refusal, "run_mask_or_suggest", looking)
+    monkeypatch.setattr(refusal, "run_mask_or_suggest", looking)
     masktron.mask(pd.DataFrame(numbers(12)), folder / "r.sch", k=3)
     assert seen == {"masktron": 0o700, "masked": 0o666, "masked.manifest.json": 0o600}
 

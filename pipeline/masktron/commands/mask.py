@@ -129,7 +129,7 @@ class Mask(UnderRules, Releases):
         return self._written(self.out, progress)
 
     def _written(self, out: Path, progress: Progress) -> MaskResult:
-        from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
+        from masktron.jobs.search.refusal import run_mask_or_suggest
 
         return run_mask_or_suggest(
             self.data,

@@ -18,7 +18,7 @@ from masktron.commands.base import Paged, UnderRules
 from masktron.config import Config
 from masktron.declared import OUTPUT, Shape, setting
 from masktron.errors import Exit, UsageError
-from masktron.jobs.tune.asked import (
+from masktron.jobs.search.asked import (
     TuneSettings,
     hierarchies_in,
     matrices_in,
@@ -31,8 +31,7 @@ from masktron.progress import Progress, no_progress
 from masktron.setting_values import MaybeFilePath
 
 if TYPE_CHECKING:
-    from masktron.jobs.tune.recipes import TuneRecipe
-    from masktron.results import TuneResult
+    from masktron.results import TuneCandidate, TuneResult
 
 
 class Tune(UnderRules, Paged):
@@ -118,7 +117,7 @@ class Tune(UnderRules, Paged):
 
     def run(self, progress: Progress = no_progress, **more: Any) -> TuneResult:
         """Try the ways; `more` is for `run_tune`."""
-        from masktron.jobs.tune.tuning import run_tune
+        from masktron.jobs.search.tuning import run_tune
 
         self.require_no_format(self.data)
         return run_tune(
@@ -142,7 +141,7 @@ class Tune(UnderRules, Paged):
 def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:
     """Refuse an output in the place of the result, or among what is kept for the next run."""
     from masktron.files import same_file
-    from masktron.jobs.tune import FOLDER, RESULT
+    from masktron.jobs.search import FOLDER, RESULT
 
     for name, path in outputs.items():
         if path is None:
@@ -165,16 +164,16 @@ def _require_writable(write: Path | None, candidate: int | None, settings: Confi
     if candidate is not None and candidate < 0:
         raise UsageError.of("bad-value", name="--candidate", expected="at least 0", given=candidate)
     if write is not None:
-        from masktron.jobs.tune.settings_text import text_with
+        from masktron.jobs.search.settings_text import text_with
 
         text_with(settings, write)
 
 
-def _seen(candidate: int | None, out: Path, data: Path) -> int | TuneRecipe | None:
+def _seen(candidate: int | None, out: Path, data: Path) -> int | TuneCandidate | None:
     """Return the candidate that the user has seen under a number: in the last result, if there is one."""
     if candidate is None:
         return None
-    from masktron.jobs.tune.outcomes import earlier_candidate
+    from masktron.jobs.search.outcomes import earlier_candidate
 
     return earlier_candidate(out, candidate, data) or candidate
 
@@ -203,10 +202,12 @@ def _going_on_told() -> Iterator[Callable[[], object]]:
         raise
 
 
-def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None, settings: Config) -> Iterator[str]:
+def _written(
+    result: TuneResult, path: Path, candidate: int | TuneCandidate | None, settings: Config
+) -> Iterator[str]:
     """Write the settings of a candidate, and say of which."""
-    from masktron.jobs.tune.recipes import position_of, settings_of, with_keys
-    from masktron.jobs.tune.settings_text import write_settings
+    from masktron.jobs.search.grid import position_of, settings_of, with_keys
+    from masktron.jobs.search.settings_text import write_settings
     from masktron.report.text import plain
 
     position = result.recommended if candidate is None else position_of(candidate, result.candidates)

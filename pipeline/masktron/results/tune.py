@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from masktron.perturbation_settings import short_pram
 from masktron.problems.problem import Field, Note, Sentence, Term
@@ -18,7 +18,7 @@ from masktron.setting_values import Param
 if TYPE_CHECKING:
     import pandas as pd
 
-    from masktron.config import Grouping
+    from masktron.config import Config, Grouping
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class KeyTreatment:
         object.__setattr__(self, "swap", same)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> KeyTreatment:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build one of the plain data of a candidate; maps of earlier versions lack some of it.
 
         Raises
@@ -63,6 +63,11 @@ class KeyTreatment:
         if not isinstance(rate, int | float) or not isinstance(key_k, int | None):
             raise TypeError("how records are treated is not a number")
         return cls(recode, pram, swap, key_k)
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """Return what settings say."""
+        return cls(dict(config.recode), dict(config.pram), dict(config.swap), config.key_k)
 
     @property
     def is_none(self) -> bool:
@@ -218,7 +223,7 @@ class TuneCandidate(Serialised):
     state: TuneState = "unreached"
     records: int = 0
     seeds: int = 0
-    draws: bool = False
+    draws: bool = field(default=False, compare=False)
     figures: Mapping[str, float] = field(default_factory=dict)
     spread: Mapping[str, SpreadResult] = field(default_factory=dict)
     within_limits: bool | None = None
@@ -232,10 +237,43 @@ class TuneCandidate(Serialised):
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     concerns: tuple[Sentence, ...] = ()
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build one of the settings in its plain data, without what came of it.
+
+        Raises
+        ------
+        LookupError, TypeError, AttributeError
+            They are no candidate.
+        """
+        params = {key: tuple(value) if isinstance(value, list) else value for key, value in data["params"].items()}
+        made = cls(data["method"], params, data["k"], data["grouping"], data["aggregator"])
+        return made.treating(KeyTreatment.from_dict(data))
+
+    def treating(self, keys: KeyTreatment) -> Self:
+        """Return the same with another treatment of keys."""
+        return replace(self, recode=keys.recode, pram=keys.pram, swap=keys.swap, key_k=keys.key_k)
+
     @property
     def treatment(self) -> KeyTreatment:
         """What is done to keys."""
         return KeyTreatment(self.recode, self.pram, self.swap, self.key_k)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that it stands for, by their names."""
+        return {
+            "method": self.method,
+            "params": dict(self.params),
+            "k": self.k,
+            "grouping": self.grouping,
+            "aggregator": self.aggregator,
+            "recode": dict(self.recode),
+            "pram": dict(self.pram),
+            "swap": dict(self.swap),
+            "key_k": self.key_k,
+            **({"keys": {}} if self.key_k is None else {}),
+        }
 
     @property
     def risks(self) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import figure_of
-from masktron.problems.wording import sentence
-from masktron.results.tune import KeyTreatment, candidate_name
+from masktron.results.tune import KeyTreatment, TuneCandidate
 from masktron.web.pages.form_values import at_fields, choice_from, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, figure_words
 from masktron.web.pages.paging import page_of_items
@@ -163,18 +162,13 @@ def _verdict(one: Mapping[str, Any], number: int, result: Mapping[str, Any]) -> 
 
 
 def _name(one: Mapping[str, Any]) -> str:
-    way = one["method"], one["k"], one["grouping"], one["aggregator"], one["params"]
-    return sentence(candidate_name(*way, KeyTreatment.from_dict(one)))
-
-
-def _treatment_of(config: Config) -> KeyTreatment:
-    return KeyTreatment(dict(config.recode), dict(config.pram), dict(config.swap), config.key_k)
+    return TuneCandidate.from_dict(one).name
 
 
 def _of_keys(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
     """Return the settings that treat keys as a candidate does, where they do not do so already."""
     wanted = KeyTreatment.from_dict(one)
-    if wanted == _treatment_of(config):
+    if wanted == KeyTreatment.of(config):
         return {}
     keys = {**config.keys, "k": wanted.key_k} if config.keys and wanted.key_k is not None else None
     swap = {name: list(value) if isinstance(value, tuple) else value for name, value in wanted.swap.items()}
@@ -200,10 +194,8 @@ def _settings(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
 
 
 def _is_chosen(one: Mapping[str, Any], config: Config) -> bool:
-    params = {name: list(value) if isinstance(value, tuple) else value for name, value in config.params.items()}
-    now = (config.method, config.k, config.grouping, config.aggregator, params, _treatment_of(config))
-    wanted = KeyTreatment.from_dict(one)
-    return now == (one["method"], one["k"], one["grouping"], one["aggregator"], one["params"], wanted)
+    wanted = TuneCandidate.from_dict(one).settings
+    return all(getattr(config, name) == value for name, value in wanted.items())
 
 
 def chosen_candidate(project: Project) -> Mapping[str, Any] | None:

@@ -7,139 +7,26 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from masktron.config import Config, Grouping
+from masktron.config import Config, Grouping, config_from
 from masktron.errors import UsageError
-from masktron.jobs.tune.asked import TuneSettings
-from masktron.jobs.tune.axes import unlike_pram
+from masktron.jobs.search.asked import TuneSettings
+from masktron.jobs.search.axes import unlike_pram
 from masktron.methods import method_named
 from masktron.methods.base import Method, Partitioning
 from masktron.problems.problem import Setting
-from masktron.recoding_settings import averages, how_of, resolved
+from masktron.recoding_settings import resolved
 from masktron.results import TuneCandidate
-from masktron.results.tune import KeyTreatment, candidate_name
+from masktron.results.tune import KeyTreatment
 from masktron.setting_values import Param
 
 NO_WAYS: Mapping[str, str] = MappingProxyType({})
 SIZES = (3, 5, 10, 20)
 """Smallest groups that are tried where nobody names any: what agencies use, and one beyond."""
-
-
-@dataclass(frozen=True, slots=True)
-class TuneRecipe:
-    """One way to mask a file: what `mask` is told besides the settings that all candidates share.
-
-    Attributes
-    ----------
-    method : str
-    k : int
-    grouping : str
-    aggregator : str or None
-    params : mapping of str to value
-    recode : mapping of str to str
-        How keys are recoded before.
-    key_k : int or None
-        Records that share each combination of keys, by local suppression.
-    pram : mapping of str to str
-        How values are drawn anew, in the order in which fields are drawn.
-    swap : mapping of str to value
-        How records exchange regions.
-    """
-
-    method: str
-    k: int
-    grouping: Grouping
-    aggregator: str | None = None
-    params: Mapping[str, Param] = field(default_factory=dict)
-    recode: Mapping[str, str] = field(default_factory=dict)
-    key_k: int | None = None
-    pram: Mapping[str, str] = field(default_factory=dict)
-    swap: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TuneRecipe:
-        """Build one of plain data, as `as_dict` gives them.
-
-        Raises
-        ------
-        LookupError, TypeError, AttributeError
-            They are no candidate.
-        """
-        params = {key: tuple(value) if isinstance(value, list) else value for key, value in data["params"].items()}
-        made = cls(data["method"], data["k"], data["grouping"], data["aggregator"], params)
-        return made.treating(KeyTreatment.from_dict(data))
-
-    def treating(self, keys: KeyTreatment) -> TuneRecipe:
-        """Return the same with another treatment of keys."""
-        return replace(self, recode=keys.recode, pram=keys.pram, swap=keys.swap, key_k=keys.key_k)
-
-    @property
-    def keys(self) -> KeyTreatment:
-        """What is done to keys before other fields are masked."""
-        return KeyTreatment(self.recode, self.pram, self.swap, self.key_k)
-
-    @property
-    def kind(self) -> type[Method]:
-        """The class of the method."""
-        return method_named(self.method)
-
-    @property
-    def draws(self) -> bool:
-        """Whether it draws a value for each record."""
-        return draws_values(self.kind)
-
-    @property
-    def treats(self) -> bool:
-        """Whether keys are treated before other fields are masked."""
-        return not self.keys.is_none
-
-    @property
-    def differs(self) -> bool:
-        """Whether another seed may give another file: values are drawn, or what is done to keys."""
-        return self.draws or self.keys.draws
-
-    def treatment(self, seed: int) -> tuple[object, ...]:
-        """Return all that decides what keys come to in a run: candidates that agree in it mask the same records."""
-        of_groups = any(averages(how_of(name, how)) for name, how in self.recode.items())
-        return (
-            self.keys_in_order,
-            self.k if of_groups else None,  # means of fewer records are refused
-            seed if self.keys.draws else None,
-        )
-
-    @property
-    def keys_in_order(self) -> tuple[object, ...]:
-        """What is done to keys, field by field as it is done: in another order, others are drawn."""
-        return (
-            tuple(self.recode.items()),
-            tuple(self.pram.items()),
-            tuple(sorted(self.keys.swap.items())),
-            self.key_k,
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "method": self.method,
-            "k": self.k,
-            "grouping": self.grouping,
-            "aggregator": self.aggregator,
-            "params": {key: list(value) if isinstance(value, tuple) else value for key, value in self.params.items()},
-            "recode": dict(self.recode),
-            "pram": dict(self.pram),
-            "swap": {name: list(one) if isinstance(one, tuple) else one for name, one in self.keys.swap.items()},
-            "key_k": self.key_k,
-        }
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What tells it from others."""
-        params = tuple(sorted(self.params.items(), key=str))
-        return self.method, self.k, self.grouping, self.aggregator, params, *self.keys_in_order
 
 
 _ROUNDS: tuple[tuple[tuple[str, Mapping[str, Param]], ...], ...] = (
@@ -164,7 +51,7 @@ _WITH_CLASS: tuple[tuple[str, Mapping[str, Param]], ...] = (("crest", {}), ("cam
 """Methods that need the class of each record, where it is named."""
 
 
-def recipes(config: Config, asked: TuneSettings, *, numbers: bool, categories: bool) -> tuple[TuneRecipe, ...]:
+def candidates(config: Config, asked: TuneSettings, *, numbers: bool, categories: bool) -> tuple[TuneCandidate, ...]:
     """Return the candidates in the order in which they are tried: useful wherever it ends.
 
     What the settings say stands first. Then one of each kind of method, then other sizes of groups, then what
@@ -177,17 +64,16 @@ def recipes(config: Config, asked: TuneSettings, *, numbers: bool, categories: b
     numbers, categories : bool
         Whether fields of this kind are masked.
     """
-    made = Recipes(config, asked)
+    made = _Grid(config, asked)
     found = list(made.named() if asked.methods else made.usual(numbers=numbers, categories=categories))
-    first: dict[object, TuneRecipe] = {}
-    for recipe in (*made.present(), *found):
-        first.setdefault(recipe.key, recipe)
-    return tuple(
-        recipe.treating(keys) for recipe, keys in in_turn(list(first.values()), treatments_tried(config, asked))
-    )
+    first: list[TuneCandidate] = []
+    for one in (*made.present(), *found):
+        if one not in first:
+            first.append(one)
+    return tuple(one.treating(keys) for one, keys in in_turn(first, treatments_tried(config, asked)))
 
 
-class Recipes:
+class _Grid:
     """Makes candidates of what was asked for."""
 
     def __init__(self, config: Config, asked: TuneSettings) -> None:
@@ -199,20 +85,20 @@ class Recipes:
         self._sizes = (*own, *(k for k in _spread(sizes) if k not in own))
         self._groupings = asked.groupings or (config.grouping, "all" if config.grouping == "rules" else "rules")
 
-    def present(self) -> Iterator[TuneRecipe]:
+    def present(self) -> Iterator[TuneCandidate]:
         """Yield what the settings say, where nothing else was asked for."""
         config, asked = self._config, self._asked
         fits = not asked.methods and config.k in self._sizes and config.grouping in self._groupings
         if fits:
-            yield recipe_of(config).treating(KeyTreatment())
+            yield _candidate(config.method, config.k, config.grouping, dict(config.params), config.aggregator)
 
-    def named(self) -> Iterator[TuneRecipe]:
+    def named(self) -> Iterator[TuneCandidate]:
         """Yield the methods that were named, with the sizes in turn."""
         grids = [list(self._crossed(name, params)) for name in self._asked.methods for params in self._grid(name)]
         for turn in itertools.zip_longest(*grids):
-            yield from (recipe for recipe in turn if recipe is not None)
+            yield from (one for one in turn if one is not None)
 
-    def usual(self, *, numbers: bool, categories: bool) -> Iterator[TuneRecipe]:
+    def usual(self, *, numbers: bool, categories: bool) -> Iterator[TuneCandidate]:
         """Yield what suits most files: round by round one of each kind, with more sizes between the rounds."""
         first, second = _ROUNDS
         sizes, (own, *others) = self._sizes, self._groupings
@@ -222,27 +108,27 @@ class Recipes:
             first = (*first, *_CATEGORIES)
         if self._asked.class_fields or "class" in self._config.params:
             first = (*first, *_WITH_CLASS)
-        mdav = [TuneRecipe("mdav", k, grouping) for k in sizes for grouping in self._groupings]
-        yield TuneRecipe("mdav", sizes[0], own)
-        yield from (TuneRecipe("mdav", sizes[0], other) for other in others)
-        yield from (self._recipe(name, sizes[0], own, params) for name, params in first)
+        mdav = [_candidate("mdav", k, grouping) for k in sizes for grouping in self._groupings]
+        yield _candidate("mdav", sizes[0], own)
+        yield from (_candidate("mdav", sizes[0], other) for other in others)
+        yield from (self._made(name, sizes[0], own, params) for name, params in first)
         yield from mdav
-        yield from (self._recipe(name, sizes[0], own, params) for name, params in second)
-        yield from (TuneRecipe("mdav", sizes[0], own, name) for name in self._asked.aggregators)
+        yield from (self._made(name, sizes[0], own, params) for name, params in second)
+        yield from (_candidate("mdav", sizes[0], own, aggregator=name) for name in self._asked.aggregators)
         if numbers:
-            yield from (self._recipe("microhybrid", k, own, {}) for k in sizes[1:])
-            yield from (self._recipe(name, sizes[0], own, {}) for name in ("univariate", "mu_approx"))
+            yield from (self._made("microhybrid", k, own, {}) for k in sizes[1:])
+            yield from (self._made(name, sizes[0], own, {}) for name in ("univariate", "mu_approx"))
         for name in self._asked.params:
             for params in self._grid(name):
-                yield self._recipe(name, sizes[0], own, params)
+                yield self._made(name, sizes[0], own, params)
 
-    def _crossed(self, name: str, params: Mapping[str, Param]) -> Iterator[TuneRecipe]:
+    def _crossed(self, name: str, params: Mapping[str, Param]) -> Iterator[TuneCandidate]:
         """Yield a method with all sizes, groupings and aggregators that mean something for it."""
         sizes = self._sizes if _has_size(name) else self._sizes[:1]
         groupings = self._groupings[:1] if draws_values(method_named(name)) else self._groupings
         aggregators = (None, *self._asked.aggregators) if not draws_values(method_named(name)) else (None,)
         for k, grouping, aggregator in itertools.product(sizes, groupings, aggregators):
-            yield self._recipe(name, k, grouping, params, aggregator)
+            yield self._made(name, k, grouping, params, aggregator)
 
     def _grid(self, name: str) -> Iterator[dict[str, Param]]:
         """Yield the combinations of the parameters that were asked for."""
@@ -250,23 +136,26 @@ class Recipes:
         for values in itertools.product(*table.values()):
             yield dict(zip(table, values, strict=True))
 
-    def _recipe(
+    def _made(
         self, name: str, k: int, grouping: Grouping, params: Mapping[str, Param], aggregator: str | None = None
-    ) -> TuneRecipe:
+    ) -> TuneCandidate:
         """Build a candidate; a method that needs a class gets the one that was named."""
         own = dict(params)
         if method_named(name).needs_class and "class" not in own:
             named = self._asked.class_fields or self._config.params.get("class")
             if named:
                 own["class"] = named
-        return TuneRecipe(name, k, grouping, aggregator, own)
+        return _candidate(name, k, grouping, own, aggregator)
 
 
-def recipe_of(config: Config) -> TuneRecipe:
-    """Return what settings say, as a candidate."""
-    keys = KeyTreatment(dict(config.recode), dict(config.pram), dict(config.swap), config.key_k)
-    made = TuneRecipe(config.method, config.k, config.grouping, config.aggregator, dict(config.params))
-    return made.treating(keys)
+def _candidate(
+    method: str,
+    k: int,
+    grouping: Grouping,
+    params: Mapping[str, Param] = MappingProxyType({}),
+    aggregator: str | None = None,
+) -> TuneCandidate:
+    return TuneCandidate(method, params, k, grouping, aggregator, draws=draws_values(method_named(method)))
 
 
 def with_keys(config: Config, recode: Mapping[str, str], pram: Mapping[str, str] = NO_WAYS) -> Config:
@@ -281,24 +170,12 @@ def with_keys(config: Config, recode: Mapping[str, str], pram: Mapping[str, str]
     return replace(config, roles=known.roles)
 
 
-def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config:
+def settings_of(candidate: TuneCandidate, config: Config) -> Config:
     """Return the settings with a candidate in them."""
-    return replace(
-        config,
-        method=candidate.method,
-        k=candidate.k,
-        grouping=candidate.grouping,
-        aggregator=candidate.aggregator,
-        params=candidate.params,
-        recode=candidate.recode,
-        pram=candidate.pram,
-        swap=candidate.swap,
-        key_k=candidate.key_k,
-        keys={} if candidate.key_k is None else config.keys,
-    )
+    return config_from(candidate.settings, base=config)
 
 
-def position_of(candidate: int | TuneRecipe, found: Sequence[TuneRecipe | TuneCandidate]) -> int:
+def position_of(candidate: int | TuneCandidate, found: Sequence[TuneCandidate]) -> int:
     """Return the position of a candidate among those that there are.
 
     Raises
@@ -312,17 +189,10 @@ def position_of(candidate: int | TuneRecipe, found: Sequence[TuneRecipe | TuneCa
             raise UsageError.of("bad-value", name="the candidate", expected=expected, given=candidate)
         return candidate
     for at, one in enumerate(found):
-        if _what(one) == _what(candidate):
+        if one.settings == candidate.settings:
             return at
     expected = "one of those that are asked for now: ask as the last run did, or run once without a number"
-    raise UsageError.of("bad-value", name="the candidate", expected=expected, given=candidate_name(*_what(candidate)))
-
-
-def _what(
-    one: TuneRecipe | TuneCandidate,
-) -> tuple[str, int, Grouping, str | None, dict[str, Param], KeyTreatment]:
-    keys = one.keys if isinstance(one, TuneRecipe) else one.treatment
-    return one.method, one.k, one.grouping, one.aggregator, dict(one.params), keys
+    raise UsageError.of("bad-value", name="the candidate", expected=expected, given=candidate.called)
 
 
 def draws_values(kind: type[Method]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.jobs.tune.choosing import NEAR_UNMASKED, broken_limits, choose_candidate, finalists, pareto
+from masktron.jobs.search.choosing import NEAR_UNMASKED, broken_limits, choose_candidate, finalists, pareto
 from masktron.problems.wording import sentence
 from masktron.results import SpreadResult, TuneCandidate
 

@@ -19,17 +19,17 @@ from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, UsageError
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
-from masktron.jobs.tune import bench as bench_module
-from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
-from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
-from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of, with_keys
-from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
-from masktron.jobs.tune.tuning import run_tune
+from masktron.jobs.search import bench as bench_module
+from masktron.jobs.search.asked import TuneSettings, tune_settings_in
+from masktron.jobs.search.bench import Attempt, Bench, secret_of_run
+from masktron.jobs.search.grid import candidates, settings_of, with_keys
+from masktron.jobs.search.settings_text import changed, settings_text, write_settings
+from masktron.jobs.search.tuning import run_tune
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of, tune_page
-from masktron.results import TuneResult
+from masktron.results import TuneCandidate, TuneResult
 from masktron.settings_file import load_config
 from refusals import refused
 from schema_files import conforms
@@ -47,7 +47,7 @@ ROWS: list[dict[str, object]] = [
 ]
 REGION = "11;1;*\n12;1;*\n21;2;*\n22;2;*\n31;2;*\n"
 CONFIG = Config(k=3, order="keep", roles={"AGE": Role.QUASI_IDENTIFIER, "REGION": Role.QUASI_IDENTIFIER})
-TREATED = TuneRecipe("mdav", 3, "all", recode={"AGE": "breaks:15,25,65"}, key_k=3)
+TREATED = TuneCandidate("mdav", {}, 3, "all", recode={"AGE": "breaks:15,25,65"}, key_k=3)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_what_the_settings_treat_is_treated_in_every_trial(files: tuple[Path, Pa
     }
     assert result.recommended is not None
     asked = TuneSettings(methods=("mdav",), k=(3,), groupings=("all",), recode={"AGE": ("width:5",)}, key_k=(2,))
-    found = [(one.recode.get("AGE"), one.key_k) for one in recipes(config, asked, numbers=True, categories=False)]
+    found = [(one.recode.get("AGE"), one.key_k) for one in candidates(config, asked, numbers=True, categories=False)]
     assert found[0] == ("breaks:15,25,65", 3)
     ages, sizes = ("breaks:15,25,65", None, "width:5"), (3, None, 2)
     assert sorted(map(str, found)) == sorted(str((age, size)) for age in ages for size in sizes)
@@ -129,14 +129,14 @@ def test_keys_are_treated_once_for_all_methods_and_the_files_go(
 def test_means_of_fewer_than_k_records_are_refused_for_that_k_alone(files: tuple[Path, Path], how: str) -> None:
     tailed = replace(TREATED, recode={"AGE": how}, key_k=None)
     with Bench(open_original(*files, CONFIG, no_progress), ("key_k",)) as bench:
-        assert [bench.shape(replace(tailed, k=k))[1] is None for k in (3, 15, 5)] == [True, False, True]
+        assert [bench.shape(replace(tailed, k=k).settings)[1] is None for k in (3, 15, 5)] == [True, False, True]
 
 
 def test_few_treated_files_stay_open(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_module, "_TREATED_RECORDS", 0)
     with Bench(open_original(*files, CONFIG, no_progress), ("key_k",)) as bench:
         ways = ["width:5", "width:10", "width:20", "width:5"]
-        found = [bench.prepared(replace(TREATED, recode={"AGE": how}, key_k=None)).source for how in ways]
+        found = [bench.prepared(replace(TREATED, recode={"AGE": how}, key_k=None).settings).source for how in ways]
         assert [one.path.exists() for one in found] == [False, False, True, True]
     assert not any(one.path.exists() for one in found)
 
@@ -144,13 +144,13 @@ def test_few_treated_files_stay_open(files: tuple[Path, Path], monkeypatch: pyte
 @pytest.mark.full
 def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, Path]) -> None:
     with Bench(open_original(*files, CONFIG, no_progress), ("key_k",), np.array([0, 3, 20, 44])) as bench:
-        run = bench.prepared(TREATED, whole=False)
-        whole = bench.prepared(TREATED)
+        run = bench.prepared(TREATED.settings, whole=False)
+        whole = bench.prepared(TREATED.settings)
     ages = [str(ROWS[at]["AGE"]) for at in (0, 3, 20, 44)]
     assert list(run.untreated.kept.columns["AGE"].lexemes) == ages
     assert list(run.kept.columns["AGE"].lexemes) == list(whole.kept.columns["AGE"].lexemes[[0, 3, 20, 44]]) != ages
     names = ("key_k", "key_uniques", "global_risk", "key_loss", "l_diversity", "linkage", "pil", "joint_loss")
-    attempts = [Attempt(0, TREATED, 0, whole=whole) for whole in (False, True)]
+    attempts = [Attempt(0, TREATED.settings, 0, whole=whole) for whole in (False, True)]
     with Bench(open_original(*files, CONFIG, no_progress), names, np.array([0, 3, 20, 44])) as bench:
         sampled, all_of_them = (bench.outcome(attempt, no_progress).figures for attempt in attempts)
     assert [sampled[name] for name in names[:4]] == [all_of_them[name] for name in names[:4]]
@@ -159,7 +159,9 @@ def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, 
     masked = replace(CONFIG, roles={"REGION": Role.QUASI_IDENTIFIER}, numeric=("AGE",), quasi_identifiers=("AGE",))
     with Bench(open_original(*files, masked, no_progress), names, np.array([0, 3, 20, 44])) as bench:
         assert (
-            bench.outcome(replace(attempts[0], recipe=TuneRecipe("mdav", 3, "all")), no_progress).figures["key_k"][0]
+            bench.outcome(
+                replace(attempts[0], settings=TuneCandidate("mdav", {}, 3, "all").settings), no_progress
+            ).figures["key_k"][0]
             <= 4
         )
     result = tuned(files, sample=30, key_k=(2,), seeds=2, methods=("mdav", "noise"), k=(3, 4))
@@ -199,7 +201,7 @@ def test_mask_with_the_written_settings_gives_the_same_figures(
     assert figures.items() <= best["figures"].items()
     # every candidate can be written in its place, and says what was tried
     for number, one in enumerate(result["candidates"]):
-        recipe = TuneRecipe.from_dict(one)
+        recipe = TuneCandidate.from_dict(one)
         known = with_keys(load_config(settings), {"REGION": "width:1"})
         write_settings(settings, settings_of(recipe, known))
         read = load_config(settings)

@@ -17,17 +17,17 @@ from masktron.jobs.lowering.wide_settings import refuse_treatments
 from masktron.jobs.opening import open_original
 from masktron.jobs.post_randomised import read_transition
 from masktron.jobs.run import Run
-from masktron.jobs.tune import RESULT
-from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in
-from masktron.jobs.tune.bench import Bench
-from masktron.jobs.tune.helper import HelperFile, helpers_of
-from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, treatments_tried, with_keys
-from masktron.jobs.tune.schedule import BudgetOver, Deadline
-from masktron.jobs.tune.trials import MapSoFar, Trials, kinds_masked
+from masktron.jobs.search import RESULT
+from masktron.jobs.search.asked import TuneSettings, hierarchies_in, matrices_in
+from masktron.jobs.search.bench import Bench
+from masktron.jobs.search.grid import candidates, position_of, treatments_tried, with_keys
+from masktron.jobs.search.helper import HelperFile, helpers_of
+from masktron.jobs.search.schedule import BudgetOver, Deadline
+from masktron.jobs.search.trials import MapSoFar, Trials, kinds_masked
 from masktron.kernels.cores import usable_cores
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress
-from masktron.results import TuneResult
+from masktron.results import TuneCandidate, TuneResult
 from masktron.scratch import folder_on_disk, remove_abandoned
 from masktron.sources.frame_path import FramePath
 from masktron.unrolling.level_names import errors_by_level
@@ -44,7 +44,7 @@ def run_tune(
     *,
     config: Config | None = None,
     asked: TuneSettings | None = None,
-    candidate: int | TuneRecipe | None = None,
+    candidate: int | TuneCandidate | None = None,
     begun: float | None = None,
     kept: Callable[[], object] | None = None,
     progress: Progress = no_progress,
@@ -61,7 +61,7 @@ def run_tune(
     config : Config, optional
         As for `mask`; each candidate changes method, parameters, aggregator, k and grouping.
     asked : TuneSettings, optional
-    candidate : int or TuneRecipe, optional
+    candidate : int or TuneCandidate, optional
         A candidate that there has to be, by its position or as it is.
     begun : float, optional
         When the budget began, by `time.monotonic`; now when not given.
@@ -88,7 +88,7 @@ def run_tune(
         reason = "the random numbers of tune are known, and those of a release must not be"
         raise UsageError.of("setting-not-usable", name=both, reason=reason)
     if asked.methods:  # then they are known, whatever the file holds
-        _require_there(candidate, recipes(config, asked, numbers=True, categories=True))
+        _require_there(candidate, candidates(config, asked, numbers=True, categories=True))
     if out is not None:
         _make_folder(out)
     deadline = Deadline(asked.budget, begun)
@@ -106,7 +106,7 @@ def run_tune(
         refuse_treatments(tried, original.job.source)
         asked = _with_groupings(asked, original)
         told = MapSoFar(None if out is None else out / RESULT, so_far)
-        found = recipes(original.config, asked, **kinds_masked(original))
+        found = candidates(original.config, asked, **kinds_masked(original))
         _require_there(candidate, found)
         with Bench(original, ()) as bench, errors_by_level(original.names):
             result = Trials(
@@ -160,7 +160,7 @@ def _by_axis(error: UsageError, asked: TuneSettings) -> UsageError:
     return error
 
 
-def _require_there(candidate: int | TuneRecipe | None, found: Sequence[TuneRecipe]) -> None:
+def _require_there(candidate: int | TuneCandidate | None, found: Sequence[TuneCandidate]) -> None:
     if candidate is not None:
         position_of(candidate, found)
 

@@ -24,12 +24,10 @@ from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, RefusalKind
 from masktron.jobs.mask import run_mask
 from masktron.jobs.outside_limits import weight_classes
-from masktron.jobs.remedies import on_refusal
-from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
-from masktron.jobs.remedies.refused_run import RefusedRun
-from masktron.jobs.remedies.remedy_cost import cost_of
-from masktron.jobs.remedies.suited import remedies_for
-from masktron.jobs.tune.schedule import BudgetOver, Deadline
+from masktron.jobs.search.bench import Bench
+from masktron.jobs.search.refusal import remedies_tried, run_mask_or_suggest
+from masktron.jobs.search.remedies import RefusedRun, cost_of, remedies_for
+from masktron.jobs.search.schedule import BudgetOver, Deadline
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from masktron.roles import FieldFacts
@@ -268,18 +266,17 @@ def test_the_time_for_trials_ends(tmp_path: Path) -> None:
 
 def test_what_the_time_does_not_reach_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, rules = _files(tmp_path, CASES["few records"])
-    trials = on_refusal.RemedyTrials(
-        data, rules, tmp_path / "m.xml", Config(k=10), Deadline(600, time.monotonic()), no_progress
-    )
-    monkeypatch.setattr(trials, "_outcome", _over)
+    config = Config(k=10)
     with pytest.raises(InfeasibleError) as caught:
-        run_mask(data, rules, tmp_path / "m.xml", config=Config(k=10))
-    found = trials.result(caught.value).remedies
+        run_mask(data, rules, tmp_path / "m.xml", config=config)
+    monkeypatch.setattr(Bench, "outcome", _over)
+    deadline = Deadline(600, time.monotonic())
+    found = remedies_tried(caught.value, data, rules, tmp_path / "m.xml", config, deadline, no_progress).remedies
     assert [one.state for one in found] == ["untried", "untried"]
-    assert all("time for suggestions" in one.reason for one in found)
+    assert all("time for suggestions" in sentence(one.reason) for one in found)
 
 
-def _over(remedy: object) -> None:
+def _over(*_: object) -> None:
     raise BudgetOver
 
 
@@ -297,8 +294,11 @@ def test_what_helps_where_keys_are_refused() -> None:
     assert suppressed[3].settings == {"key_k": None, "keys": {}}
     lost = remedies_for([RefusalFacts("keys", conditions=("AGE",), rules=("R1",))], RefusedRun(config))
     assert [(one.pasted, one.settings) for one in lost] == [
-        ("leaving out --recode AGE=width:5", {"recode": {}}),
-        ("--allow-lost R1", {"allow_lost": ["R0", "R1"]}),
+        (
+            "--role AGE=quasi-identifier instead of --recode AGE=width:5",
+            {"roles": {"AGE": "quasi-identifier"}, "recode": {}},
+        ),
+        ("--allow-lost R0 --allow-lost R1", {"allow_lost": ["R0", "R1"]}),
     ]
     reads = remedies_for([RefusalFacts("keys", rules=("R1",))], RefusedRun(config))
     assert [one.settings for one in reads] == [{"allow": ["R1"]}]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,125 @@ from masktron.figures import NAMES
 from masktron.jobs.keys_known import refuse_limits_without_keys
 from masktron.jobs.mask_result import unasked_figures
 from masktron.jobs.run import Run
-from masktron.jobs.tune import FOLDER, sampling
-from masktron.jobs.tune.asked import TuneSettings
-from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
-from masktron.jobs.tune.choosing import Recommendation, choose_candidate, finalists
-from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
-from masktron.jobs.tune.outcomes import KeptOutcomes
-from masktron.jobs.tune.recipes import TuneRecipe
-from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
-from masktron.jobs.tune.tried import TriedCandidate, TuneRecords
+from masktron.jobs.search import FOLDER, sampling
+from masktron.jobs.search.asked import TuneSettings
+from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.search.choosing import Recommendation, broken_limits, choose_candidate, finalists, near_unmasked
+from masktron.jobs.search.helper import Helper, HelperFile, HelperSetup, helpers_of
+from masktron.jobs.search.outcomes import KeptOutcomes
+from masktron.jobs.search.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.kernels.cores import usable_cores
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, expect, no_progress
-from masktron.results import TuneCandidate, TuneResult, shown
+from masktron.results import SpreadResult, TuneCandidate, TuneResult, shown
+from masktron.results.tune import TuneState, worst_protection
 from masktron.write.manifest import write_json
+
+_UNREACHED = "not reached within the budget"
+_NOT_YET = "not tried so far"
+
+
+@dataclass(frozen=True, slots=True)
+class TuneRecords:
+    """How many records candidates are tried on.
+
+    Attributes
+    ----------
+    all : int
+    sample : int or None
+        None where all are compared at once.
+    """
+
+    all: int
+    sample: int | None = None
+
+
+@dataclass(slots=True)
+class TriedCandidate:
+    """What is known of a candidate."""
+
+    candidate: TuneCandidate
+    refusal: TuneOutcome | None = None
+    same_as: int | None = None
+    runs: dict[bool, dict[int, TuneOutcome]] = field(default_factory=lambda: {True: {}, False: {}})
+
+    @property
+    def open(self) -> bool:
+        """Whether it is to be run."""
+        return self.refusal is None and self.same_as is None
+
+    def outcomes(self, whole: bool) -> list[TuneOutcome]:
+        """Return what came of its runs, on all records or on the sample, by their seeds."""
+        return [self.runs[whole][seed] for seed in sorted(self.runs[whole])]
+
+    def told(self, records: TuneRecords, limits: Mapping[str, float], *, over: bool) -> TuneCandidate:
+        """Return it as it stands on the map.
+
+        Parameters
+        ----------
+        records : TuneRecords
+        limits : mapping of str to float
+        over : bool
+            Whether nothing will be tried any more.
+        """
+        made = self.candidate
+        if self.refusal is not None:
+            return replace(made, state=_refused_state([self.refusal]), reasons=(self.refusal.refused,))
+        if self.same_as is not None:
+            reasons = (f"the same as candidate {self.same_as} here",)
+            return replace(made, state="same", same_as=self.same_as, reasons=reasons)
+        whole = bool(self.runs[True]) or records.sample is None
+        runs = self.outcomes(whole)
+        if refused := [one for one in runs if one.refused]:
+            share = f"in {len(refused)} of {len(runs)} runs: " if len(runs) > 1 else ""
+            return replace(
+                made,
+                state=_refused_state(refused),
+                reasons=(Note("{share}{why}", share=share, why=refused[0].refused),),
+            )
+        if not runs:
+            return replace(made, state="unreached", reasons=(_UNREACHED if over else _NOT_YET,))
+        return _measured(
+            replace(
+                made,
+                state="measured" if whole else "sampled",
+                records=records.all if whole or records.sample is None else records.sample,
+            ),
+            runs,
+            limits,
+        )
+
+
+def _measured(made: TuneCandidate, runs: Sequence[TuneOutcome], limits: Mapping[str, float]) -> TuneCandidate:
+    """Return a candidate with the figures of its runs."""
+    spread = {name: _spread_of(runs, name) for name in runs[0].figures}
+    broken = broken_limits(spread, limits)
+    return replace(
+        made,
+        seeds=len(runs),
+        figures={name: math.fsum(one.figures[name][0] for one in runs) / len(runs) for name in spread},
+        spread=spread,
+        protection=worst_protection(one.protection for one in runs),
+        within_limits=not broken,
+        reasons=(*broken, *near_unmasked({name: own.most for name, own in spread.items()})),
+        concerns=max((one.concerns for one in runs), key=len),
+        levels={
+            level: {name: math.fsum(one.levels[level][name] for one in runs) / len(runs) for name in own}
+            for level, own in runs[0].levels.items()
+            if all(level in one.levels and own.keys() <= one.levels[level].keys() for one in runs)
+        },
+    )
+
+
+def _refused_state(refused: Sequence[TuneOutcome]) -> TuneState:
+    """Return the state of a candidate with refusals: ended where another run of each may get further."""
+    return "ended" if all(one.ended for one in refused) else "refused"
+
+
+def _spread_of(runs: Sequence[TuneOutcome], name: str) -> SpreadResult:
+    values = [one.figures[name][0] for one in runs]
+    return SpreadResult(min(values), max(values), runs[0].figures[name][1])
+
 
 _BETWEEN = 1.0
 """Seconds between two maps of a run that goes on, at least."""
@@ -148,9 +254,9 @@ def kinds_masked(original: Run) -> dict[str, bool]:
     return {"numbers": True in numeric, "categories": False in numeric}
 
 
-def _axes(asked: TuneSettings, found: Sequence[TuneRecipe], *, numbers: bool) -> tuple[str, str]:
+def _axes(asked: TuneSettings, found: Sequence[TuneCandidate], *, numbers: bool) -> tuple[str, str]:
     """Return the figures of risk and loss; where keys are treated, what they tell and lose counts as well."""
-    treats = any(one.treats for one in found)
+    treats = any(not one.treatment.is_none for one in found)
     if numbers:
         usual = ("joint_risk", "joint_loss") if treats else ("disclosure_risk", "pil")
     else:
@@ -166,7 +272,7 @@ class Trials:
         original: Run,
         bench: Bench,
         asked: TuneSettings,
-        found: Sequence[TuneRecipe],
+        found: Sequence[TuneCandidate],
         deadline: Deadline,
         helpers: list[Helper],
         file: HelperFile,
@@ -183,10 +289,10 @@ class Trials:
         keys = original.keys
         refuse_limits_without_keys((*self._limits, self._risk), keys)
         wanted = {*unasked_figures(self._n, self._limits, keys=bool(keys.names)), self._risk, self._utility}
-        if any(one.treats for one in found):
+        if any(not one.treatment.is_none for one in found):
             wanted |= {"global_risk", "key_loss"}
         names = tuple(name for name in NAMES if name in wanted)
-        self._tried = [TriedCandidate(recipe) for recipe in found]
+        self._tried = [TriedCandidate(one) for one in found]
         threads = max(1, usable_cores() // max(1, len(helpers)))
         self._bench = bench
         bench.names, bench.threads = names, threads
@@ -210,8 +316,8 @@ class Trials:
 
     def _require_treatable(self) -> None:
         """Refuse a treatment that all candidates share as `mask` refuses it."""
-        first, *others = (tried.recipe for tried in self._tried)
-        if all(one.treatment(0) == first.treatment(0) for one in others):
+        first, *others = (tried.candidate.settings for tried in self._tried)
+        if len({self._bench.records_of(one, 0) for one in (first, *others)}) == 1:
             with suppress(BudgetOver):
                 self._bench.treat(first, progress=self._deadline.watching(self._progress))
 
@@ -224,14 +330,14 @@ class Trials:
             if self._deadline.left < 0:
                 return  # nothing will be run any more
             self._progress(_PLANNING, at)
-            recipe = tried.recipe
+            one = tried.candidate
             try:
-                shape, tried.refusal = self._bench.shape(recipe, watched)
+                shape, tried.refusal = self._bench.shape(one.settings, watched)
             except BudgetOver:
                 return
-            if tried.refusal or recipe.draws:
+            if tried.refusal or one.draws:
                 continue
-            same = recipe.method, recipe.k, str(recipe.params), recipe.treatment(0), shape
+            same = one.method, one.k, str(one.params), self._bench.records_of(one.settings, 0), shape
             tried.same_as = known.setdefault(same, at)
             if tried.same_as == at:
                 tried.same_as = None
@@ -241,14 +347,14 @@ class Trials:
         """Draw the sample, where there is to be one; and what decides it, in words."""
         size = self._asked.sample
         few = self._n <= (sampling.FROM if size is None else size)
-        first = next((tried.recipe for tried in self._tried if tried.open), None)
+        first = next((tried.candidate for tried in self._tried if tried.open), None)
         if few or size == 0 or first is None or self._deadline.left < 0:
             return None, ""
-        run = self._bench.prepared(first)
+        run = self._bench.prepared(first.settings)
         if run.plan.over_file:  # a total of all records is none of some
             return None, ""
         self._progress("drawing a sample", 0)
-        most = max(tried.recipe.k for tried in self._tried)
+        most = max(tried.candidate.k for tried in self._tried)
         size = size or sampling.RECORDS
         return sampling.sample_of(run, size, most), f"{size} {most}"
 
@@ -337,12 +443,12 @@ class Trials:
     def _try(self, positions: Iterable[int], *, whole: bool, seeds: int | None = None) -> None:
         """Run candidates: all with the first seed, then those that draw with others."""
         most = self._asked.seeds if seeds is None else seeds
-        chosen = [(at, self._tried[at].recipe) for at in positions]
+        chosen = [(at, self._tried[at].candidate) for at in positions]
         attempts = [
-            Attempt(at, recipe, seed, whole)
+            Attempt(at, one.settings, seed, whole)
             for seed in range(most)
-            for at, recipe in chosen
-            if seed == 0 or recipe.differs
+            for at, one in chosen
+            if seed == 0 or one.differs
         ]
         waiting = []
         for attempt in attempts:
@@ -359,7 +465,7 @@ class Trials:
         self._cut |= any(one.seed not in self._tried[one.position].runs[whole] for one in waiting)
 
     def _candidates(self) -> tuple[TuneCandidate, ...]:
-        return tuple(one.candidate(self._records, self._limits, over=self._over) for one in self._tried)
+        return tuple(one.told(self._records, self._limits, over=self._over) for one in self._tried)
 
     def _notes(self, candidates: Sequence[TuneCandidate]) -> Iterator[Sentence]:
         keeps = self._folder is not None

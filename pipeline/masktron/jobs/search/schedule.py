@@ -15,8 +15,8 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from statistics import median
 
-from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
-from masktron.jobs.tune.helper import Helper, HelperLost
+from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.search.helper import Helper, HelperLost
 from masktron.progress import Progress, expect
 
 _MORE = 1.3
@@ -76,11 +76,11 @@ class Durations:
 
     def took(self, attempt: Attempt, seconds: float) -> None:
         """Take note of what an attempt took."""
-        self._took.setdefault((attempt.recipe.method, attempt.whole), []).append(seconds)
+        self._took.setdefault((attempt.settings["method"], attempt.whole), []).append(seconds)
 
     def expected(self, attempt: Attempt) -> float:
         """Return the seconds that an attempt will take, rather too many; 0 where nothing is known."""
-        method, whole = attempt.recipe.method, attempt.whole
+        method, whole = attempt.settings["method"], attempt.whole
         if own := self._took.get((method, whole)):
             return _MORE * max(own)
         ratio = self.records[whole] / self.records.get(not whole, self.records[whole])

@@ -11,15 +11,15 @@ import pytest
 
 from masktron.config import Config, Role
 from masktron.errors import UsageError
-from masktron.jobs.tune.asked import (
+from masktron.jobs.search.asked import (
     TuneSettings,
     seconds_of,
     tune_settings_from,
     tune_settings_in,
     wider_limits,
 )
-from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of
-from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
+from masktron.jobs.search.grid import candidates, settings_of
+from masktron.jobs.search.settings_text import changed, settings_text, write_settings
 from masktron.methods import ALL
 from masktron.results import TuneCandidate
 from masktron.setting_values import Register
@@ -30,31 +30,31 @@ from refusals import refused
 def made(
     config: Config | None = None, *, numbers: bool = True, categories: bool = False, **asked: object
 ) -> list[str]:
-    found = recipes(config or Config(), tune_settings_from(asked), numbers=numbers, categories=categories)
+    found = candidates(config or Config(), tune_settings_from(asked), numbers=numbers, categories=categories)
     return [f"{one.method} {one.k} {one.grouping}" for one in found]
 
 
 def test_few_and_different_candidates_come_first() -> None:
-    found = recipes(Config(), TuneSettings(), numbers=True, categories=False)
-    assert found[0] == TuneRecipe("mdav", 5, "rules")
+    found = candidates(Config(), TuneSettings(), numbers=True, categories=False)
+    assert found[0] == TuneCandidate("mdav", {}, 5, "rules")
     assert {one.method for one in found[:6]} >= {"mdav", "noise", "microhybrid", "ipso"}
     assert {(one.k, one.grouping) for one in found if one.method == "mdav"} == {
         (k, grouping) for k in (3, 5, 10, 20) for grouping in ("rules", "all")
     }
     assert 18 <= len(found) <= 24
-    assert len({one.key for one in found}) == len(found)
+    assert len({str(one.settings) for one in found}) == len(found)
 
 
 def test_what_the_settings_say_stands_first() -> None:
     config = Config(k=7, method="noise", params={"c": 0.4}, grouping="all")
-    first, second, *_ = recipes(config, TuneSettings(), numbers=True, categories=False)
-    assert first == TuneRecipe("noise", 7, "all", None, {"c": 0.4})
-    assert second == TuneRecipe("mdav", 7, "all")
+    first, second, *_ = candidates(config, TuneSettings(), numbers=True, categories=False)
+    assert first == TuneCandidate("noise", {"c": 0.4}, 7, "all")
+    assert second == TuneCandidate("mdav", {}, 7, "all")
 
 
 def test_methods_sizes_and_parameters_are_crossed() -> None:
     asked = {"methods": ["mdav", "noise"], "k": [3, 9], "params": {"noise": {"c": [0.1, 0.2]}}}
-    found = recipes(Config(), tune_settings_from(asked), numbers=True, categories=False)
+    found = candidates(Config(), tune_settings_from(asked), numbers=True, categories=False)
     assert [(one.method, one.k, one.grouping, dict(one.params)) for one in found if one.method == "noise"] == [
         ("noise", 3, "rules", {"c": 0.1}),
         ("noise", 3, "rules", {"c": 0.2}),
@@ -69,7 +69,7 @@ def test_methods_sizes_and_parameters_are_crossed() -> None:
 
 
 def test_aggregators_are_tried_beside_the_least_loss() -> None:
-    found = recipes(
+    found = candidates(
         Config(), tune_settings_from({"methods": "mdav", "k": 3, "aggregators": "median", "groupings": "all"}),
         numbers=True, categories=False,
     )  # fmt: skip
@@ -84,7 +84,7 @@ def test_files_of_categories_get_methods_for_them() -> None:
 
 def test_a_class_lets_methods_that_need_one_be_tried() -> None:
     asked = tune_settings_from({"class": ["REGION"]})
-    found = [one for one in recipes(Config(), asked, numbers=True, categories=False) if one.method == "crest"]
+    found = [one for one in candidates(Config(), asked, numbers=True, categories=False) if one.method == "crest"]
     assert [dict(one.params) for one in found] == [{"class": ("REGION",)}]
 
 
@@ -287,9 +287,9 @@ def test_no_size_below_that_of_the_settings_is_tried_unless_it_is_asked_for(k: i
     path = tmp_path / "masktron.toml"
     path.write_text(f"k = {k}\n[limits]\npil = 30\nlinkage = 5\n")
     config, asked = load_config(path), tune_settings_in(path)
-    found = recipes(config, asked, numbers=True, categories=True)
+    found = candidates(config, asked, numbers=True, categories=True)
     assert min(one.k for one in found) == k
-    wished = recipes(config, asked.read({"k": "3"}), numbers=True, categories=True)
+    wished = candidates(config, asked.read({"k": "3"}), numbers=True, categories=True)
     assert 3 in {one.k for one in wished}
     with refused(UsageError, "unknown-name", kind="setting of tune", name="least"):
         tune_settings_from({"least": 3})

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from masktron.config import Config
 from masktron.errors import MasktronError
 from masktron.jobs.opening import open_original
-from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
 from masktron.problems.readers import Reader, reading
 from masktron.processes import end, pipe, rules_within, send, started
 from masktron.progress import no_progress
@@ -78,7 +78,7 @@ class Helper:
 
     def __init__(self, opening: HelperFile) -> None:
         self._is_ready: bool | None = None
-        self._process: subprocess.Popen[bytes] = started("masktron.jobs.tune.helper:serve")
+        self._process: subprocess.Popen[bytes] = started("masktron.jobs.search.helper:serve")
         try:
             send(pipe(self._process.stdin), opening)
         except BaseException:

@@ -18,15 +18,15 @@ from masktron.figures import FIGURES
 from masktron.jobs.assess import run_assess
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
-from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
-from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
-from masktron.jobs.tune.recipes import TuneRecipe, settings_of
-from masktron.jobs.tune.settings_text import changed, settings_text
-from masktron.jobs.tune.tuning import run_tune
+from masktron.jobs.search.asked import TuneSettings, tune_settings_in
+from masktron.jobs.search.bench import Attempt, Bench, secret_of_run
+from masktron.jobs.search.grid import settings_of
+from masktron.jobs.search.settings_text import changed, settings_text
+from masktron.jobs.search.tuning import run_tune
 from masktron.progress import no_progress
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import tune_page
-from masktron.results import TuneResult
+from masktron.results import TuneCandidate, TuneResult
 from masktron.results.tune import PROTECTION
 from masktron.settings_file import load_config
 from refusals import code_of, refused
@@ -48,7 +48,7 @@ ROWS: list[dict[str, object]] = [
 KEYS = ("COUNTY", "TOWN", "SEX", "JOB")
 CONFIG = Config(k=3, order="keep", roles={**dict.fromkeys(KEYS, Role.QUASI_IDENTIFIER)})
 SWAP = {"regions": ("COUNTY", "TOWN"), "keys": ("JOB",), "rate": 0.1}
-DRAWN = TuneRecipe("mdav", 3, "all", pram={"JOB": "change:0.2"}, swap=SWAP)
+DRAWN = TuneCandidate("mdav", {}, 3, "all", pram={"JOB": "change:0.2"}, swap=SWAP)
 NAMES = [
     one.name
     for one in FIGURES
@@ -123,7 +123,7 @@ def test_figures_are_those_of_mask_and_assess_with_the_same_key(
 ) -> None:
     recipe = replace(DRAWN, pram={"SEX": f"{tmp_path / 'sex.csv'}", "JOB": "change:0.2"}, **more)
     with Bench(open_original(*files, CONFIG, no_progress), NAMES) as bench:
-        found = bench.outcome(Attempt(0, recipe, seed, whole=True), no_progress)
+        found = bench.outcome(Attempt(0, recipe.settings, seed, whole=True), no_progress)
     assert found.refused == ""
     out, manifest = tmp_path / "m.xml", tmp_path / "m.json"
     config = replace(settings_of(recipe, CONFIG), secret=secret_of_run(seed))
@@ -146,7 +146,7 @@ def test_figures_are_those_of_mask_and_assess_with_the_same_key(
 def test_seeds_draw_otherwise_and_methods_of_one_seed_alike(files: tuple[Path, Path]) -> None:
     with Bench(open_original(*files, CONFIG, no_progress), ("key_loss",)) as bench:
         drawn = [
-            list(bench.prepared(replace(DRAWN, method=method), seed).kept.columns["JOB"].lexemes)
+            list(bench.prepared(replace(DRAWN, method=method).settings, seed).kept.columns["JOB"].lexemes)
             for method, seed in (("mdav", 0), ("mdav", 1), ("noise", 0))
         ]
     assert drawn[0] == drawn[2] != drawn[1]
@@ -156,8 +156,10 @@ def test_of_a_sample_all_records_are_drawn(files: tuple[Path, Path]) -> None:
     some = np.array([0, 3, 20, 44, 45, 46, 47, 90])
     names = ("key_k", "key_uniques", "global_risk", "key_loss", "linkage")
     with Bench(open_original(*files, CONFIG, no_progress), names, some) as bench:
-        part, whole = bench.prepared(DRAWN, whole=False), bench.prepared(DRAWN)
-        own, all_of_them = (bench.outcome(Attempt(0, DRAWN, 0, whole=one), no_progress) for one in (False, True))
+        part, whole = bench.prepared(DRAWN.settings, whole=False), bench.prepared(DRAWN.settings)
+        own, all_of_them = (
+            bench.outcome(Attempt(0, DRAWN.settings, 0, whole=one), no_progress) for one in (False, True)
+        )
     for name in KEYS:
         assert list(part.kept.columns[name].lexemes) == list(whole.kept.columns[name].lexemes[some])
     assert own.protection == all_of_them.protection != {}
@@ -269,7 +271,7 @@ def test_settings_keep_what_they_say_of_draws(tmp_path: Path) -> None:
     assert 'JOB = "change:0.2"' in other
     assert "SEX =" not in other.split("[roles]")[0]
     assert '["COUNTY", "TOWN"]  # coarse to fine\nrate = 0.2\n' in other
-    none = changed(there, settings_of(TuneRecipe("mdav", 3, "all"), config), path)
+    none = changed(there, settings_of(TuneCandidate("mdav", {}, 3, "all"), config), path)
     assert "[swap]" not in none and "[pram]" not in none and "# coarse to fine" in none
     new = tmp_path / "else" / "n.toml"
     new.parent.mkdir()
@@ -303,7 +305,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     wanted = {"SEX": "settings/sex.csv", "JOB": "change:0.3"}
     number = next(at for at, one in enumerate(found) if one["pram"] == wanted and one["swap"].get("rate") == 0.1)
     assert (
-        f"settings of {TuneRecipe.from_dict(found[number]).method}"
+        f"settings of {TuneCandidate.from_dict(found[number]).method}"
         in run(*words, "--write", "settings/masktron.toml", "--candidate", str(number)).out
     )
     text = settings.read_text()

@@ -16,19 +16,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from masktron.config import Config
+from masktron.config import Config, config_from
 from masktron.declared import names
 from masktron.errors import DocumentError
 from masktron.files import file_hash
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.recoded import hierarchy_files
 from masktron.jobs.run import Run
-from masktron.jobs.tune import RESULT
-from masktron.jobs.tune.bench import Attempt, TuneOutcome
-from masktron.jobs.tune.recipes import TuneRecipe, settings_of
+from masktron.jobs.search import RESULT
+from masktron.jobs.search.bench import Attempt, TuneOutcome
 from masktron.perturbation_settings import matrix_files
 from masktron.problems.problem import Problem, Sentence
-from masktron.results import shown
+from masktron.results import TuneCandidate, shown
 from masktron.versions import versions
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
@@ -135,11 +134,10 @@ class KeptOutcomes:
         return True
 
     def _key(self, attempt: Attempt) -> str:
-        config = settings_of(attempt.recipe, self._config)
+        config = config_from(attempt.settings, base=self._config)
         files = {**hierarchy_files(config), **matrix_files(config.pram)}
         own = [
-            attempt.recipe.as_dict(),
-            attempt.recipe.keys_in_order,  # which `as_dict` does not keep once its names are sorted
+            json.dumps(attempt.settings),  # with fields in the order in which they are treated
             attempt.seed,
             "all" if attempt.whole else self._sample,
             {name: file_hash(path) for name, path in files.items()},
@@ -147,7 +145,7 @@ class KeptOutcomes:
         return _digest([self._common, own])
 
 
-def earlier_candidate(out: Path, number: int, data: Path) -> TuneRecipe | None:
+def earlier_candidate(out: Path, number: int, data: Path) -> TuneCandidate | None:
     """Return what a number stood for in the last run on the same file; None where no result says so.
 
     Candidates begin with what the settings say: they have other numbers once settings were written.
@@ -155,7 +153,7 @@ def earlier_candidate(out: Path, number: int, data: Path) -> TuneRecipe | None:
     try:
         last = json.loads((out / RESULT).read_bytes())
         own = last["candidates"][number] if last["data"] == shown(data) else None
-        return None if own is None else TuneRecipe.from_dict(own)
+        return None if own is None else TuneCandidate.from_dict(own)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None  # there was none, or its result is damaged, and will be written anew
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from masktron.config import Config, config_from
-from masktron.jobs.tune.recipes import settings_of
-from masktron.jobs.tune.settings_text import changed, write_settings
+from masktron.jobs.search.grid import settings_of
+from masktron.jobs.search.settings_text import changed, write_settings
 from masktron.results import TuneCandidate
 from masktron.settings_file import load_config
 from masktron.toml_text import TomlText

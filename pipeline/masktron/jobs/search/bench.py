@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
-from masktron.config import Role
+from masktron.config import Config, Role, config_from
+from masktron.declared import about
 from masktron.errors import (
     DocumentError,
     InfeasibleError,
@@ -28,11 +29,12 @@ from masktron.jobs.concerns import candidate_concerns
 from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns
 from masktron.jobs.in_units import masked_by
 from masktron.jobs.mask_result import levels_of_run, side_by_side
+from masktron.jobs.opening import judged
 from masktron.jobs.released import declared_of, require_contract
 from masktron.jobs.run import Run
+from masktron.jobs.steps import chain_of
 from masktron.jobs.translated_rules import rules_beside
 from masktron.jobs.treated_records import treated
-from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.written import refuse_broken
 from masktron.kernels.compiling import told_of_compiling
 from masktron.masking import Masked, SharedWork
@@ -42,6 +44,7 @@ from masktron.measures.keys.key_file import KeyFile
 from masktron.plan import Partition
 from masktron.problems.problem import Note, Sentence
 from masktron.progress import Progress, no_progress
+from masktron.recoding_settings import averages, how_of
 from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
 from masktron.sources.column import Column
@@ -52,6 +55,10 @@ _REFUSALS = (InfeasibleError, ResourceError, UsageError, ViolationError)
 """What stops a single candidate, and no other."""
 _TREATED_RECORDS = 1_000_000
 """Treated records that stay open, at most, beside the two that were asked for last."""
+_OF_STEPS = about(Config, "treating") | {"k"}
+"""Settings of the steps that change keys."""
+_OF_MASKING = about(Config, "way") | {"keep_missing", "max_observed_share", "order"}
+"""Settings that decide how records are masked; others, which records these are and what their fields are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,8 @@ class Attempt:
     ----------
     position : int
         Of the candidate.
-    recipe : TuneRecipe
+    settings : mapping of str to value
+        Those that it changes, by name.
     seed : int
         Which run it is, from 0.
     whole : bool
@@ -104,7 +112,7 @@ class Attempt:
     """
 
     position: int
-    recipe: TuneRecipe
+    settings: Mapping[str, Any]
     seed: int
     whole: bool
 
@@ -185,45 +193,76 @@ class Bench:
             _, (files, _) = self._treated.popitem()
             files.close()
 
-    def treat(self, recipe: TuneRecipe, seed: int = 0, progress: Progress = no_progress) -> None:
-        """Have the keys treated as a candidate says.
+    def treat(self, settings: Mapping[str, Any], seed: int = 0, progress: Progress = no_progress) -> Run:
+        """Return the records that a candidate masks, with keys treated as it says.
 
         Raises
         ------
         UsageError, DocumentError, InfeasibleError, ViolationError
             They cannot be.
         """
-        self._tried(recipe, seed, progress)
+        return self._tried(settings, seed, progress).opened(None)
 
-    def _tried(self, recipe: TuneRecipe, seed: int, progress: Progress) -> _Tried:
-        if not recipe.treats:
+    def records_of(self, settings: Mapping[str, Any], seed: int) -> tuple[object, ...]:
+        """Return all that decides which records a candidate masks: those that agree in it mask the same ones.
+
+        Fields are named in the order in which they are treated: in another one, others are drawn.
+        """
+        given = config_from(settings, base=self._original.given)
+        decides = sorted({*settings} - self._of_masking(given))
+        return tuple((name, repr(getattr(given, name))) for name in decides), seed if given.draws_keys else None
+
+    def _of_masking(self, given: Config) -> frozenset[str]:
+        """Return the settings that decide how records are masked, and not which records these are."""
+        # units of a nested file are rare by k, and means of classes of fewer records are refused
+        k_counts = self._original.back.nested or any(averages(how_of(*one)) for one in given.recode.items())
+        return _OF_MASKING - {"k"} if k_counts else _OF_MASKING
+
+    def _tried(self, settings: Mapping[str, Any], seed: int, progress: Progress) -> _Tried:
+        """Return the records that a candidate masks: those of the original, or judged and treated again."""
+        original = self._original.given
+        given = config_from(settings, base=original)
+        others = {name for name in settings if getattr(given, name) != getattr(original, name)}
+        others -= self._of_masking(given)
+        if not others and not chain_of(given):
             return self._untreated
-        key = recipe.treatment(seed)
+        key = self.records_of(settings, seed)
         if key not in self._treated:
             self._make_room()
+            own = {**settings, "seed": None, "secret": secret_of_run(seed)}
             with ExitStack() as files:
-                opened = files.enter_context(self._opened_treated(recipe, seed, progress))
+                opened = files.enter_context(self._opened(own, others, progress))
                 self._treated[key] = files.pop_all(), _Tried(opened)
         found = self._treated[key] = self._treated.pop(key)  # the last of them is the one that was asked for last
         return found[1]
 
-    def _opened_treated(self, recipe: TuneRecipe, seed: int, progress: Progress) -> AbstractContextManager[Run]:
-        original, path = self._original, self._original.job.source.path
-        config, given = (
-            replace(settings_of(recipe, one), secret=secret_of_run(seed)) for one in (original.config, original.given)
-        )
-        rules = rules_beside(path) if recipe.recode else None
-        return treated(replace(original, config=config, given=given), rules, progress)
+    @contextmanager
+    def _opened(self, settings: Mapping[str, Any], others: set[str], progress: Progress) -> Iterator[Run]:
+        """Judge the records again where more than steps on flat records decides them, and take the steps."""
+        run = self._original
+        given = config_from(settings, base=run.given)
+        if run.back.nested or not _OF_STEPS.issuperset(others):
+            run = judged(run.back.job, given, progress)
+        else:
+            run = replace(run, given=given, config=config_from(settings, base=run.config))
+        rules = rules_beside(run.job.source.path) if given.recode else None
+        with treated(run, rules, progress) if chain_of(given) else nullcontext(run) as found:
+            yield found
 
     def _make_room(self) -> None:
-        """Let treated records go that were not asked for longest, where there are too many."""
+        """Let records go that were not asked for longest, where there are too many."""
         most = max(2, _TREATED_RECORDS // max(1, len(self._original.kept)))
         while len(self._treated) >= most:
             files, _ = self._treated.pop(next(iter(self._treated)))
             files.close()
 
     def prepared(
-        self, recipe: TuneRecipe, seed: int = 0, *, whole: bool = True, progress: Progress = no_progress
+        self,
+        settings: Mapping[str, Any],
+        seed: int = 0,
+        *,
+        whole: bool = True,
+        progress: Progress = no_progress,
     ) -> Run:
         """Plan a candidate, with its keys treated.
 
@@ -234,18 +273,19 @@ class Bench:
         DocumentError
             A value has no class in a recoding, or what keys come to cannot be written.
         """
-        opened = self._tried(recipe, seed, progress).opened(None if whole else self.sample)
-        config = replace(settings_of(recipe, opened.config), secret=secret_of_run(seed), workers=self.threads)
-        return replace(opened, config=config).planned(no_progress)
+        opened = self._tried(settings, seed, progress).opened(None if whole else self.sample)
+        own = {name: value for name, value in settings.items() if name in _OF_MASKING}
+        own |= {"seed": None, "secret": secret_of_run(seed), "workers": self.threads}
+        return replace(opened, config=config_from(own, base=opened.config)).planned(no_progress)
 
     def shape(
-        self, recipe: TuneRecipe, progress: Progress = no_progress
+        self, settings: Mapping[str, Any], progress: Progress = no_progress
     ) -> tuple[tuple[Partition, ...], TuneOutcome | None]:
         """Return the partitions of a candidate, or its refusal where it is refused before anything is masked."""
         try:
-            return self.prepared(recipe, progress=progress).plan.partitions, None
+            return self.prepared(settings, progress=progress).plan.partitions, None
         except (*_REFUSALS, DocumentError) as error:
-            return (), TuneOutcome(self._why(error), ended=isinstance(error, ResourceError))
+            return (), self.refused(error)
 
     def outcome(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
         """Mask and measure; a refusal is an outcome."""
@@ -253,15 +293,12 @@ class Bench:
         try:
             made = self._measured(attempt, progress)
         except _REFUSALS as error:
-            ended = isinstance(error, ResourceError)
-            return TuneOutcome(self._why(error), {}, time.perf_counter() - begun, ended)
-        tried = self._tried(attempt.recipe, attempt.seed, progress)
-        seconds = time.perf_counter() - begun
-        return replace(made, seconds=seconds, protection=tried.protection, given_away=tried.given_away)
+            made = self.refused(error)
+        return replace(made, seconds=time.perf_counter() - begun)
 
     def _measured(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
-        run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole, progress=progress)
-        tried = self._tried(attempt.recipe, attempt.seed, progress)
+        run = self.prepared(attempt.settings, attempt.seed, whole=attempt.whole, progress=progress)
+        tried = self._tried(attempt.settings, attempt.seed, progress)
         with told_of_compiling(progress):
             made = masked_by(run, progress, tried.shared[attempt.whole])
         columns = unwritten_columns(run, made)
@@ -273,16 +310,19 @@ class Bench:
         if not attempt.whole:
             files = replace(files, known={**files.known, **tried.of_keys(self.names, files)})
         levels = levels_of_run(run, columns) if attempt.whole else ()
-        figures = {one.figure.name: (one.value, run.names.shown(one.field)) for one in measure(self.names, files)}
+        names = [name for name in self.names if run.keys.names or "keys" not in figure_of(name).needs]
         return TuneOutcome(
-            figures=figures,
+            figures={one.figure.name: (one.value, run.names.shown(one.field)) for one in measure(names, files)},
+            protection=tried.protection,
+            given_away=tried.given_away,
             levels={one.level: {figure.name: figure.value for figure in one.figures} for one in levels},
             concerns=candidate_concerns(run, made, columns, files),
         )
 
-    def _why(self, error: MasktronError) -> Sentence:
-        """Return what an error says is wrong, and not what can be done."""
-        return self._original.names.sentence(Note("{problem:alone}", problem=error.problem))
+    def refused(self, error: MasktronError) -> TuneOutcome:
+        """Return an error as an outcome: what is wrong, and not what can be done."""
+        why = self._original.names.sentence(Note("{problem:alone}", problem=error.problem))
+        return TuneOutcome(why, ended=isinstance(error, ResourceError))
 
     def unmasked(self, names: Sequence[str]) -> dict[str, float]:
         """Return figures of the records released as they are; those that need no manifest."""

@@ -27,7 +27,7 @@ from masktron.declared import integer as whole
 from masktron.errors import UsageError
 from masktron.figures import NAMES, Group, figure_of
 from masktron.jobs.limits import refuse_only_assessed
-from masktron.jobs.tune.axes import Ways, pram_ways, recode_ways, swap_rates
+from masktron.jobs.search.axes import Ways, pram_ways, recode_ways, swap_rates
 from masktron.perturbation_settings import located_pram, matrices_named, moved_matrices
 from masktron.problems.problem import Known
 from masktron.recoding_settings import FromHierarchy, how_of, moved_hierarchies, resolved

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,16 +26,15 @@ from masktron.config import Config, Role
 from masktron.errors import ResourceError, UsageError
 from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.jobs.tune import FOLDER, RESULT, outcomes, sampling, schedule, trials
-from masktron.jobs.tune.asked import TuneSettings
-from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
-from masktron.jobs.tune.helper import HelperLost
-from masktron.jobs.tune.recipes import TuneRecipe
-from masktron.jobs.tune.schedule import Deadline, Durations
-from masktron.jobs.tune.tuning import run_tune
+from masktron.jobs.search import FOLDER, RESULT, outcomes, sampling, schedule, trials
+from masktron.jobs.search.asked import TuneSettings
+from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.search.helper import HelperLost
+from masktron.jobs.search.schedule import Deadline, Durations
+from masktron.jobs.search.tuning import run_tune
 from masktron.problems.wording import sentence
 from masktron.progress import Progress, no_progress
-from masktron.results import TuneResult
+from masktron.results import TuneCandidate, TuneResult
 from masktron.write import atomic
 from refusals import refused
 from tuned_files import rows_of, write_pair
@@ -131,7 +131,7 @@ def test_other_limits_axes_and_seeds_use_what_is_known(
     tuned(pair, tmp_path / "out", config=CONFIG.updated(limits={"pil": 30.0, "linkage": 20.0}), risk="linkage")
     assert len(runs) == made
     tuned(pair, tmp_path / "out", seeds=3)
-    assert [(one.recipe.method, one.seed) for one in runs[made:]] == [("noise", 2)]
+    assert [(one.settings["method"], one.seed) for one in runs[made:]] == [("noise", 2)]
 
 
 def test_all_that_decides_a_result_is_in_its_name(
@@ -144,19 +144,19 @@ def test_all_that_decides_a_result_is_in_its_name(
         attempt: Attempt | None = None,
     ) -> str:
         original = open_original(*pair, config, no_progress)
-        own = Attempt(0, recipe, 0, whole=False) if attempt is None else attempt
+        own = Attempt(0, recipe.settings, 0, whole=False) if attempt is None else attempt
         return outcomes.KeptOutcomes(None, original, names, sample)._key(own)
 
-    recipe = TuneRecipe("noise", 3, "rules", None, {"c": 0.2})
+    recipe = TuneCandidate("noise", {"c": 0.2}, 3, "rules")
     first = key()
     keys = [
         first,
         key(names=("pil", "linkage")),
         key(sample="1 3"),
-        key(attempt=Attempt(0, recipe, 1, whole=False)),
-        key(attempt=Attempt(0, recipe, 0, whole=True)),
+        key(attempt=Attempt(0, recipe.settings, 1, whole=False)),
+        key(attempt=Attempt(0, recipe.settings, 0, whole=True)),
         *(
-            key(attempt=Attempt(0, replace(recipe, **change), 0, whole=False))
+            key(attempt=Attempt(0, replace(recipe, **change).settings, 0, whole=False))
             for change in ({"k": 4}, {"grouping": "all"}, {"params": {"c": 0.3}}, {"aggregator": "median"})
         ),
         *(
@@ -174,9 +174,9 @@ def test_all_that_decides_a_result_is_in_its_name(
         ),
     ]
     same = [
-        key(attempt=Attempt(5, recipe, 0, whole=False)),
+        key(attempt=Attempt(5, recipe.settings, 0, whole=False)),
         key(CONFIG.updated(limits={"linkage": 1.0}, k=9, method="ipso", grouping="all", workers=7)),
-        key(sample="1 3", attempt=Attempt(0, recipe, 0, whole=True)),
+        key(sample="1 3", attempt=Attempt(0, recipe.settings, 0, whole=True)),
     ]
     assert same == [first, first, keys[4]]
     with monkeypatch.context() as patch:
@@ -307,8 +307,8 @@ class Clock:
         clock = self
 
         def outcome(self: Bench, attempt: Attempt, progress: Any) -> TuneOutcome:
-            takes = seconds[attempt.recipe.method]
-            clock.begun.append((attempt.recipe.method, clock.now))
+            takes = seconds[attempt.settings["method"]]
+            clock.begun.append((attempt.settings["method"], clock.now))
             for _ in range(100):
                 clock.now += takes / 100
                 progress("masking", 0)
@@ -338,13 +338,13 @@ def test_the_budget_is_kept(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyP
 
 def test_what_will_not_fit_is_not_begun() -> None:
     known = Durations({True: 100, False: 10})
-    mdav, mst = (TuneRecipe(name, 3, "rules") for name in ("mdav", "mst"))
-    assert known.expected(Attempt(0, mdav, 0, whole=False)) == 0
-    known.took(Attempt(0, mdav, 0, whole=False), 2.0)
-    assert known.expected(Attempt(0, mdav, 0, whole=False)) == pytest.approx(2.6)
-    assert known.expected(Attempt(0, mdav, 0, whole=True)) == pytest.approx(26.0)  # ten times the records
-    assert known.expected(Attempt(0, mst, 0, whole=False)) == pytest.approx(4.0)  # as others, and a margin
-    assert known.expected(Attempt(0, mst, 0, whole=True)) == pytest.approx(40.0)
+    mdav, mst = (TuneCandidate(name, {}, 3, "rules") for name in ("mdav", "mst"))
+    assert known.expected(Attempt(0, mdav.settings, 0, whole=False)) == 0
+    known.took(Attempt(0, mdav.settings, 0, whole=False), 2.0)
+    assert known.expected(Attempt(0, mdav.settings, 0, whole=False)) == pytest.approx(2.6)
+    assert known.expected(Attempt(0, mdav.settings, 0, whole=True)) == pytest.approx(26.0)  # ten times the records
+    assert known.expected(Attempt(0, mst.settings, 0, whole=False)) == pytest.approx(4.0)  # as others, and a margin
+    assert known.expected(Attempt(0, mst.settings, 0, whole=True)) == pytest.approx(40.0)
 
 
 def test_what_is_gone_before_the_call_is_part_of_the_budget(
@@ -366,7 +366,7 @@ def test_a_budget_that_planning_takes_leaves_the_rest_unreached(
 ) -> None:
     clock, planned = Clock(monkeypatch, {"mdav": 4.0, "noise": 5.0}), Bench.shape
 
-    def shape(self: Bench, recipe: TuneRecipe, progress: Progress) -> Any:
+    def shape(self: Bench, recipe: Mapping[str, Any], progress: Progress) -> Any:
         clock.now += 6.0
         return planned(self, recipe, progress)
 
@@ -407,7 +407,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch, *helpers: Pretended) -> None:
     waiting = list(helpers)
     for module in ("tuning", "trials"):  # at the start, and in the place of one that is lost
         monkeypatch.setattr(
-            f"masktron.jobs.tune.{module}.helpers_of",
+            f"masktron.jobs.search.{module}.helpers_of",
             lambda count, file: [waiting.pop(0) for _ in range(count) if waiting],
         )
 
@@ -534,7 +534,7 @@ def clustered(n: int, folder: Path) -> tuple[Path, Path]:
 def test_a_sample_is_of_whole_strata(tmp_path: Path) -> None:
     pair = clustered(2000, tmp_path)
     original = open_original(*pair, CONFIG, no_progress)
-    run = Bench(original, ()).prepared(TuneRecipe("mdav", 3, "rules"))
+    run = Bench(original, ()).prepared(TuneCandidate("mdav", {}, 3, "rules").settings)
     units = list(sampling._units(run, 100, 3))
     assert sorted(np.concatenate(units).tolist()) == list(range(2000))
     assert max(map(len, units)) <= 100
@@ -625,8 +625,8 @@ def test_a_deadline_interrupts_where_progress_is_told() -> None:
 def test_the_map_so_far_is_told_and_kept(
     pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masktron.jobs.tune.trials._BETWEEN", 0.0)
-    monkeypatch.setattr("masktron.jobs.tune.trials._COST", 0.0)
+    monkeypatch.setattr("masktron.jobs.search.trials._BETWEEN", 0.0)
+    monkeypatch.setattr("masktron.jobs.search.trials._COST", 0.0)
     told: list[tuple[TuneResult, dict[str, Any]]] = []
     out = tmp_path / "out"
 

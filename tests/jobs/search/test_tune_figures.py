@@ -17,12 +17,13 @@ from masktron.figures import FIGURES
 from masktron.jobs.assess import run_assess
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
-from masktron.jobs.tune.bench import Attempt, Bench, secret_of_run
-from masktron.jobs.tune.recipes import TuneRecipe, settings_of
+from masktron.jobs.search.bench import Attempt, Bench, secret_of_run
+from masktron.jobs.search.grid import settings_of
 from masktron.masking import SharedWork
 from masktron.masking.groups import strata
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
+from masktron.results import TuneCandidate
 from refusals import refused
 from tuned_files import rows_of, write_pair
 
@@ -41,19 +42,19 @@ def bench_of(data: Path, rules: Path, config: Config, names: Sequence[str] = ("l
 @pytest.mark.parametrize(
     ("suffix", "recipe"),
     [
-        (".csv", TuneRecipe("mdav", 3, "all")),
-        (".xml", TuneRecipe("noise", 4, "rules", None, {"c": 0.3})),
-        pytest.param(".parquet", TuneRecipe("mst", 4, "rules"), marks=pytest.mark.full),
-        pytest.param(".xml", TuneRecipe("mdav", 3, "rules"), marks=pytest.mark.full),
-        pytest.param(".csv", TuneRecipe("cart", 4, "rules"), marks=pytest.mark.full),
-        pytest.param(".xml", TuneRecipe("hierarchical", 4, "rules"), marks=pytest.mark.full),
-        pytest.param(".csv", TuneRecipe("microhybrid", 4, "rules"), marks=pytest.mark.full),
+        (".csv", TuneCandidate("mdav", {}, 3, "all")),
+        (".xml", TuneCandidate("noise", {"c": 0.3}, 4, "rules")),
+        pytest.param(".parquet", TuneCandidate("mst", {}, 4, "rules"), marks=pytest.mark.full),
+        pytest.param(".xml", TuneCandidate("mdav", {}, 3, "rules"), marks=pytest.mark.full),
+        pytest.param(".csv", TuneCandidate("cart", {}, 4, "rules"), marks=pytest.mark.full),
+        pytest.param(".xml", TuneCandidate("hierarchical", {}, 4, "rules"), marks=pytest.mark.full),
+        pytest.param(".csv", TuneCandidate("microhybrid", {}, 4, "rules"), marks=pytest.mark.full),
     ],
 )
-def test_figures_are_those_of_mask_and_assess(tmp_path: Path, suffix: str, recipe: TuneRecipe) -> None:
+def test_figures_are_those_of_mask_and_assess(tmp_path: Path, suffix: str, recipe: TuneCandidate) -> None:
     data, rules = write_pair(tmp_path, 70, suffix=suffix, category=True)
     config = replace(CONFIG, quasi_identifiers=("A", "G"))
-    found = bench_of(data, rules, config, NAMES).outcome(Attempt(0, recipe, 1, whole=True), no_progress)
+    found = bench_of(data, rules, config, NAMES).outcome(Attempt(0, recipe.settings, 1, whole=True), no_progress)
     out, manifest = tmp_path / f"masked{suffix}", tmp_path / "manifest.json"
     masked = run_mask(
         data, rules, out, config=replace(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
@@ -88,16 +89,16 @@ def test_groups_of_mdav_are_formed_once_for_the_same_fields_and_k(
     monkeypatch.setattr("masktron.masking.run.group", counted)
     bench = bench_of(data, rules, CONFIG)
     recipes = [
-        TuneRecipe("mdav", 3, "rules"),
-        TuneRecipe("noise", 3, "rules"),  # its category is masked by groups of the same field and k
-        TuneRecipe("ipso", 3, "rules"),
-        TuneRecipe("mdav", 4, "rules"),
+        TuneCandidate("mdav", {}, 3, "rules"),
+        TuneCandidate("noise", {}, 3, "rules"),  # its category is masked by groups of the same field and k
+        TuneCandidate("ipso", {}, 3, "rules"),
+        TuneCandidate("mdav", {}, 4, "rules"),
     ]
-    together = [bench.outcome(Attempt(0, recipe, 0, whole=True), no_progress).figures for recipe in recipes]
+    together = [bench.outcome(Attempt(0, recipe.settings, 0, whole=True), no_progress).figures for recipe in recipes]
     assert formed.count(3) == 3  # A, B and T; C; G, the last for all three methods
     assert formed.count(4) == 3
     alone = [
-        bench_of(data, rules, CONFIG).outcome(Attempt(0, recipe, 0, whole=True), no_progress).figures
+        bench_of(data, rules, CONFIG).outcome(Attempt(0, recipe.settings, 0, whole=True), no_progress).figures
         for recipe in recipes
     ]
     assert [str(one) for one in together] == [str(one) for one in alone]
@@ -108,11 +109,13 @@ def test_what_is_shared_is_told_apart_by_what_groups_ask(tmp_path: Path) -> None
     """The median is an observed value, which no limit moves: it must not get the groups of the mean."""
     data, rules = write_pair(tmp_path, 70, test="A &lt;= T")
     config = CONFIG.updated(roles={"T": Role.UNTOUCHED})
-    recipes = [TuneRecipe("mdav", 3, "rules"), TuneRecipe("mdav", 3, "rules", "median")]
+    recipes = [TuneCandidate("mdav", {}, 3, "rules"), TuneCandidate("mdav", {}, 3, "rules", "median")]
     bench = bench_of(data, rules, replace(config, nominal=()))
-    together = [bench.outcome(Attempt(0, recipe, 0, whole=True), no_progress) for recipe in recipes]
+    together = [bench.outcome(Attempt(0, recipe.settings, 0, whole=True), no_progress) for recipe in recipes]
     alone = [
-        bench_of(data, rules, replace(config, nominal=())).outcome(Attempt(0, recipe, 0, whole=True), no_progress)
+        bench_of(data, rules, replace(config, nominal=())).outcome(
+            Attempt(0, recipe.settings, 0, whole=True), no_progress
+        )
         for recipe in recipes
     ]
     assert [one.refused for one in together] == ["", ""]
@@ -146,16 +149,18 @@ def test_few_groupings_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_candidate_that_mask_refuses_has_its_reason(tmp_path: Path) -> None:
     data, rules = write_pair(tmp_path, 70, category=True)
     bench = bench_of(data, rules, CONFIG)
-    refusal = bench.shape(TuneRecipe("crest", 3, "rules"))[1]
+    refusal = bench.shape(TuneCandidate("crest", {}, 3, "rules").settings)[1]
     assert refusal is not None
     assert "needs the class" in sentence(refusal.refused)
     assert not refusal.ended
-    found = bench.outcome(Attempt(0, TuneRecipe("mdav", 80, "rules"), 0, whole=True), no_progress)
+    found = bench.outcome(Attempt(0, TuneCandidate("mdav", {}, 80, "rules").settings, 0, whole=True), no_progress)
     assert sentence(found.refused) == "k = 80 needs at least 80 records, and there are 70"
     assert found.figures == {}
     roles = dict.fromkeys("ABTC", Role.UNTOUCHED)
     categories = bench_of(data, rules, CONFIG.updated(roles=roles))
-    noise = categories.outcome(Attempt(0, TuneRecipe("noise", 3, "rules"), 0, whole=True), no_progress)
+    noise = categories.outcome(
+        Attempt(0, TuneCandidate("noise", {}, 3, "rules").settings, 0, whole=True), no_progress
+    )
     assert "as every block of masked fields has some, not noise" in sentence(noise.refused)
 
 
@@ -174,7 +179,7 @@ def test_a_rule_over_several_records_is_judged_as_in_the_written_file(tmp_path: 
         over = f'<pattern><rule context="Data"><assert id="{name}" test="{test}">m</assert></rule></pattern>'
         rules.write_text(text.replace("</schema>", f"{over}</schema>"))
         bench = bench_of(data, rules, CONFIG.updated(nominal=()))
-        attempt = Attempt(0, TuneRecipe("mdav", 3, "rules"), 0, whole=True)
+        attempt = Attempt(0, TuneCandidate("mdav", {}, 3, "rules").settings, 0, whole=True)
         reasons[name] = bench.outcome(attempt, no_progress).refused
     assert reasons["kept"] == ""
     assert "would break broken" in sentence(reasons["broken"])
