@@ -36,11 +36,10 @@ from across_rules import (
 )
 from across_runs import Row, texts, write
 from cli_runner import write_data, write_rules
+from cutting import cut_from
 from examples import examples, parts
 from masktron.errors import ViolationError
-from masktron.evaluation import parallel
 from masktron.evaluation.across.collect import Collector
-from masktron.evaluation.cross_check import Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.recount.aggregates import carrying, carrying_guard
 from masktron.evaluation.recount.field_values import program_of
@@ -48,6 +47,7 @@ from masktron.evaluation.recount.recount import Asked, EngineRecount, Hand, Reco
 from masktron.evaluation.recount.sample import _odd
 from masktron.evaluation.report_reader import Events
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinions import Cutting, Question, ask
 from masktron.evaluation.stylesheet import CheckSelection, EngineName
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.jobs import revalidate as module
@@ -173,9 +173,10 @@ def test_sums_are_bit_by_bit_those_of_each_engine(version: XPathVersion, total: 
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is read as a large one, and its rules across records are recounted."""
+    """Every file is read as a large one, and its rules across records are recounted, in this process."""
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
-    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
+    cut_from(monkeypatch, 0)
+    monkeypatch.setattr("masktron.evaluation.second_opinions.interpreter", lambda: None)
     monkeypatch.setattr(module, "WHOLE", 0)
 
 
@@ -397,12 +398,15 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     said: list[tuple[object, int]] = []
     request = EvaluationRequest(path, book, LAYOUT, original=original)
     question = Question(("auto", "saxon"), aside, len(data))
-    found = by_processes(request, question, told=lambda *told: said.append(told), processes=2, small=0, size=2000)
-    assert found.recounted is not None
+    cutting, results = Cutting(small=0, size=2000, processes=2), list[tuple[EngineRecount, ...]]()
+    real = Recount.results
+    monkeypatch.setattr(Recount, "results", lambda self: results.append(real(self)) or results[-1])
+    counts = ask(request, question, told=lambda *told: said.append(told), cutting=cutting)
+    (recounted,) = results
     asked = asked_of(request, aside)
     assert isinstance(asked, Asked)
     work = Recount(asked, ENGINES["1.0"], 900, lambda *_: None)
-    for one, other in zip(found.recounted, recount(work, by_hand(Hand(asked))), strict=True):
+    for one, other in zip(recounted, recount(work, by_hand(Hand(asked))), strict=True):
         assert (one.left, one.objections) == (other.left, other.objections) == ({}, {})
         assert one.counts is not None
         assert other.counts is not None
@@ -411,9 +415,6 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
             assert getattr(one.counts, name).tolist() == getattr(other.counts, name).tolist(), name
     assert {part for part, _ in said} == {"auto across", "saxon across"}
     assert max(done for _, done in said) == len(data)
-    # what processes have found out is taken as it is
-    monkeypatch.setattr("masktron.evaluation.cross_check._recounted", None)
-    counts = ask(request, question, found=found)
     expected = evaluate(request)
     for one in counts:
         assert (one.fired.tolist(), one.failed.tolist()) == (expected.fired.tolist(), expected.failed.tolist())

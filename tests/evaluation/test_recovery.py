@@ -14,11 +14,11 @@ from lxml import etree
 
 from masktron.engines.saxon_engine import silenced
 from masktron.errors import RulebookError
-from masktron.evaluation import exact, parallel, runner
-from masktron.evaluation.parallel import count
+from masktron.evaluation import exact, runner
 from masktron.evaluation.programs import EngineError, EngineTimeError, InternalEngineError, Program
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import SlowRuleError
+from masktron.evaluation.second_opinions import Cutting, Question, ask
 from masktron.evaluation.stylesheet import EngineName
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.schema import Rulebook
@@ -69,10 +69,10 @@ def test_a_rule_on_the_whole_document_beside_it(tmp_path: Path) -> None:
 def test_counts_over_the_file_are_the_same(tmp_path: Path) -> None:
     done = _evaluated(tmp_path, RECORDS, 7)
     data = tmp_path / "data.xml"
-    counts = count(
+    (counts,) = ask(
         EvaluationRequest(data, read_rules(tmp_path / "rules.sch"), survey(data, record="Record")[0]),
-        small=0,
-        size=64,
+        Question(("auto",), frozenset(), 7),
+        cutting=Cutting(small=0, size=64),
     )
     assert (counts.fired.tolist(), counts.failed.tolist(), counts.errors.tolist()) == (
         done.fired.tolist(),
@@ -142,9 +142,11 @@ def test_a_run_has_the_time_of_all_its_rules(tmp_path: Path, monkeypatch: pytest
     assert len(asked["recommended"]) == 2, "verdicts and messages"
     assert set(asked["recommended"]) == {14.0}
     plain: list[float] = []
-    monkeypatch.setattr(parallel, "compile_program", lambda *args, **kw: _Spied(made(*args, **kw), plain))
+    monkeypatch.setattr(
+        "masktron.evaluation.slice_tasks.compile_program", lambda *args, **kw: _Spied(made(*args, **kw), plain)
+    )
     with rules_within(7):
-        count(EvaluationRequest(data, book, layout, engine="unaided"), small=0)
+        ask(EvaluationRequest(data, book, layout), Question(("unaided",), frozenset(), 0), cutting=Cutting(small=0))
     assert plain == [14.0]
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
+from cutting import cut_from
 from examples import parts, spread
 from masktron.errors import DocumentError, Exit, UsageError
-from masktron.evaluation import parallel
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs import revalidate
@@ -31,7 +31,7 @@ ROWS: list[dict[str, object]] = [{"C": i % 3 + 1, "A": 10 + i} for i in range(24
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, by all engines, and its rules across records are recounted."""
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
-    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
+    cut_from(monkeypatch, 0)
     monkeypatch.setattr(revalidate, "WHOLE", 0)
 
 

@@ -16,17 +16,16 @@ from cli_runner import write_data, write_rules
 from masktron.classify import classify
 from masktron.config import Config
 from masktron.constraints import LinearEdit
-from masktron.evaluation import exact, parallel
-from masktron.evaluation.cross_check import Question, ask, by_processes
+from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.parallel import count
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinions import SMALL, Cutting, Question, ask
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.walk import Tier
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.rerun.facts import rule_digests
-from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.revalidate import Asking
 from masktron.masking import judging
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
@@ -65,7 +64,7 @@ def written(folder: Path, *rules: str, data: list[dict[str, Any]] | None = None)
 
 def opinions(job: Job, decided: Evaluation) -> list[EngineResult]:
     decided = replace(decided, engine="columns")
-    return second_opinions(job, decided, range(len(job.rulebook.checks)), original=None, progress=no_progress)[0]
+    return Asking(job, None, no_progress).second_opinions(decided, range(len(job.rulebook.checks)))[0]
 
 
 def said(engines: list[EngineResult] | tuple[EngineResult, ...]) -> list[tuple[str, int, bool, tuple[str, ...]]]:
@@ -105,7 +104,7 @@ def test_every_way_of_judging_counts_the_same(tmp_path: Path) -> None:
     for found in (
         exact.evaluate(replace(request, engine="saxon")),
         evaluate(request),
-        count(replace(request.on_document(), engine="saxon"), small=0, size=300),
+        ask(request, Question(("saxon",), frozenset(), 0), cutting=Cutting(small=0, size=300))[0],
     ):
         for name in ("fired", "failed", "errors"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist()
@@ -146,7 +145,8 @@ def test_libxml2_counts_nothing_of_a_later_version(tmp_path: Path, small: int) -
     data = rows()
     data[3]["T"], data[5]["Code"] = 1000, "D100"
     job = open_job(*written(tmp_path, data=data))
-    found = count(EvaluationRequest.of(job.source, job.rulebook, engine="unaided").on_document(), small=small)
+    request, question = EvaluationRequest.of(job.source, job.rulebook), Question(("unaided",), frozenset(), 0)
+    (found,) = ask(request, question, cutting=Cutting(small=small))
     assert found.left == {2: WHY}
     assert (found.fired.tolist(), found.failed.tolist()) == ([RECORDS, 1, 0], [1, 0, 0])
     assert found.engine.startswith("libxml2 ")
@@ -253,14 +253,14 @@ def test_a_large_file_is_asked_before_the_decision(
     if recounted:
         monkeypatch.setattr(module, "WHOLE", 0)
     job = open_job(*written(tmp_path, *rules, data=data))
-    assert job.source.size > parallel.SMALL
+    assert job.source.size > SMALL
     put: list[Question] = []
 
     def watched(request: EvaluationRequest, question: Question, **options: Any) -> Any:
         put.append(question)
-        return by_processes(request, question, **options)
+        return ask(request, question, **options)
 
-    monkeypatch.setattr("masktron.evaluation.cross_check.by_processes", watched)
+    monkeypatch.setattr(module, "ask", watched)
     options: Any = {"original": job.source, "binding": range(len(rules)), "progress": no_progress}
     engines = revalidate(job.source, job, **options).engines
     later = ("code", "either")[: 1 + recounted]

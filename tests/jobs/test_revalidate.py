@@ -14,20 +14,21 @@ import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
+from cutting import cut_from
 from masktron.config import Config, Role
 from masktron.errors import ViolationError
-from masktron.evaluation import exact, parallel
+from masktron.evaluation import exact
 from masktron.evaluation.columns.items import Outcome
 from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.cross_check import Question, by_processes
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.second_opinions import SMALL, Question, ask
 from masktron.evaluation.walk import CompiledColumns
 from masktron.jobs import job as opening
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
-from masktron.jobs.revalidate import Asking, second_opinions
+from masktron.jobs.revalidate import Asking
 from masktron.progress import no_progress
 from masktron.results import EngineResult
 from masktron.sources.columns import Batch
@@ -47,7 +48,7 @@ def opinions(data: Path, rules: Path, spoil: Spoil, only: list[int] | None = Non
     job = open_job(data, rules)
     decided = spoil(exact.evaluate(EvaluationRequest(data, job.rulebook, job.source.layout)))
     chosen = list(range(len(job.rulebook.checks))) if only is None else only
-    return second_opinions(job, decided, chosen, original=None, progress=no_progress)[0]
+    return Asking(job, None, no_progress).second_opinions(decided, chosen)[0]
 
 
 @pytest.mark.parametrize("least", [0, 1 << 40])
@@ -73,7 +74,7 @@ def test_rules_across_records_of_a_large_file_are_recounted(
     """Of many bytes, or of many records of however few."""
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(module, size, 0)
-    monkeypatch.setattr(parallel, "parse_tree", None)
+    monkeypatch.setattr("masktron.evaluation.slice_tasks.parse_tree", None)
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "count(//Record[Id = current()/Id]) = 1")
     verdict = masktron.check(data, rules)
     assert verdict.complies
@@ -204,7 +205,7 @@ class Blind:
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, by columns and by the engines that follow."""
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
-    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
+    cut_from(monkeypatch, 0, 500)
 
 
 @pytest.fixture
@@ -225,7 +226,7 @@ BINDINGS = pytest.mark.parametrize("binding", ["", "xslt2", "xpath31"], ids=["1.
 def test_columns_decide_on_large_files_and_engines_read_every_record(
     tmp_path: Path, data: Path, binding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masktron.evaluation.parallel.evaluate", None)
+    monkeypatch.setattr("masktron.evaluation.second_opinions._Asking._exactly", None)
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", binding=binding), tmp_path / "masked.xml"
     said: list[tuple[str, int]] = []
     config = Config(k=4, roles={"Id": Role.RECORD_ID})
@@ -364,12 +365,11 @@ def test_mask_publishes_only_the_layout_that_it_wrote(
 def test_progress_names_the_engine_and_counts_records(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
+    cut_from(monkeypatch, 0, 500)
     said: list[tuple[str, int]] = []
     job = open_job(data, write_rules(tmp_path / "rules.sch", "A + B = T"))
     decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.source.layout)))
-    options: Any = {"original": None, "progress": lambda stage, done: said.append((stage, done))}
-    second_opinions(job, decided, [0], **options)
+    Asking(job, None, lambda stage, done: said.append((stage, done))).second_opinions(decided, [0])
     assert {stage.split()[1] for stage, _ in said} == {"libxml2", "SaxonC-HE"}
     for name in ("libxml2", "SaxonC-HE"):
         done = [count for stage, count in said if name in stage]
@@ -387,7 +387,7 @@ def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("larger")
     rows = ({"Id": i, "A": i % 50, "B": i % 7, "T": i % 50 + i % 7, "Pad": "x" * 200} for i in range(LARGE))
     data = write_data(folder / "data.xml", rows)
-    assert data.stat().st_size > parallel.SMALL
+    assert data.stat().st_size > SMALL
     return data
 
 
@@ -397,9 +397,9 @@ def asked_early(data: Path, rules: Path, monkeypatch: pytest.MonkeyPatch) -> tup
 
     def watched(request: EvaluationRequest, question: Question, **options: Any) -> Any:
         put.append(question)
-        return by_processes(request, question, **options)
+        return ask(request, question, **options)
 
-    monkeypatch.setattr("masktron.evaluation.cross_check.by_processes", watched)
+    monkeypatch.setattr(module, "ask", watched)
     job = open_job(data, rules)
     assert job.source.count is not None
     return job, put
@@ -449,7 +449,7 @@ def test_what_stops_the_reader_stops_the_engines(
     job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T"), monkeypatch)
     heard: list[int] = []
     options: Any = {"original": job.source, "progress": lambda _, done: heard.append(done)}
-    with pytest.raises(KeyboardInterrupt), Asking(job.source, job, **options):
+    with pytest.raises(KeyboardInterrupt), Asking(job, **options):
         raise KeyboardInterrupt
     assert len(put) <= 1
     assert LARGE not in heard

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ import pytest
 import masktron
 from carrying_executor import CarryingExecutor
 from cli_runner import Runner, numbers, write_data, write_rules
+from cutting import cut_from
 from masktron import memory
 from masktron.config import Config
 from masktron.errors import UsageError
-from masktron.evaluation import cross_check
 from masktron.jobs import check as check_module
 from masktron.jobs import column_memory, sharing
 from masktron.jobs.check import run_check
@@ -47,8 +46,7 @@ def executor(monkeypatch: pytest.MonkeyPatch) -> CarryingExecutor:
         return real(*before, 500, judge)
 
     monkeypatch.setattr(flatness, "established", in_small_blocks)
-    sliced = partial(cross_check.by_processes, small=0, by_executor=0, size=1500)
-    monkeypatch.setattr(cross_check, "by_processes", sliced)
+    cut_from(monkeypatch, 0, 1500, by_executor=0)
     return CarryingExecutor()
 
 

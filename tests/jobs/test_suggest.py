@@ -20,7 +20,7 @@ from examples import examples
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs import suggest as module
 from masktron.jobs.job import open_job
-from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.revalidate import Asking
 from masktron.jobs.suggest import accepted_ids
 from masktron.progress import no_progress
 from masktron.proposals.candidate import UNIQUE
@@ -67,7 +67,7 @@ def engines_agree(data: Path, rules: Path) -> None:
     """Ask libxml2 and Saxon about every rule and every record."""
     job = open_job(data, rules)
     decided = replace(job.evaluate(None, no_progress), engine="ours")
-    engines, _ = second_opinions(job, decided, range(len(job.rulebook.checks)), original=None, progress=no_progress)
+    engines, _ = Asking(job, None, no_progress).second_opinions(decided, range(len(job.rulebook.checks)))
     assert [engine.engine.split()[0] for engine in engines] == ["libxml2", "SaxonC-HE"]
     assert all(engine.agrees for engine in engines)
 

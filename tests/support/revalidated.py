@@ -15,5 +15,5 @@ def revalidate(
     written: Source, job: Job, *, binding: Collection[int], decided: Evaluation | None = None, **options: Any
 ) -> Revalidation:
     """Ask all engines about a file."""
-    with Asking(written, job, **options) as asking:
+    with Asking(job, written=written, **options) as asking:
         return asking.revalidation(binding, decided)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import masktron
+from cutting import cut_from
 from examples import FULL
-from masktron.evaluation import cross_check
 from masktron.executor.which import StandingExecutor
 from masktron.sources.xml import flatness
 from nested_survey import ROLES, made
@@ -55,8 +54,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return real(*before, 1000, judge)
 
     monkeypatch.setattr(flatness, "established", in_small_blocks)
-    sliced = partial(cross_check.by_processes, small=0, by_executor=0, size=4000)
-    monkeypatch.setattr(cross_check, "by_processes", sliced)
+    cut_from(monkeypatch, 0, 4000, by_executor=0)
     found: Counter[str] = Counter()
     own = StandingExecutor.map
 

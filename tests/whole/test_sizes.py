@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import masktron
+from cutting import cut_from
 from differential.sizes import by_size
-from masktron.evaluation import parallel
 from masktron.sources.xml import wellformed
 
 
@@ -20,8 +20,7 @@ def low(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("masktron.jobs.revalidate.MANY_RECORDS", 100)
     monkeypatch.setattr("masktron.jobs.revalidate.WHOLE", 40_000)
     monkeypatch.setattr("masktron.jobs.revalidate.SMALL", 40_000)
-    lower = {**(parallel.count.__kwdefaults__ or {}), "small": 40_000, "size": 5_000}
-    monkeypatch.setattr(parallel.count, "__kwdefaults__", lower)
+    cut_from(monkeypatch, 40_000, 5_000)
 
 
 @pytest.mark.full

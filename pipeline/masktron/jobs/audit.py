@@ -10,12 +10,11 @@ from masktron.config import Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
-from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, without_document
 from masktron.jobs.lowering.released_units import ReleasedUnits
 from masktron.jobs.pairing import Stated
-from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.revalidate import Asking
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
@@ -30,8 +29,6 @@ from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import Swapped, perturbed_in
 
 if TYPE_CHECKING:
-    from masktron.evaluation.parallel import EngineCounts
-    from masktron.evaluation.worker_pool import Background
     from masktron.measures.figures import Measured
 
 
@@ -190,25 +187,14 @@ class Audit(Findings):
         self,
         evaluation: Evaluation,
         failing: Collection[int],
-        prefetched: Background[EngineCounts] | None,
-        progress: Progress,
-        executor: Executor | None = None,
+        asking: Asking,
     ) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         total = len(self.job.edits) - len(self.left_out)
         without = self.left_out | self.idle
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in without]
         with self.job.source.in_own_places():
-            opinions, alone = second_opinions(
-                self.job,
-                evaluation,
-                rules,
-                original=self.original,
-                progress=progress,
-                failing=failing,
-                prefetched=prefetched,
-                executor=executor,
-            )
+            opinions, alone = asking.second_opinions(evaluation, rules, failing)
         self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
         for opinion in opinions:
             self.not_checked += [f"by {opinion.engine}, rule {note}" for note in opinion.not_judged]

@@ -23,7 +23,7 @@ from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
-from masktron.jobs.revalidate import saxon_prefetched
+from masktron.jobs.revalidate import Asking
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.treatment_results import treatment_results
@@ -140,7 +140,7 @@ def run_check(
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     executor = executor_of_run(settled)
-    with executor or nullcontext(), saxon_prefetched(job.source, job, beside, progress) as prefetched:
+    with executor or nullcontext(), Asking(job, beside, progress, executor=executor) as asking:
         evaluation = job.evaluate(beside, progress, executor=executor)
         if not allow_empty:
             require_records(job, evaluation.records)
@@ -151,7 +151,7 @@ def run_check(
         results = audit.tested(results, evaluation, unfired)
         hard, soft = violations(results)
         audit.rules_fired(results, evaluation)
-        audit.second_opinions(evaluation, failing, prefetched, progress, executor)
+        audit.second_opinions(evaluation, failing, asking)
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from masktron.evaluation.cross_check import (
-    EnginePart,
-    PartProgress,
-    PoolResults,
-    Question,
-    ask,
-    processes_in_background,
-    saxon_in_background,
-)
+from masktron.evaluation.engine_counts import EngineCounts
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.parallel import SMALL, EngineCounts
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, beyond, engine_name, engines_of
+from masktron.evaluation.second_opinions import SMALL, EnginePart, PartProgress, Question, ask, in_background
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.walk import Tier
 from masktron.evaluation.worker_pool import Background
@@ -56,56 +48,76 @@ class Revalidation:
 
 
 class Asking:
-    """Engines that are not ours on their way through a written file, while this process reads it itself.
+    """Engines that are not ours on their way through a file, while this process judges it itself.
 
-    Of a large flat file it is known beforehand what they will be asked; what they say counts only if what decides
-    turns out to leave the same question. Of a small one Saxon is asked at once (`saxon_prefetched`), others when the
-    decision is there.
+    Of a large flat file it is known beforehand what they will be asked. Of a small one Saxon is asked at once: its
+    process works beside libxml2. What they say counts only if what decides leaves the same rules to be recounted.
 
     Parameters
     ----------
-    written : Source
     job : Job
-        Of the original.
-    original : Source
+        Of the file, or of the original.
+    original : Source or None
         What ``document()`` in the rules means.
     progress : callable
         Called from another thread too.
+    written : Source, optional
+        The file; that of the job when not given.
     executor : Executor, optional
         Who evaluates slices of the file, and has engines judge them; processes of this machine without it.
     """
 
     def __init__(
         self,
-        written: Source,
         job: Job,
-        *,
-        original: Source,
+        original: Source | None,
         progress: Progress,
+        *,
+        written: Source | None = None,
         executor: Executor | None = None,
     ) -> None:
-        self._written, self._job, self._progress = written, job, progress
-        self._request = EvaluationRequest.of(written, job.rulebook, original, executor=executor).on_document()
+        self._file, self._job, self._progress = written or job.source, job, progress
+        self._request = EvaluationRequest.of(self._file, job.rulebook, original, executor=executor).on_document()
         self._original, self._executor = original, executor
-        self._begun: tuple[Question, Background[PoolResults]] | None = None
+        self._begun: tuple[Question, Background[tuple[EngineCounts, ...]]] | None = None
         self._stack = ExitStack()
-        self._saxon: Background[EngineCounts] | None = None
 
     def __enter__(self) -> Self:
-        if self._written.count is not None:
-            question = self._question(None, self._written.count)
-            told = _telling(self._job, self._written, question, self._progress)
-            self._begun = question, self._stack.enter_context(processes_in_background(self._request, question, told))
-        else:
-            prefetched = saxon_prefetched(self._written, self._job, self._original, self._progress)
-            self._saxon = self._stack.enter_context(prefetched)
+        question = self._first_question()
+        if question.engines:
+            self._begun = question, self._stack.enter_context(in_background(partial(self._asked, question)))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def _first_question(self) -> Question:
+        if self._file.count is not None:
+            return self._question(None, self._file.count)
+        engines = engines_of(self._job.rulebook, self._request.layout, "auto")
+        large = self._request.path.stat().st_size > SMALL
+        waits = "saxon" in engines or large or interpreter() is None
+        return Question(() if waits else ("saxon",), frozenset(), 0)
+
+    def _asked(self, question: Question, go_on: Callable[[], None] = lambda: None) -> tuple[EngineCounts, ...]:
+        return ask(self._request, question, told=_telling(self._job, self._file, question, self._progress, go_on))
+
+    def opinions(self, decided: Evaluation) -> tuple[EngineCounts, ...]:
+        """Return what the engines count that have not decided alone."""
+        question, known = self._question(decided, decided.records), dict[EngineChoice, EngineCounts]()
+        if self._begun is not None:
+            begun, results = self._begun
+            if begun.aside == question.aside:
+                known = dict(zip(begun.engines, results.result(), strict=True))
+            else:
+                self._stack.close()
+        left = tuple(choice for choice in question.engines if choice not in known)
+        if left:
+            known |= dict(zip(left, self._asked(replace(question, engines=left)), strict=True))
+        return tuple(known[choice] for choice in question.engines)
+
     def revalidation(self, binding: Collection[int], decided: Evaluation | None = None) -> Revalidation:
-        """Evaluate the written file, and return what all engines say of it.
+        """Evaluate the file, and return what all engines say of it.
 
         Parameters
         ----------
@@ -116,112 +128,58 @@ class Asking:
         """
         rules = sorted(binding)
         decided = decided or self._decided()
-        opinions = self._opinions(decided)
+        opinions = self.opinions(decided)
         alone = judged_by_columns_alone(self._job, decided, rules, opinions)
         violations = _violations(decided, rules)
         own = EngineResult(decided.engine, decided.records, violations, True, alone, rules=len(rules))
         others = _second(self._job, decided, rules, opinions) if self._job.rulebook.checks else None
         return Revalidation(decided, () if others is None else (own, *others))
 
+    def second_opinions(
+        self, decided: Evaluation, rules: Collection[int], failing: Collection[int] = ()
+    ) -> tuple[list[EngineResult], tuple[str, ...]]:
+        """Ask engines that are not ours about every record: libxml2 on rules of XPath 1.0, Saxon on all.
+
+        Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not
+        asked again.
+
+        Parameters
+        ----------
+        decided : Evaluation
+            What they have to agree with: as many records, and for each rule as many nodes on which it fired, failed
+            and raised errors.
+        rules : collection of int
+            Indices of the checks that count.
+        failing : collection of int
+            Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many
+            nodes, is noted, and no disagreement; what it finds beyond those that were counted always is one, with one
+            exception: what libxml2 alone counts otherwise, while Saxon agrees, is its known deviation in numbers of
+            XPath 1.0.
+
+        Returns
+        -------
+        list of EngineResult
+        tuple of str
+            The rules that none of them judged, as `judged_by_columns_alone` says.
+        """
+        opinions = self.opinions(decided)
+        alone = judged_by_columns_alone(self._job, decided, rules, opinions)
+        return _second(self._job, decided, rules, opinions, failing, lenient=True), alone
+
     def _decided(self) -> Evaluation:
-        stage, written = "re-validating the written file", self._written
-        if written.count is not None:
-            expect(self._progress, stage, written.count)
+        stage = "re-validating the written file"
+        if self._file.count is not None:
+            expect(self._progress, stage, self._file.count)
         told = partial(self._progress, stage)
         return evaluate(
-            EvaluationRequest.of(written, self._job.rulebook, self._original, progress=told, executor=self._executor)
+            EvaluationRequest.of(
+                self._file, self._job.rulebook, self._original, progress=told, executor=self._executor
+            )
         )
 
-    def _opinions(self, decided: Evaluation) -> tuple[EngineCounts, ...]:
-        """Return what the engines count that have not decided alone."""
-        question = self._question(decided, decided.records)
-        found = None
-        if self._begun is not None:
-            begun, results = self._begun
-            if begun == question:
-                found = results.result()
-            else:
-                self._stack.close()
-        told = _telling(self._job, self._written, question, self._progress)
-        return ask(self._request, question, found=found, prefetched=self._saxon, told=told)
-
     def _question(self, decided: Evaluation | None, records: int) -> Question:
-        aside = to_recount(self._job, self._written, decided)
-        return Question(_others(self._job, self._written, decided), aside, records)
-
-
-def second_opinions(
-    job: Job,
-    decided: Evaluation,
-    rules: Collection[int],
-    *,
-    original: Source | None,
-    progress: Progress,
-    failing: Collection[int] = (),
-    prefetched: Background[EngineCounts] | None = None,
-    executor: Executor | None = None,
-) -> tuple[list[EngineResult], tuple[str, ...]]:
-    """Ask engines that are not ours about every record of a file: libxml2 on rules of XPath 1.0, Saxon on all.
-
-    Each reads the file by its own parser. The one that has decided alone, by the name in the evaluation, is not asked
-    again.
-
-    Parameters
-    ----------
-    decided : Evaluation
-        What they have to agree with: as many records, and for each rule as many nodes on which it fired, failed and
-        raised errors.
-    rules : collection of int
-        Indices of the checks that count.
-    original : Source or None
-        What ``document()`` in the rules means.
-    failing : collection of int
-        Rules for which the file is refused anyway. That an engine finds fewer violations of them, in as many nodes,
-        is noted, and no disagreement; what it finds beyond those that were counted always is one, with one exception:
-        what libxml2 alone counts otherwise, while Saxon agrees, is its known deviation in numbers of XPath 1.0.
-    prefetched : Background of EngineCounts, optional
-        Saxon at work on the same question.
-    executor : Executor, optional
-        Who has engines judge slices of a large file; processes of this machine without it.
-
-    Returns
-    -------
-    list of EngineResult
-    tuple of str
-        The rules that none of them judged, as `judged_by_columns_alone` says.
-    """
-    source = job.source
-    question = Question(_others(job, source, decided), to_recount(job, source, decided), decided.records)
-    told = _telling(job, source, question, progress)
-    request = EvaluationRequest.of(source, job.rulebook, original, executor=executor).on_document()
-    opinions = ask(request, question, prefetched=prefetched, told=told)
-    alone = judged_by_columns_alone(job, decided, rules, opinions)
-    return _second(job, decided, rules, opinions, failing, lenient=True), alone
-
-
-def saxon_prefetched(
-    source: Source, job: Job, original: Source | None, progress: Progress
-) -> AbstractContextManager[Background[EngineCounts] | None]:
-    """Have Saxon judge a file beside what decides; None where that gains nothing.
-
-    In small files that libxml2 decides Saxon waits for nothing else: its process works beside.
-
-    Parameters
-    ----------
-    source : Source
-        The file of the job, or one written from it.
-    """
-    request = EvaluationRequest.of(source, job.rulebook, original)
-    engines = engines_of(job.rulebook, request.layout, "auto")
-    large = source.count is not None or request.on_document().path.stat().st_size > SMALL
-    if "saxon" in engines or large or interpreter() is None:
-        return nullcontext()
-
-    def told(_: EnginePart, done: int) -> None:
-        # by its name, which the process that works is asked for
-        progress(f"asking {_name(job, source, 'saxon')}", done)
-
-    return saxon_in_background(request.on_document(), told)
+        aside = to_recount(self._job, self._file, decided)
+        return Question(_others(self._job, self._file, decided), aside, records)
 
 
 def _others(job: Job, source: Source, decided: Evaluation | None) -> tuple[EngineChoice, ...]:
@@ -236,7 +194,9 @@ def _name(job: Job, source: Source, choice: EngineChoice) -> str:
     return engine_name(book, source.document.layout, choice, beyond(choice, book))
 
 
-def _telling(job: Job, source: Source, question: Question, progress: Progress) -> PartProgress:
+def _telling(
+    job: Job, source: Source, question: Question, progress: Progress, go_on: Callable[[], None]
+) -> PartProgress:
     """Return what hears of each engine; it has been told what to expect."""
     stages: dict[EnginePart, str] = {choice: f"asking {_name(job, source, choice)}" for choice in question.engines}
     if question.aside:
@@ -244,8 +204,14 @@ def _telling(job: Job, source: Source, question: Question, progress: Progress) -
             part: Any = f"{choice} across"
             stages[part] = f"{stages[choice]} across records"
     for stage in stages.values():
-        expect(progress, stage, question.records)
-    return lambda part, done: progress(stages[part], done)
+        if question.records:
+            expect(progress, stage, question.records)
+
+    def told(part: EnginePart, done: int) -> None:
+        go_on()
+        progress(stages[part], done)
+
+    return told
 
 
 def _second(

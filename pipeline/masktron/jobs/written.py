@@ -90,7 +90,7 @@ def write(
     written, count = _put(run, made, target, out, order, progress, beside)
     judged = run.back.job
     asked, original = as_read(written), judged.source
-    asking = Asking(asked, judged, original=original, progress=progress, executor=executor)
+    asking = Asking(judged, original, progress, written=asked, executor=executor)
     with written.in_own_places(), asking:
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)

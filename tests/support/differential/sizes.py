@@ -15,7 +15,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
 from masktron.jobs.job import open_job
-from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.revalidate import Asking
 from masktron.progress import no_progress
 from masktron.results import EngineResult
 from masktron.rulebook.locality import locality
@@ -42,7 +42,7 @@ def judged(data: Path, rules: Path) -> Judged:
         rulebook, layout = job.rulebook, job.source.document.layout
         decided = evaluate(EvaluationRequest.of(job.source, rulebook, job.source))
         every = range(len(rulebook.checks))
-        opinions, _ = second_opinions(job, decided, every, original=job.source, progress=no_progress)
+        opinions, _ = Asking(job, job.source, no_progress).second_opinions(decided, every)
     except MasktronError as error:
         return Judged(error=type(error).__name__)
     local = tuple(not why for why in locality(rulebook, layout))

@@ -16,7 +16,7 @@ import numpy as np
 from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.selection import RecordSource
-from masktron.evaluation.parallel import EngineCounts, Sum
+from masktron.evaluation.engine_counts import EngineCounts, Sum
 from masktron.evaluation.programs import EngineError, NotFramedError, Program
 from masktron.evaluation.recount.aggregates import (
     Recounted,

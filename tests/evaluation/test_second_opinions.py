@@ -21,13 +21,13 @@ import pytest
 from examples import parts
 from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import DocumentError, ResourceError
-from masktron.evaluation import cross_check, parallel
+from masktron.evaluation import second_opinions, workplaces
 from masktron.evaluation import worker_pool as pool_module
-from masktron.evaluation.cross_check import EnginePart, PartProgress, Question, ask, by_processes
+from masktron.evaluation.engine_counts import EngineCounts, Sum
 from masktron.evaluation.exact import evaluate
-from masktron.evaluation.parallel import EngineCounts
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice
+from masktron.evaluation.second_opinions import Cutting, EnginePart, PartProgress, Question, ask
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.executor.contract import Executor
 from masktron.executor.which import Serial
@@ -75,6 +75,9 @@ def asking(engines: tuple[EngineChoice, ...] = ENGINES, *, records: int = 60) ->
     return Question(engines, frozenset(), records)
 
 
+def _nobody(_part: EnginePart, _records: int) -> None: ...
+
+
 def by_pool(
     path: Path,
     book: Rulebook,
@@ -83,12 +86,10 @@ def by_pool(
     *,
     processes: int = 2,
     size: int = 300,
-    told: PartProgress | None = None,
+    told: PartProgress = _nobody,
 ) -> tuple[EngineCounts, ...]:
-    found = by_processes(
-        EvaluationRequest(path, book, layout), question, processes=processes, small=0, size=size, told=told
-    )
-    return ask(EvaluationRequest(path, book, layout), question, found=found, told=told)
+    cutting = Cutting(small=0, size=size, processes=processes)
+    return ask(EvaluationRequest(path, book, layout), question, told=told, cutting=cutting)
 
 
 class ByHand(Serial):
@@ -111,12 +112,13 @@ class ByHand(Serial):
             yield pickle.loads(pickle.dumps(there(pickle.loads(pickle.dumps(piece)))))  # noqa: S301 -- our own
 
 
+EACH = Cutting(small=0, size=300, by_executor=0)
+
+
 def by_executor(
-    path: Path, book: Rulebook, layout: Layout, question: Question, executor: Executor, **options: Any
+    path: Path, book: Rulebook, layout: Layout, question: Question, executor: Executor, told: PartProgress = _nobody
 ) -> tuple[EngineCounts, ...]:
-    request = EvaluationRequest(path, book, layout, executor=executor)
-    found = by_processes(request, question, small=0, size=300, by_executor=0, **options)
-    return ask(request, question, found=found)
+    return ask(EvaluationRequest(path, book, layout, executor=executor), question, told=told, cutting=EACH)
 
 
 def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> tuple[EngineCounts, ...]:
@@ -140,7 +142,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("not by processes")
 
-    monkeypatch.setattr(cross_check, "count", never)
+    monkeypatch.setattr(second_opinions._Asking, "_exactly", never)
 
 
 @pytest.mark.parametrize("processes", parts([2, 1, 3], 1))
@@ -160,7 +162,7 @@ def test_an_executor_finds_what_each_engine_finds_alone(tmp_path: Path, monkeypa
     book = rules(tmp_path)
     expected = alone(path, book, layout, asking())
     forbid(monkeypatch)
-    monkeypatch.setattr(cross_check, "TOGETHER", 3)
+    monkeypatch.setattr(workplaces, "TOGETHER", 3)
     executor, told = ByHand(), list[tuple[EnginePart, int]]()
     assert_same(by_executor(path, book, layout, asking(), executor, told=lambda *what: told.append(what)), expected)
     # slices of one engine together, in the order of the file
@@ -181,9 +183,9 @@ def test_a_small_file_is_given_to_no_executor(tmp_path: Path, monkeypatch: pytes
         pools.append(number)
         raise WorkerPoolError
 
-    monkeypatch.setattr(cross_check, "WorkerPool", pool)
+    monkeypatch.setattr(second_opinions, "WorkerPool", pool)
     request = EvaluationRequest(path, book, layout, executor=executor)
-    by_processes(request, asking(), small=0, size=300, processes=1)
+    ask(request, asking(), cutting=Cutting(small=0, size=300, processes=1))
     assert (executor.given, pools) == ([], [1])
 
 
@@ -235,12 +237,17 @@ def test_what_takes_too_long_in_a_worker_is_left_to_who_can_name_it(
     path, layout = written(tmp_path)
     book = rules(tmp_path)
     monkeypatch.setattr(EngineProcess, "within", refusing_saxon)
-    monkeypatch.setattr(cross_check, "TOGETHER", 3)
+    monkeypatch.setattr(workplaces, "TOGETHER", 3)
     executor = ByHand()
-    found = by_processes(
-        EvaluationRequest(path, book, layout, executor=executor), asking(), small=0, size=300, by_executor=0
-    )
-    assert found.counts.keys() == {0}
+    left: list[EngineChoice] = []
+
+    def exactly(_asking: object, choice: EngineChoice, _go_on: object = None) -> EngineCounts:
+        left.append(choice)
+        return Sum(3).counts(60)
+
+    monkeypatch.setattr(second_opinions._Asking, "_exactly", exactly)
+    by_executor(path, book, layout, asking(), executor)
+    assert left == ["saxon"]
     # and Saxon is asked no more
     assert sum(task.lane == 1 for piece in executor.given for task in piece) == 3
 
@@ -319,10 +326,7 @@ def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) ->
     expected = alone(path, book, layout, question)
     assert [one.records for one in expected] == [records] * 2
     assert_same(found, expected)
-    # what an executor has found out, if anything, is right
-    request = EvaluationRequest(path, book, layout, executor=ByHand())
-    for lane, own in by_processes(request, question, small=0, size=300, by_executor=0).counts.items():
-        assert (own.records, own.fired.tolist()) == (records, expected[lane].fired.tolist())
+    assert_same(by_executor(path, book, layout, question, ByHand()), expected)
 
 
 @pytest.mark.full
@@ -338,7 +342,12 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
     path, layout = written(tmp_path)
     book = rules(tmp_path)
     again: list[str] = []
-    monkeypatch.setattr(cross_check, "count", lambda request, **_: again.append(request.engine))
+
+    def exactly(_asking: object, choice: EngineChoice, _go_on: object = None) -> EngineCounts:
+        again.append(choice)
+        return Sum(3).counts(60)
+
+    monkeypatch.setattr(second_opinions._Asking, "_exactly", exactly)
 
     def touch(_engine: EngineChoice | None, _done: int) -> None:
         os.utime(path, ns=(1, 1))
@@ -366,13 +375,13 @@ def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
 
 def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path)
-    monkeypatch.setattr(cross_check, "WorkerPool", None)
+    monkeypatch.setattr(second_opinions, "WorkerPool", None)
     book = rules(tmp_path)
     assert_same(ask(EvaluationRequest(path, book, layout), asking()), alone(path, book, layout, asking()))
 
 
 @pytest.mark.parametrize("interpreter", ["", "missing", "another program"])
-def test_where_no_process_can_be_started_threads_do_it(
+def test_where_no_process_can_be_started_this_one_does_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreter: str
 ) -> None:
     path, layout = written(tmp_path)
@@ -381,7 +390,6 @@ def test_where_no_process_can_be_started_threads_do_it(
         monkeypatch.setattr(subprocess, "Popen", None)
     else:
         monkeypatch.setattr(sys, "executable", interpreter and str(tmp_path / interpreter))
-    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
     book = rules(tmp_path)
     assert_same(by_pool(path, book, layout, asking()), alone(path, book, layout, asking()))
 
@@ -507,7 +515,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         textwrap.dedent(f"""
         print("begun")
         from pathlib import Path
-        from masktron.evaluation.cross_check import Question, by_processes
+        from masktron.evaluation.second_opinions import Cutting, Question, ask
         from masktron.evaluation.request import EvaluationRequest
         from masktron.sources.xml.plain import survey
         from masktron.rulebook.schematron.reader import read_rules
@@ -516,8 +524,8 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         layout = survey(path, record="Record")[0]
         question = Question(("auto",), frozenset(), 60)
         asked = EvaluationRequest(path, rules, layout)
-        found = by_processes(asked, question, processes=1, small=0, size=300)
-        print(found.counts[0].records)
+        found = ask(asked, question, cutting=Cutting(small=0, size=300, processes=1))
+        print(found[0].records)
         """)
     )
     done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)

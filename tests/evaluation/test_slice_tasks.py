@@ -1,8 +1,7 @@
-"""An engine over a whole file, in slices: it counts what `evaluate` counts, or leaves the file to it."""
+"""An engine over a whole file, in slices by this process: it counts what `evaluate` counts, or leaves it to that."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,12 @@ from hypothesis import strategies as st
 
 from examples import examples, spread
 from masktron.errors import DocumentError, RulebookError
-from masktron.evaluation import parallel
+from masktron.evaluation import second_opinions
+from masktron.evaluation.engine_counts import EngineCounts
 from masktron.evaluation.exact import EngineChoice, evaluate
-from masktron.evaluation.parallel import EngineCounts, count, engine_name
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.runner import engine_name
+from masktron.evaluation.second_opinions import Cutting, Question, ask
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.record_layout import Layout
@@ -68,7 +69,22 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the file was not cut")
 
-    monkeypatch.setattr(parallel, "evaluate", never)
+    monkeypatch.setattr(second_opinions._Asking, "_exactly", never)
+
+
+@pytest.fixture(autouse=True)
+def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_opinions, "interpreter", lambda: None)
+
+
+def count(request: EvaluationRequest, size: int = 300, small: int = 0) -> EngineCounts:
+    (found,) = ask(
+        request,
+        Question((request.engine,), frozenset(), 60),
+        told=lambda _, done: request.tell(done),
+        cutting=Cutting(small=small, size=size),
+    )
+    return found
 
 
 def both(
@@ -78,7 +94,7 @@ def both(
     expected = EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=engine, **options)))
     done: list[int] = []
     request = EvaluationRequest(path, book, layout, engine=engine, progress=done.append, **options)
-    return count(request, threads=2, small=0, size=300), expected, done
+    return count(request), expected, done
 
 
 def assert_same(found: EngineCounts, expected: EngineCounts) -> None:
@@ -176,7 +192,7 @@ def test_the_original_is_read_for_every_slice(
     original.write_text("<Data><Record><V1>4</V1></Record><Record><V1>6</V1></Record></Data>")
     path, layout = written(tmp_path, PLAIN)
     body = '<pattern><rule context="V1"><assert test=". = document(\'o\')//V1">m</assert></rule></pattern>'
-    monkeypatch.setattr(parallel, "_ORIGINAL_SLICE", 0)
+    monkeypatch.setattr(second_opinions, "ORIGINAL_SLICE", 0)
     forbid(monkeypatch)
     found, expected, _ = both(path, rules(tmp_path, body, head), layout, engine, original=original)
     assert_same(found, expected)
@@ -243,9 +259,9 @@ def test_no_file_is_cut_wrongly(tmp_path: Path, engine: EngineChoice, pieces: li
         expected = EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=engine)))
     except DocumentError:
         with pytest.raises(DocumentError):
-            count(EvaluationRequest(path, book, layout, engine=engine), small=0, size=size)
+            count(EvaluationRequest(path, book, layout, engine=engine), size)
         return
-    assert_same(count(EvaluationRequest(path, book, layout, engine=engine), small=0, size=size, threads=2), expected)
+    assert_same(count(EvaluationRequest(path, book, layout, engine=engine), size), expected)
 
 
 def test_slices_are_whole_records_and_all_there_is(tmp_path: Path) -> None:
@@ -265,7 +281,7 @@ def test_a_broken_file_has_the_error_of_evaluate(tmp_path: Path) -> None:
     path, layout = written(tmp_path, PLAIN)
     path.write_text(PLAIN.replace("<V1>8</V1>", "<V1>8</V2>", 1))
     with pytest.raises(DocumentError, match="the end tag does not match"):
-        count(EvaluationRequest(path, rules(tmp_path, BODY), layout), small=0, size=100, threads=2)
+        count(EvaluationRequest(path, rules(tmp_path, BODY), layout), 100)
 
 
 def test_a_rule_that_stops_the_engine_has_the_error_of_evaluate(tmp_path: Path) -> None:
@@ -276,7 +292,7 @@ def test_a_rule_that_stops_the_engine_has_the_error_of_evaluate(tmp_path: Path) 
     broken = replace(book.patterns[1].rules[0], checks=(check,))
     patterns = (book.patterns[0], replace(book.patterns[1], rules=(broken, *book.patterns[1].rules[1:])))
     with refused(RulebookError, "cannot-evaluate"):
-        count(EvaluationRequest(path, replace(book, patterns=patterns), layout), small=0)
+        count(EvaluationRequest(path, replace(book, patterns=patterns), layout))
 
 
 def test_a_record_that_is_the_root_is_not_cut(tmp_path: Path) -> None:
@@ -284,43 +300,8 @@ def test_a_record_that_is_the_root_is_not_cut(tmp_path: Path) -> None:
     assert framed(tmp_path / "data.xml", Layout(("Record",), ())) is None
 
 
-def test_after_an_interrupt_no_thread_is_left(tmp_path: Path) -> None:
-    path, layout = written(tmp_path, PLAIN)
-
-    def interrupt(_done: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        count(
-            EvaluationRequest(path, rules(tmp_path, BODY), layout, progress=interrupt), small=0, size=100, threads=2
-        )
-    assert not [one for one in threading.enumerate() if one.name.startswith("masktron-libxml2")]
-
-
-def test_a_bounded_number_of_slices_is_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, layout = written(tmp_path, PLAIN)
-    read: list[int] = []
-    ahead: list[int] = []
-
-    def watched(frame: Any, size: int) -> Any:
-        for at, piece in enumerate(slices(frame, size)):
-            read.append(at)
-            yield piece
-
-    monkeypatch.setattr(parallel, "slices", watched)
-    seen: list[int] = []
-
-    def progress(done: int) -> None:
-        seen.append(done)
-        ahead.append(len(read) - len(seen))
-
-    count(EvaluationRequest(path, rules(tmp_path, BODY), layout, progress=progress), small=0, size=1, threads=2)
-    assert len(read) == 60
-    assert max(ahead) <= 5
-
-
 def test_small_files_are_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, layout = written(tmp_path, PLAIN)
     forbid(monkeypatch)
     with pytest.raises(AssertionError, match="not cut"):
-        count(EvaluationRequest(path, rules(tmp_path, BODY), layout))
+        count(EvaluationRequest(path, rules(tmp_path, BODY), layout), small=Cutting().small)

@@ -1,0 +1,15 @@
+"""Files that are small for tests, and large for engines that are asked about their slices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from masktron.evaluation.second_opinions import USUAL, ask
+
+
+def cut_from(monkeypatch: pytest.MonkeyPatch, small: int, size: int = USUAL.size, **options: int) -> None:
+    """Let files of more than some bytes be cut, into slices of some bytes."""
+    cutting = replace(USUAL, small=small, size=size, **options)
+    monkeypatch.setattr(ask, "__kwdefaults__", {**(ask.__kwdefaults__ or {}), "cutting": cutting})
