@@ -198,7 +198,7 @@ class EvaluationRequest:
     executor : Executor, optional
         Who evaluates the slices of a file that can be cut, entered for that alone; without it, this process reads the
         file from its beginning to its end. What is found is the same. Also who has engines judge slices of a document
-        (`masktron.evaluation.cross_check`).
+        (`masktron.evaluation.second_opinions`).
     nested : UnitRecords, optional
         The units of a nested file, in the place of `flat`.
     """
