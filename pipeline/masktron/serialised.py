@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from fractions import Fraction
 from functools import cache
 from types import NoneType
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
@@ -88,11 +89,11 @@ def read_plain(kind: Any, value: Any, place: str) -> Any:
     Parameters
     ----------
     kind : type
-        A frozen dataclass, text, integer, number, true or false, and tuples, mappings by texts and alternatives to
-        None of these. No number is NaN. Of a table, keys that the class does not declare are left alone.
+        A frozen dataclass, text, integer, number, fraction, true or false, anything; tuples, mappings by texts and
+        alternatives to None of these. A number that is None is NaN. Keys that a class does not declare do not count.
     value : plain data
     place : str
-        Where it stands, for messages: ``repeat.fields[2].gaps``.
+        Where it stands, for messages: ``repeat.fields[2].gaps``; empty for the whole.
 
     Raises
     ------
@@ -101,34 +102,47 @@ def read_plain(kind: Any, value: Any, place: str) -> Any:
     """
     whole: Any = get_origin(kind) or kind
     parts = get_args(kind)
+    if value is None and (NoneType in parts or kind is float):
+        return math.nan if kind is float else None
     if NoneType in parts:
-        return None if value is None else read_plain(parts[0], value, place)
-    if kind is float and value is None:
-        return math.nan
+        return read_plain(parts[0], value, place)
     expected, called = _EXPECTED.get(whole, (dict, "a table"))
-    if kind is not Any and (not isinstance(value, expected) or isinstance(value, bool) is not (kind is bool)):
+    if not isinstance(value, expected) or (isinstance(value, bool) and whole in (int, float)):
         raise ValueError(f"{place} is not {called}")
     if whole is tuple:
+        if parts[0] in _EXPECTED and all(one.__class__ is parts[0] for one in value):
+            return tuple(value)  # of which there may be millions
         return tuple(read_plain(parts[0], one, f"{place}[{number}]") for number, one in enumerate(value))
     if whole is Mapping:
         return {key: read_plain(parts[1], one, f"{place}.{key}") for key, one in value.items()}
-    if whole in _EXPECTED or kind is Any:
-        return float(value) if kind is float else value
+    return _read_one(whole, value, place)
+
+
+def _read_one(whole: Any, value: Any, place: str) -> Any:
+    if whole is Fraction:
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"{place} is not an exact number") from None
+    if whole in _EXPECTED:
+        return float(value) if whole is float else value
     types, found = get_type_hints(whole), {}
     for key, name, _ in _plan(whole):
         if key in value:
-            found[name] = read_plain(types[name], value[key], f"{place}.{key}")
+            found[name] = read_plain(types[name], value[key], f"{place}.{key}".lstrip("."))
     lacking = [one.name for one in fields(whole) if one.default is one.default_factory is MISSING]
     if lost := [name for name in lacking if name not in found]:
-        raise ValueError(f"{place}.{lost[0]} is missing")
+        raise ValueError(f"{place}.{lost[0]} is missing".lstrip("."))
     return whole(**found)
 
 
 _EXPECTED: Mapping[Any, tuple[Any, str]] = {
+    Any: (object, "anything"),
     str: (str, "a text"),
     bool: (bool, "true or false"),
     int: (int, "an integer"),
     float: (int | float, "a number"),
+    Fraction: (str, "an exact number"),
     tuple: (list, "a list"),
 }
 """What plain data have for a type, and what messages call that."""

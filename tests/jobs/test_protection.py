@@ -505,8 +505,8 @@ def test_what_is_declared_comes_back() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.pop("contract"), "'contract' is missing"),
-        (lambda d: d.update(contract="ipso"), "'contract' is not of the right kind"),
+        (lambda d: d.pop("contract"), "declared.contract is missing"),
+        (lambda d: d.update(contract="ipso"), "declared.contract is not a table"),
         (lambda d: d.update(contract={"kind": "none"}), "no contract of the kind 'none'"),
         (
             lambda d: d.update(contract={"kind": "identical-groups", "k": 4}),
@@ -514,17 +514,17 @@ def test_what_is_declared_comes_back() -> None:
         ),
         (lambda d: d.update(contract={"kind": "identical-groups", "k": 9}, drawn=[]), "groups of 9 and has k = 4"),
         (lambda d: d.update(groups=None), "groups that values were drawn for are missing"),
-        (lambda d: d.update(groups=[1, True]), "'groups' is not of the right kind"),
+        (lambda d: d.update(groups=[1, True]), "declared.groups[1] is not an integer"),
         (lambda d: d.update(groups=[-1]), "negative"),
         (lambda d: d.update(drawn=["Id"]), "not some of the masked ones"),
         (lambda d: d.update(drawn=["A", "A"]), "not some of the masked ones"),
-        (lambda d: d.update(drawn="A"), "'drawn' is not of the right kind"),
-        (lambda d: d.update(unmoved=None), "'unmoved' is not of the right kind"),
+        (lambda d: d.update(drawn="A"), "declared.drawn is not a list"),
+        (lambda d: d.update(unmoved=None), "declared.unmoved is not an integer"),
         (lambda d: d.update(settled={"C": 1.0}), "a field that was not drawn"),
         (lambda d: d.update(settled={"A": -1}), "no sum of squares"),
-        (lambda d: d.update(settled=[]), "'settled' is not of the right kind"),
-        (lambda d: d.update(marked={"A": [1.5]}), "'marked' is not of the right kind"),
-        (lambda d: d.update(method=3), "'method' is not of the right kind"),
+        (lambda d: d.update(settled=[]), "declared.settled is not a table"),
+        (lambda d: d.update(marked={"A": [1.5]}), "declared.marked.A[0] is not an integer"),
+        (lambda d: d.update(method=3), "declared.method is not a text"),
     ],
 )
 def test_a_malformed_declaration_is_refused(

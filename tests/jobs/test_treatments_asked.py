@@ -167,8 +167,8 @@ def test_assess_says_nothing_of_treatments_without_a_manifest(run: Path) -> None
 WRONG_FATES: dict[str, tuple[dict[str, Any], str]] = {
     "no such fate": ({"fate": "lucky"}, "'lucky' is nothing that a rule becomes"),
     "a rule as it was": ({"fate": "kept"}, "'kept' is nothing that a rule becomes"),
-    "no text": ({"after": 3}, "what a rule became is not told in texts"),
-    "no fields": ({"fields": "AGE"}, "the fields of a rule that became another are no list of names"),
+    "no text": ({"after": 3}, "result.fates[0].after is not a text"),
+    "no fields": ({"fields": "AGE"}, "result.fates[0].fields is not a list"),
 }
 
 
@@ -180,7 +180,7 @@ def test_a_manifest_that_says_nonsense_of_rules_is_refused(
     content["result"]["fates"][0] |= change
     edited = tmp_path / "edited.manifest.json"
     edited.write_text(json.dumps(content))
-    with refused(UsageError, "not-a-manifest", where=edited):
+    with refused(UsageError, "not-a-manifest", where=edited, reason=message):
         masktron.assess(run / "m.csv", run / "d.csv", manifest=edited)
 
 

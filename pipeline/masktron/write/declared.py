@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from masktron.contracts import IdenticalGroups, MethodContract, PartitionedSynthesis, as_plain, contract_from
+from masktron.serialised import read_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,57 +72,29 @@ def declared_from(content: Mapping[str, Any], masked: tuple[str, ...]) -> Declar
     KeyError, TypeError, ValueError
         Something is missing, of a wrong type, or contradicts the rest.
     """
-    contract = contract_from(_table(content["contract"], "contract"))
-    groups = content["groups"]
-    declared = Declared(
-        method=_checked(content["method"], "method", lambda one: isinstance(one, str)),
-        contract=contract,
-        drawn=_names(content["drawn"], masked),
-        groups=None if groups is None else _positions(groups, "groups"),
-        unmoved=_positions([content["unmoved"]], "unmoved")[0],
-        settled={name: _moved(moved) for name, moved in _table(content["settled"], "settled").items()},
-        marked={name: _positions(at, "marked") for name, at in _table(content["marked"], "marked").items()},
-    )
-    if not {*declared.settled, *declared.marked} <= {*declared.drawn}:
-        raise ValueError("it tells of drawn values in a field that was not drawn")
-    if isinstance(contract, IdenticalGroups) and declared.drawn:
-        raise ValueError("it promises identical groups for fields that were drawn record by record")
-    if isinstance(contract, PartitionedSynthesis) and declared.drawn and groups is None:
-        raise ValueError("the groups that values were drawn for are missing")
-    return declared
-
-
-def _names(value: Any, masked: tuple[str, ...]) -> tuple[str, ...]:
-    names = _checked(value, "drawn", lambda one: isinstance(one, list) and all(isinstance(n, str) for n in one))
-    if len({*names}) < len(names) or not {*names} <= {*masked}:
+    told = read_plain(_Told, content, "declared")
+    contract, drawn, groups = contract_from(told.contract), told.drawn, told.groups
+    if len({*drawn}) < len(drawn) or not {*drawn} <= {*masked}:
         raise ValueError("the drawn fields are not some of the masked ones")
-    return tuple(names)
-
-
-def _positions(value: Any, key: str) -> tuple[int, ...]:
-    whole = _checked(
-        value,
-        key,
-        lambda one: isinstance(one, list) and all(isinstance(n, int) and not isinstance(n, bool) for n in one),
-    )
-    if any(position < 0 for position in whole):
-        raise ValueError(f"{key!r} holds a negative number")
-    return tuple(whole)
-
-
-def _moved(value: Any) -> float:
-    moved = _checked(value, "settled", lambda one: isinstance(one, int | float) and not isinstance(one, bool))
-    if not (math.isfinite(moved) and moved >= 0):
+    if min(itertools.chain(groups or (), (told.unmoved,), *told.marked.values())) < 0:
+        raise ValueError("'declared' holds a negative number")
+    if not all(math.isfinite(moved) and moved >= 0 for moved in told.settled.values()):
         raise ValueError("'settled' holds what is no sum of squares")
-    return float(moved)
+    if not {*told.settled, *told.marked} <= {*drawn}:
+        raise ValueError("it tells of drawn values in a field that was not drawn")
+    if isinstance(contract, IdenticalGroups) and drawn:
+        raise ValueError("it promises identical groups for fields that were drawn record by record")
+    if isinstance(contract, PartitionedSynthesis) and drawn and groups is None:
+        raise ValueError("the groups that values were drawn for are missing")
+    return Declared(told.method, contract, drawn, groups, told.unmoved, told.settled, told.marked)
 
 
-def _table(value: Any, key: str) -> dict[str, Any]:
-    table: dict[str, Any] = _checked(value, key, lambda one: isinstance(one, dict))
-    return table
-
-
-def _checked(value: Any, key: str, fine: Callable[[Any], bool]) -> Any:
-    if not fine(value):
-        raise TypeError(f"{key!r} is not of the right kind")
-    return value
+@dataclass(frozen=True, slots=True)
+class _Told:
+    method: str
+    contract: Mapping[str, Any]
+    drawn: tuple[str, ...]
+    groups: tuple[int, ...] | None
+    unmoved: int
+    settled: Mapping[str, float]
+    marked: Mapping[str, tuple[int, ...]]

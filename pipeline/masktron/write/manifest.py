@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,10 +18,10 @@ from masktron.contracts import IdenticalGroups
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.former_names import manifest_from
-from masktron.level_settings import LevelSettings, levels_from
 from masktron.perturbation_settings import PramSettings, SwapSettings, pram_settings, together
 from masktron.results.rules import RuleFate
 from masktron.results.verdict import telling_apart
+from masktron.serialised import read_plain
 from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
@@ -41,41 +41,6 @@ from masktron.write.treatments import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-_TEXTS = ("rule", "fate", "before", "after", "reason")
-
-
-def fates_from(entries: Iterable[Mapping[str, Any]]) -> tuple[RuleFate, ...]:
-    """Read what rules became from plain data, as a result has it.
-
-    Parameters
-    ----------
-    entries : iterable of mapping
-
-    Returns
-    -------
-    tuple of RuleFate
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        Something is missing, of a wrong type, or no fate that a manifest can name.
-    """
-    return tuple(map(_fate, entries))
-
-
-def _fate(entry: Mapping[str, Any]) -> RuleFate:
-    from masktron.translation.translated_rules import Fate  # noqa: PLC0415 -- loads lxml, which few commands need
-
-    fields = entry["fields"]
-    if not all(isinstance(entry[key], str) for key in _TEXTS):
-        raise TypeError("what a rule became is not told in texts")
-    if not isinstance(fields, list) or not all(isinstance(name, str) for name in fields):
-        raise TypeError("the fields of a rule that became another are no list of names")
-    if entry["fate"] not in {*get_args(Fate.__value__)} - {"kept"}:
-        raise ValueError(f"{entry['fate']!r} is nothing that a rule becomes")
-    return RuleFate(fields=tuple(fields), **{key: entry[key] for key in _TEXTS})
 
 
 MANIFEST_VERSION = 1
@@ -286,88 +251,252 @@ def described_release(content: Any, path: Path) -> DescribedRelease:
         It is not a manifest of this version, or contradicts itself.
     """
     try:
-        return _described(_table({"the manifest": content}, "the manifest"))
+        table = read_plain(Mapping[str, Any], content, "the manifest")
+        if (version := table.get("manifest_version")) != MANIFEST_VERSION:
+            raise ValueError(f"its manifest_version is {version!r}, not {MANIFEST_VERSION}")  # noqa: TRY301 -- told below
+        return _described(read_plain(_Content, table, ""))
     except KeyError as error:
         raise UsageError.of("not-a-manifest", path, reason=f"{error} is missing") from error
-    except (ValueError, TypeError, ZeroDivisionError) as error:
+    except UsageError as error:
+        raise UsageError.of("not-a-manifest", path, reason=error.problem) from error
+    except (ValueError, TypeError, ZeroDivisionError, AttributeError) as error:
         raise UsageError.of("not-a-manifest", path, reason=str(error)) from error
 
 
-def _described(content: Mapping[str, Any]) -> DescribedRelease:
-    """Build it; KeyError for what is missing, TypeError for a wrong type, ValueError for nonsense."""
-    if content["manifest_version"] != MANIFEST_VERSION:
-        raise ValueError(f"its manifest_version is {content['manifest_version']!r}, not {MANIFEST_VERSION}")
-    plan, result = _table(content, "plan"), _table(content, "result")
-    facts = _list(plan, "fields", dict)
-    fields = [(_text(fact, "name"), _text(fact, "role")) for fact in facts]
-    if strange := [role for _, role in fields if role not in {*Role}]:
+@dataclass(frozen=True, slots=True)
+class _File:
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    role: str
+    numeric: bool
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """An equality or an inequality; numbers are texts, as they are exact."""
+
+    relation: str
+    terms: tuple[tuple[str, ...], ...]
+    bound: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    k: int
+    fields: tuple[_Field, ...]
+    relations: tuple[_Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    field: str
+    rule: str
+    disjunct: int
+    atom: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block as it was masked.
+
+    The first manifests do not name what nothing was then: their runs solved no field in each record. They count
+    copies by how values were found alone, medians of several records among them.
+    """
+
+    variables: tuple[str, ...]
+    groups: int
+    aggregator: str = ""
+    exits: Mapping[str, int] = field(default_factory=dict)
+    copied: int | None = None
+    solved: tuple[_Solved, ...] = ()
+
+    @property
+    def observed(self) -> int:
+        """Groups that publish values of one record."""
+        return sum(self.exits.get(one, 0) for one in ("median", "medoid", "mode", "observed"))
+
+    @property
+    def copies(self) -> int:
+        """Groups that copy one of their records."""
+        return self.observed if self.copied is None else self.copied
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """All numbers of it."""
+        places = (number for one in self.solved for number in (one.disjunct, one.atom))
+        return (self.groups, self.copies, *self.exits.values(), *places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    id: str
+    untested: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Concern:
+    kind: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    excluded: tuple[int, ...]
+    allowed: tuple[str, ...]
+    blocks: tuple[_Block, ...] | None = None
+    rules: tuple[_Rule, ...] = ()
+    fates: tuple[RuleFate, ...] = ()
+    concerns: tuple[_Concern, ...] | None = None
+    original_order: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """The blocks as they were masked; earlier manifests of nested files have them in their result."""
+
+    blocks: tuple[_Block, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    format: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a manifest has. Former versions had less."""
+
+    output: _File
+    original: _File
+    rules: _File
+    plan: _Plan
+    result: _Result
+    order: tuple[int, ...] | None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    documents: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    translated: _File | None = None
+    treatments: tuple[Any, ...] = ()
+    declared: Mapping[str, Any] | None = None
+    nested: Any = None
+    repeat: _Repeat = field(default_factory=_Repeat)
+
+    @property
+    def blocks(self) -> tuple[_Block, ...]:
+        """The blocks as they were masked."""
+        nested = None if self.nested is None else read_plain(_Nested, self.nested, "nested").blocks
+        found = self.result.blocks if nested is None else nested
+        if found is None:
+            raise ValueError("result.blocks is missing")
+        return found
+
+
+def _described(content: _Content) -> DescribedRelease:
+    """Build it; TypeError or ValueError for nonsense."""
+    plan, result, masked_blocks = content.plan, content.result, content.blocks
+    roles = {one.name: one.role for one in plan.fields}
+    if strange := [role for role in roles.values() if role not in {*Role}]:
         raise ValueError(f"{strange[0]!r} is no role")
-    masked = tuple(name for name, role in fields if role == "confidential")
-    as_masked = _blocks(content, result)
-    blocks = tuple(tuple(_list(block, "variables", str)) for block in as_masked)
-    k = plan["k"]
-    if not isinstance(k, int) or isinstance(k, bool) or k < 2:
-        raise ValueError(f"k is {k!r}")
-    if sorted(name for block in blocks for name in block) != sorted(masked):
+    masked = tuple(name for name, role in roles.items() if role == "confidential")
+    if plan.k < 2:
+        raise ValueError(f"k is {plan.k}")
+    if sorted(name for block in masked_blocks for name in block.variables) != sorted(masked):
         raise ValueError("its blocks do not hold each masked field once")
-    solved = _solved(as_masked)
-    excluded = tuple(position - 1 for position in _list(result, "excluded", int))
+    if any(number < 0 for block in masked_blocks for number in block.counts):
+        raise ValueError("a number of a block is negative")
+    excluded = tuple(position - 1 for position in result.excluded)
     if len({*excluded}) < len(excluded) or min(excluded, default=0) < 0:
         raise ValueError("the list of excluded records is wrong")
-    order = None if content["order"] is None else _permutation(_list(content, "order", int))
+    means = [block for block in masked_blocks if block.aggregator == "mean"]
+    config = _settings(content)
+    treatments = treatments_from(content.treatments)
+    nested = content.nested is not None
+    asking = content.repeat.settings if nested and treatments else content.config  # by level, as treatments are
+    require_asked_for(treatments, asking, nested=nested)
+    _require_same_settings(content, config, roles)
     return DescribedRelease(
-        output=_text(_table(content, "output"), "sha256"),
-        original=_text(_table(content, "original"), "sha256"),
-        rules=_text(_table(content, "rules"), "sha256"),
-        k=k,
-        blocks=blocks,
-        solved=solved,
-        removed=tuple(name for name, role in fields if role == "identifier"),
-        kept=tuple(name for name, role in fields if role in _KEPT),
+        output=content.output.sha256,
+        original=content.original.sha256,
+        rules=content.rules.sha256,
+        k=plan.k,
+        blocks=tuple(block.variables for block in masked_blocks),
+        solved=_solved(masked_blocks),
+        removed=tuple(name for name, role in roles.items() if role == "identifier"),
+        kept=tuple(name for name, role in roles.items() if role in _KEPT),
         masked=masked,
-        allowed=tuple(_list(result, "allowed", str)),
+        allowed=result.allowed,
         excluded=excluded,
-        order=order,
-        numeric=tuple(name for (name, role), fact in zip(fields, facts, strict=True) if _numeric(fact, role)),
-        weight=next((name for name, role in fields if role == "weight"), None),
-        missing={_text(fact, "name"): frozenset(_list(fact, "codes", str)) for fact in facts},
-        medoid_share=_medoid_share(as_masked),
-        means=frozenset(name for block in _of_means(as_masked) for name in block["variables"]),
-        observed=frozenset(name for block in _of_means(as_masked) if _observed(block) for name in block["variables"]),
-        declared=_declared(content, k, masked),
-        untested=tuple(_text(rule, "id") for rule in result.get("rules", ()) if rule.get("untested")),
-        documents=_digests(content),
-        reading=_reading(content),
-        limits=_limits(content),
-        roles=dict(fields),
-        quasi_identifiers=_marked(content),
-        phase=_phase(content),
-        treatments=_treatments(content),
-        translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
-        fates=fates_from(_list(result, "fates", dict)) if "fates" in result else (),
-        version=_text(_table(content, "versions"), "masktron") if "versions" in content else "",
-        nested=NestedRelease.from_plain(content["nested"]) if "nested" in content else NestedRelease(),
-        relations=tuple(map(_relation, _list(plan, "relations", dict))) if "relations" in plan else (),
+        order=None if content.order is None else _permutation(content.order),
+        numeric=tuple(one.name for one in plan.fields if one.numeric and one.role == "confidential"),
+        weight=next((name for name, role in roles.items() if role == "weight"), None),
+        missing={one.name: frozenset(one.codes) for one in plan.fields},
+        medoid_share=_medoid_share(masked_blocks),
+        means=frozenset(name for block in means for name in block.variables),
+        observed=frozenset(name for block in means if block.observed for name in block.variables),
+        declared=_declared(content.declared, plan.k, masked),
+        untested=tuple(rule.id for rule in result.rules if rule.untested),
+        documents=content.documents,
+        reading=ReadOptions(
+            format=config.format or content.repeat.format, options=config.format_options, levels=config.levels
+        ),
+        limits=config.limits,
+        roles=roles,
+        quasi_identifiers=config.quasi_identifiers,
+        phase=config.phase,
+        treatments=treatments,
+        translated=None if content.translated is None else content.translated.sha256,
+        fates=_known_fates(result.fates),
+        version=content.versions.get("masktron", ""),
+        nested=NestedRelease.from_plain(content.nested) if nested else NestedRelease(),
+        relations=tuple(map(_relation, plan.relations)),
         telling_apart=telling_apart(
-            ((_text(one, "kind"), _text(one, "says")) for one in _list(result, "concerns", dict)),
-            original_order=result.get("original_order") is True,
+            ((one.kind, one.says) for one in result.concerns), original_order=result.original_order is True
         )
-        if "concerns" in result
+        if result.concerns is not None
         else (),
     )
 
 
-def _relation(plain: Mapping[str, Any]) -> Linear:
-    """Read an equality or an inequality; numbers are texts, as they are exact."""
-    relation, terms = _text(plain, "relation"), _list(plain, "terms", list)
-    pairs = [dict(zip(("field", "coefficient"), pair, strict=True)) for pair in terms]
-    exact = tuple((_text(pair, "field"), Fraction(_text(pair, "coefficient"))) for pair in pairs)
-    if relation not in ("=", "<=") or not exact:
-        raise ValueError(f"{relation!r} does not relate fields of the rules")
-    return Linear(exact, "=" if relation == "=" else "<=", Fraction(_text(plain, "bound")))
+def _settings(content: _Content) -> Config:
+    """Return those settings of the run that a check needs; former versions had others beside them."""
+    wanted = ("format", "format_options", "levels", "limits", "phase", "quasi_identifiers", "roles")
+    settings = without_named_only(content.config, Config)
+    return config_from({name: settings[name] for name in wanted if name in settings})
 
 
-def _permutation(order: list[Any]) -> NDArray[np.intp]:
+def _require_same_settings(content: _Content, config: Config, roles: Mapping[str, str]) -> None:
+    """Refuse a manifest in which k, or the role of a field, is not the same everywhere."""
+    stated = {"config.k": content.config.get("k"), "repeat.settings.k": content.repeat.settings.get("k")}
+    for place, k in stated.items():
+        if k is not None and k != content.plan.k:
+            raise ValueError(f"{place} is {k!r}, and plan.k is {content.plan.k}")
+    for name, role in config.roles.items():
+        if roles.get(name, role) != role:
+            raise ValueError(f"config.roles says that {name} is {role}, and plan.fields that it is {roles[name]}")
+
+
+def _known_fates(fates: tuple[RuleFate, ...]) -> tuple[RuleFate, ...]:
+    from masktron.translation.translated_rules import Fate  # noqa: PLC0415 -- loads lxml, which few commands need
+
+    if unknown := [one.fate for one in fates if one.fate not in {*get_args(Fate.__value__)} - {"kept"}]:
+        raise ValueError(f"{unknown[0]!r} is nothing that a rule becomes")
+    return fates
+
+
+def _relation(plain: _Relation) -> Linear:
+    terms = tuple((field, Fraction(coefficient)) for field, coefficient in plain.terms)
+    if plain.relation not in ("=", "<=") or not terms:
+        raise ValueError(f"{plain.relation!r} does not relate fields of the rules")
+    return Linear(terms, "=" if plain.relation == "=" else "<=", Fraction(plain.bound))
+
+
+def _permutation(order: tuple[int, ...]) -> NDArray[np.intp]:
     import numpy as np  # noqa: PLC0415 -- other commands read no long lists
 
     # what is out of range fits no array of integers, maybe
@@ -379,97 +508,17 @@ def _permutation(order: list[Any]) -> NDArray[np.intp]:
     return found
 
 
-def _limits(content: Mapping[str, Any]) -> dict[str, float]:
-    """Return the limits of the run; a manifest without settings has none."""
-    config = content.get("config")
-    limits = config.get("limits") if isinstance(config, Mapping) else None
-    if limits is None:
-        return {}
-    if not isinstance(limits, Mapping):
-        raise TypeError("'limits' is not a table")
-    try:
-        return dict(config_from({"limits": limits}).limits)
-    except UsageError as error:
-        raise ValueError(error.what) from error
-
-
-def _treatments(content: Mapping[str, Any]) -> tuple[Treatment, ...]:
-    """Return what was done to keys, which is what the settings of the run ask for."""
-    found = treatments_from(content["treatments"]) if "treatments" in content else ()
-    if isinstance(config := _asking(content), Mapping):
-        require_asked_for(found, config, nested="nested" in content)
-    return found
-
-
-def _asking(content: Mapping[str, Any]) -> Any:
-    """Return the settings that have the names of fields that treatments have: of nested files, those by level."""
-    repeat = content.get("repeat")
-    if "nested" in content and isinstance(repeat, Mapping) and content.get("treatments"):
-        return repeat.get("settings")
-    return content.get("config")
-
-
-def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the marks of the run; former versions had none."""
-    config = content.get("config")
-    if not isinstance(config, Mapping) or "quasi_identifiers" not in config:
-        return ()
-    return tuple(_list(dict(config), "quasi_identifiers", str))
-
-
-def _phase(content: Mapping[str, Any]) -> str | None:
-    """Return the phase by whose rules the file was masked."""
-    config = content.get("config")
-    found = config.get("phase") if isinstance(config, Mapping) else None
-    return found if isinstance(found, str) else None
-
-
-def _reading(content: Mapping[str, Any]) -> ReadOptions:
-    """Return how the original was read: as settings said, else in the format that its name said."""
-    config = content.get("config")
-    settings = without_named_only(config, Config) if isinstance(config, Mapping) else {}
-    name, options = settings.get("format"), settings.get("format_options") or {}
-    if not (name is None or isinstance(name, str)) or not isinstance(options, Mapping):
-        raise ValueError("the format of the original is no name, or its options are no table")
-    said = {str(key): str(value) for key, value in options.items()}
-    repeat = content.get("repeat")
-    found = repeat.get("format") if isinstance(repeat, Mapping) else None
-    return ReadOptions(format=name or found, options=said, levels=_levels(settings))
-
-
-def _levels(settings: Mapping[str, Any]) -> LevelSettings:
-    """Return the levels of nested records in tables; former versions had none."""
-    try:
-        return levels_from(settings.get("levels") or {})
-    except UsageError as error:
-        raise ValueError(error.what) from error
-
-
-def _digests(content: Mapping[str, Any]) -> dict[str, str]:
-    documents = _table(content, "documents") if "documents" in content else {}
-    return {name: _text(documents, name) for name in documents}
-
-
-def _declared(content: Mapping[str, Any], k: int, masked: tuple[str, ...]) -> Declared:
-    if "declared" not in content:
+def _declared(content: Mapping[str, Any] | None, k: int, masked: tuple[str, ...]) -> Declared:
+    if content is None:
         return Declared("mdav", IdenticalGroups(k))
-    declared = declared_from(_table(content, "declared"), masked)
+    declared = declared_from(content, masked)
     if isinstance(declared.contract, IdenticalGroups) and declared.contract.k != k:
         raise ValueError(f"it promises groups of {declared.contract.k} and has k = {k}")
     return declared
 
 
-def _numeric(fact: Mapping[str, Any], role: str) -> bool:
-    numeric = fact["numeric"]
-    if not isinstance(numeric, bool):
-        raise TypeError("'numeric' is not true or false")
-    return numeric and role == "confidential"
-
-
-def _medoid_share(blocks: list[Any]) -> float:
-    groups = sum(_count(block, "groups") for block in blocks)
-    # the first manifests count copies by how values were found alone, medians of several records among them
-    copied = sum(_count(block, "copied") if "copied" in block else _observed(block) for block in blocks)
+def _medoid_share(blocks: Sequence[_Block]) -> float:
+    groups, copied = sum(block.groups for block in blocks), sum(block.copies for block in blocks)
     if not blocks:
         return math.nan
     if not copied <= groups > 0:
@@ -477,68 +526,16 @@ def _medoid_share(blocks: list[Any]) -> float:
     return 100 * copied / groups
 
 
-def _blocks(content: Mapping[str, Any], result: Mapping[str, Any]) -> list[Any]:
-    """Return the blocks as they were masked; earlier manifests of nested files have them in their result, too."""
-    nested = content.get("nested")
-    return _list(nested if isinstance(nested, dict) and "blocks" in nested else result, "blocks", dict)
-
-
-def _of_means(blocks: list[Any]) -> list[Any]:
-    """Return the blocks whose groups publish means; of one that does not say what they publish, nothing is known."""
-    return [block for block in blocks if block.get("aggregator") == "mean"]
-
-
-def _observed(block: Mapping[str, Any]) -> int:
-    exits = _table(block, "exits") if "exits" in block else {}
-    return sum(_count(exits, one) for one in ("median", "medoid", "mode", "observed") if one in exits)
-
-
-def _solved(blocks: list[Any]) -> tuple[tuple[str, str, int, int], ...]:
-    """Read what is solved in each record: one variable by each equality, and not all variables of a block.
-
-    The first manifests do not name what nothing was then: their runs solved no field in each record.
-    """
-    found: list[tuple[str, str, int, int]] = []
+def _solved(blocks: Sequence[_Block]) -> tuple[tuple[str, str, int, int], ...]:
+    """Return what is solved in each record: one variable by each equality, and not all variables of a block."""
     for block in blocks:
-        own = [
-            (_text(entry, "field"), _text(entry, "rule"), _count(entry, "disjunct"), _count(entry, "atom"))
-            for entry in (_list(block, "solved", dict) if "solved" in block else ())
-        ]
-        names = {name for name, *_ in own}
-        if not names <= set(block["variables"]) or (names and names == set(block["variables"])):
+        names = {one.field for one in block.solved}
+        if not names <= {*block.variables} or (names and names == {*block.variables}):
             raise ValueError("the variables that follow in each record are not some of their block")
-        found += own
-    if len({tuple(place) for _, *place in found}) < len(found):
+    found = tuple((one.field, one.rule, one.disjunct, one.atom) for block in blocks for one in block.solved)
+    if len({place[1:] for place in found}) < len(found):
         raise ValueError("an equality gives two variables")
-    return tuple(found)
-
-
-def _count(content: Mapping[str, Any], key: str) -> int:
-    value = content[key]
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{key!r} is not a position or count")
-    return value
-
-
-def _table(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = content[key]
-    if not isinstance(value, dict):
-        raise TypeError(f"{key!r} is not a table")
-    return value
-
-
-def _text(content: Mapping[str, Any], key: str) -> str:
-    value = content[key]
-    if not isinstance(value, str):
-        raise TypeError(f"{key!r} is not a text")
-    return value
-
-
-def _list(content: Mapping[str, Any], key: str, of: type) -> list[Any]:
-    value = content[key]
-    if not isinstance(value, list) or not all(isinstance(v, of) and not isinstance(v, bool) for v in value):
-        raise TypeError(f"{key!r} is not a list of the right kind")
-    return value
+    return found
 
 
 def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any], *, nested: bool = False) -> None:
@@ -582,8 +579,8 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
     suppressed = [one for one in treatments if isinstance(one, Suppressed)]
     shared = list(dict.fromkeys(shared)) if nested else shared
     for setting, asked, done in (
-        ("recode", dict(_settings_of(config, "recode")), recoded),
-        ("pram", _pram(_settings_of(config, "pram")), drawn),
+        ("recode", dict(_settings_of(config, "recode", str)), recoded),
+        ("pram", _pram(_settings_of(config, "pram", str)), drawn),
         ("swap", _swap(_settings_of(config, "swap"), swapped), swapped),
         ("keys", _keys(config), shared),
     ):
@@ -599,11 +596,9 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
             )
 
 
-def _settings_of(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _settings_of(config: Mapping[str, Any], name: str, kind: Any = Any) -> Mapping[str, Any]:
     """Return a table of the settings; former versions lack some."""
-    found = config.get(name, {})
-    if not isinstance(found, Mapping):
-        raise TypeError(f"{name!r} is not a table")
+    found: Mapping[str, Any] = read_plain(Mapping[str, kind], config.get(name, {}), f"config.{name}")
     return found
 
 

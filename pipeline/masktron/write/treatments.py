@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from masktron.perturbation_settings import SWAP_NAMES, PramSettings, SwapSettings
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
+from masktron.serialised import read_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,30 +251,21 @@ type Treatment = Recoded | Postrandomised | Swapped | Suppressed | Reweighted
 """One step, in the order in which they are done."""
 
 
-def treatments_from(content: Any) -> tuple[Treatment, ...]:
+def treatments_from(content: Sequence[Any]) -> tuple[Treatment, ...]:
     """Read the treatments of a manifest.
 
     Raises
     ------
-    KeyError, TypeError, ValueError
+    ValueError
         Something is missing, of the wrong type, or nonsense.
     """
-    if not isinstance(content, list):
-        raise TypeError("'treatments' is not a list")
     found: list[Treatment] = []
-    for one in content:
-        if isinstance(one, Mapping) and one["kind"] == "recoding":
-            found.append(Recoded(_recoding(one), _text(one["how"]), _texts(one.get("names", {}))))
-        elif isinstance(one, Mapping) and one["kind"] == "suppression":
-            found.append(_suppressed(one))
-        elif isinstance(one, Mapping) and one["kind"] == "pram":
-            found.append(_postrandomised(one))
-        elif isinstance(one, Mapping) and one["kind"] == "swapping":
-            found.append(_swapped(one))
-        elif isinstance(one, Mapping) and one["kind"] == "reweighting":
-            found.append(_reweighted(one))
-        else:
-            raise ValueError("a treatment is of no kind that this version knows")
+    for number, one in enumerate(content):
+        place = f"treatments[{number}]"
+        kind = read_plain(str, read_plain(Mapping[str, Any], one, place).get("kind"), f"{place}.kind")
+        if kind not in _READERS:
+            raise ValueError(f"{place} is of no kind that this version knows")
+        found.append(_READERS[kind](one, place))
     fields = [one.recoding.field for one in found if isinstance(one, Recoded)]
     if len({*fields}) < len(fields):
         raise ValueError("a field is recoded twice")
@@ -318,69 +311,88 @@ def perturbed_fields(treatments: Iterable[Treatment]) -> tuple[str, ...]:
     return tuple(name for one in perturbed_in(treatments) for name in one.fields)
 
 
-def _swapped(one: Mapping[str, Any]) -> Swapped:
-    said = {name: one[name] for name in SWAP_NAMES}
-    for name in ("regions", "keys", "similar"):
-        said[name] = tuple(_text(each) for each in _list(said[name]))
-    numbers = [said["k"], said["least_regions"], one["pairs"], said["required"] or 0]
-    if not said["regions"] or any(not isinstance(number, int) or number < 0 for number in numbers):
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    regions: tuple[str, ...]
+    household: str | None
+    keys: tuple[str, ...]
+    k: int
+    similar: tuple[str, ...]
+    required: int | None
+    rate: float
+    least_regions: int
+    pairs: int
+    let_go: tuple[str, ...]
+
+
+def _swapped(plain: Any, place: str) -> Swapped:
+    told: _Swap = read_plain(_Swap, plain, place)
+    if not told.regions or min(told.k, told.least_regions, told.pairs, told.required or 0) < 0:
         raise ValueError("records were swapped, and it is not said how")
-    if said["household"] is not None:
-        _text(said["household"])
-    return Swapped(SwapSettings(**said), one["pairs"], tuple(_text(name) for name in _list(one["let_go"])))
+    return Swapped(SwapSettings(**{name: getattr(told, name) for name in SWAP_NAMES}), told.pairs, told.let_go)
 
 
-def _reweighted(one: Mapping[str, Any]) -> Reweighted:
-    within, decimals = tuple(_text(name) for name in _list(one["within"])), one["decimals"]
-    factors: dict[tuple[str | None, ...], Fraction] = {}
-    for each in _list(one["factors"]):
-        key = tuple(None if text is None else _text(text) for text in _list(each["class"]))
-        factors[key] = _number(each["factor"])
-        if len(key) != len(within) or factors[key] <= 1:
-            raise ValueError("a factor of weights is of no class, or not above 1")
-    if not within or not isinstance(decimals, int) or isinstance(decimals, bool) or not 0 <= decimals <= 40:
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    KEYS: ClassVar[str] = "class=key factor"
+
+    key: tuple[str | None, ...]
+    factor: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    field: str
+    within: tuple[str, ...]
+    factors: tuple[_Factor, ...]
+    decimals: int
+
+
+def _reweighted(plain: Any, place: str) -> Reweighted:
+    told: _Spread = read_plain(_Spread, plain, place)
+    if any(len(one.key) != len(told.within) or one.factor <= 1 for one in told.factors):
+        raise ValueError("a factor of weights is of no class, or not above 1")
+    if not told.within or not 0 <= told.decimals <= 40:
         raise ValueError("weights were spread, and it is not said how")
-    return Reweighted(_text(one["field"]), within, factors, decimals)
+    return Reweighted(told.field, told.within, {one.key: one.factor for one in told.factors}, told.decimals)
 
 
-def _postrandomised(one: Mapping[str, Any]) -> Postrandomised:
-    change, stay, alone = one["change"], one["stay"], one["alone"]
-    weight, household = (None if one[part] is None else _text(one[part]) for part in ("weight", "household"))
-    matrix = tuple(tuple(float(entry) for entry in _list(row)) for row in _list(one["matrix"]))
-    fields, values, within, let_go = (
-        tuple(_text(name) for name in _list(one[part])) for part in ("fields", "values", "within", "let_go")
-    )
-    square = all(len(row) == len(values) for row in matrix) and len(matrix) == len(values)
-    if not fields or (change is None) != bool(values) or not square:
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    fields: tuple[str, ...]
+    change: float | None
+    stay: float
+    within: tuple[str, ...]
+    alone: bool
+    household: str | None
+    values: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+    weight: str | None
+    let_go: tuple[str, ...]
+
+
+def _postrandomised(plain: Any, place: str) -> Postrandomised:
+    told: _Drawn = read_plain(_Drawn, plain, place)
+    square = {len(told.matrix), *map(len, told.matrix)} == {len(told.values)}
+    numbers = [told.stay, *chain.from_iterable(told.matrix)]
+    if not told.fields or (told.change is None) != bool(told.values) or not square or any(map(math.isnan, numbers)):
         raise ValueError("values were drawn anew, and it is not said how")
-    if not isinstance(alone, bool):
-        raise TypeError("'alone' is not true or false")
-    settings = PramSettings(None if change is None else float(change), float(stay), None, within, alone, household)
-    return Postrandomised(fields, settings, values, matrix, weight, let_go)
+    settings = PramSettings(told.change, told.stay, None, told.within, told.alone, told.household)
+    return Postrandomised(told.fields, settings, told.values, told.matrix, told.weight, told.let_go)
 
 
-def _suppressed(one: Mapping[str, Any]) -> Suppressed:
-    contract = one["contract"]
-    k, subsets, matches = contract["k"], contract["subsets"], contract["missing_matches"]
-    numbers = (k,) if subsets is None else (k, subsets)
-    if contract["kind"] != SharedKeys.kind or not isinstance(matches, bool):
+def _suppressed(plain: Any, place: str) -> Suppressed:
+    told: Suppressed = read_plain(Suppressed, plain, place)
+    contract, counts = told.contract, [*told.cells.values()]
+    if plain["contract"].get("kind") != SharedKeys.kind:
         raise ValueError("what holds of suppressed keys is of no kind that this version knows")
-    if any(not isinstance(number, int) or isinstance(number, bool) or number < 1 for number in numbers):
+    if contract.k < 1 or (contract.subsets is not None and contract.subsets < 1):
         raise ValueError("k or the size of subsets of keys is out of range")
-    fields, also = (tuple(_text(name) for name in _list(one[part])) for part in ("fields", "also"))
-    if not fields:
+    if not told.fields:
         raise ValueError("keys were suppressed, and none is named")
-    cells = one.get("cells", {})
-    if not isinstance(cells, Mapping) or any(
-        not isinstance(count, int) or isinstance(count, bool) or count < 0
-        for counts in cells.values()
-        for count in _list(counts)
-    ):
-        raise TypeError("numbers of suppressed cells are no numbers")
-    gone = {_text(name): (counts[0], counts[1]) for name, counts in cells.items() if len(counts) == 2}
-    if len(gone) < len(cells) or not {*gone} <= {*fields, *also}:
+    if any(len(one) != 2 or min(one) < 0 for one in counts) or not {*told.cells} <= {*told.fields, *told.also}:
         raise ValueError("numbers of suppressed cells are not those of the keys")
-    return Suppressed(fields, also, SharedKeys(k, subsets, matches), gone)
+    return replace(told, says="")
 
 
 def _plain(recoding: Recoding) -> dict[str, Any]:
@@ -406,54 +418,55 @@ def _side(bound: Fraction | None, label: str) -> dict[str, str] | None:
     return None if bound is None else {"bound": str(bound), "label": label}
 
 
-def _recoding(one: Mapping[str, Any]) -> Recoding:
-    field, to = _text(one["field"]), one["to"]
-    if to == "listed":
-        return ListRecoding(field, _texts(one["labels"]))
-    if to == "classes":
-        breaks = tuple(_number(text) for text in _list(one["breaks"]))
-        labels = tuple(_text(label) for label in _list(one["labels"]))
-        if len(breaks) != len(labels) or not breaks or any(low >= high for low, high in pairwise(breaks)):
-            raise ValueError("the breaks of a recoding are not rising, or have other labels")
-        if not isinstance(one["whole"], bool):
-            raise TypeError("'whole' is not true or false")
-        return IntervalRecoding(field, breaks, labels, one["whole"])
-    if to == "multiples":
-        base, decimals = _number(one["base"]), one["decimals"]
-        if base <= 0 or not isinstance(decimals, int) or isinstance(decimals, bool) or decimals < 0:
+@dataclass(frozen=True, slots=True)
+class _Side:
+    bound: Fraction | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tails:
+    field: str
+    bottom: _Side | None
+    top: _Side | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Recoded:
+    to: str
+    how: str
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+_RECODINGS: Mapping[str, type] = {
+    "listed": ListRecoding,
+    "classes": IntervalRecoding,
+    "multiples": Rounded,
+    "tails": _Tails,
+}
+
+
+def _recoded(plain: Any, place: str) -> Recoded:
+    told: _Recoded = read_plain(_Recoded, plain, place)
+    if told.to not in _RECODINGS:
+        raise ValueError("a recoding is of no kind that this version knows")
+    found = read_plain(_RECODINGS[told.to], plain, place)
+    match found:
+        case IntervalRecoding(breaks=breaks, labels=labels):
+            if len(breaks) != len(labels) or not breaks or any(low >= high for low, high in pairwise(breaks)):
+                raise ValueError("the breaks of a recoding are not rising, or have other labels")
+        case Rounded(base=base, decimals=decimals) if base <= 0 or decimals < 0:
             raise ValueError("the base of a recoding, or its decimals, are out of range")
-        return Rounded(field, base, decimals)
-    if to == "tails":
-        bottom, top = (_bounded(one[side]) for side in ("bottom", "top"))
-        return Tails(field, bottom[0], bottom[1], top[0], top[1])
-    raise ValueError("a recoding is of no kind that this version knows")
+        case _Tails():
+            bottom, top = found.bottom or _Side(), found.top or _Side()
+            found = Tails(found.field, bottom.bound, bottom.label, top.bound, top.label)
+    return Recoded(found, told.how, told.names)
 
 
-def _bounded(side: Any) -> tuple[Fraction | None, str]:
-    if side is None:
-        return None, ""
-    if not isinstance(side, Mapping):
-        raise TypeError("a tail is not a table")
-    return _number(side["bound"]), _text(side["label"])
-
-
-def _number(text: Any) -> Fraction:
-    return Fraction(_text(text))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a treatment has something else where a text should be")
-    return value
-
-
-def _texts(value: Any) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        raise TypeError("a treatment has something else where labels should be")
-    return {_text(one): _text(label) for one, label in value.items()}
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError("a treatment has something else where a list should be")
-    return value
+_READERS: Mapping[str, Callable[[Any, str], Treatment]] = {
+    Recoded.kind: _recoded,
+    Suppressed.kind: _suppressed,
+    Postrandomised.kind: _postrandomised,
+    Swapped.kind: _swapped,
+    Reweighted.kind: _reweighted,
+}
