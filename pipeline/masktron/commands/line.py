@@ -135,7 +135,8 @@ def _parameter(one: Offered) -> click.Parameter:
 
     reader = click.STRING if one.said.form in (Shape.TABLE, Shape.LISTS) or one.part else _Reader(one)
     if not one.spellings:
-        return click.Argument([one.key], type=reader, required=one.required, metavar=one.metavar)
+        count = -1 if one.several else 1
+        return click.Argument([one.key], type=reader, required=one.required, metavar=one.metavar, nargs=count)
     if one.switch:
         off = f"/{one.said.off}" if one.said.off else ""
         return click.Option([one.key, f"{one.spellings[0]}{off}", *one.spellings[1:]], is_flag=True, default=None)

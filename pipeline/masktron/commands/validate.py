@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
 from masktron.commands import running
-from masktron.commands.base import Judges, MaybeOriginal, Paged, ReportFile, UnderRules, Verbose
-from masktron.declared import OUTPUT, WrongValue, setting
+from masktron.commands.base import (
+    OF_SETTINGS,
+    Judges,
+    MaybeOriginal,
+    Microdata,
+    Paged,
+    ReportFile,
+    RulebookOrNone,
+    Verbose,
+    source,
+)
+from masktron.declared import OUTPUT, Shape, Taken, WrongValue, setting
+from masktron.errors import UsageError
 from masktron.progress import Progress, no_progress
 from masktron.report.formats import FORMATS
+from masktron.setting_values import File, typed_place
 
 if TYPE_CHECKING:
     from masktron.results import ValidateResult
@@ -31,15 +47,31 @@ def _number_or_all(text: str) -> int | str:
     return text if text == "all" else int(text)
 
 
-class Validate(UnderRules, Judges, Verbose, Paged):
-    """Evaluate every rule on every record.
+type Several = list[File] | tuple[File, ...]
+
+
+def _sources(given: Microdata | Several) -> Path | tuple[Path, ...]:
+    return tuple(map(source, given)) if isinstance(given, list | tuple) else source(given)
+
+
+def _one_or_several(_: str, places: Sequence[Any]) -> Any:
+    return places[0] if len(places) == 1 else [*places]
+
+
+class Validate(Judges, Verbose, Paged):
+    """Evaluate every rule on every record, or on every document.
+
+    Several files are judged one after the other by a rulebook that is compiled once, those in XML as documents unless
+    --record names the element of a record. Reports about them are one for all, but SVRL and HTML: there the name is
+    that of a folder, which gets one for each.
 
     Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
 
     Returns
     -------
     ValidateResult
-        ``findings`` lists what is wrong, record by record; ``to_frame()`` has it as a data frame.
+        ``findings`` lists what is wrong, record by record; ``to_frame()`` has it as a data frame. Of a list of files,
+        ``documents`` has the result of each.
 
     Raises
     ------
@@ -48,6 +80,12 @@ class Validate(UnderRules, Judges, Verbose, Paged):
 
     name = "validate"
 
+    data: Taken[Path | tuple[Path, ...], Microdata | Several] = setting(
+        "Microdata in XML, CSV, Parquet, SPSS ...: see masktron formats; or documents in XML, all under the rules.",
+        converter=_sources, kw_only=False, metavar="DATA...", form=Shape.LIST, collect=_one_or_several,
+        read=typed_place, reads="the data", page="how-to/documents",
+    )  # fmt: skip
+    rules: RulebookOrNone = setting(default=None, kw_only=False, shown=OF_SETTINGS)
     original: MaybeOriginal = setting(default=None)
     record_id: str | None = setting(
         "Field that names the record in reports.",
@@ -70,15 +108,31 @@ class Validate(UnderRules, Judges, Verbose, Paged):
 
     @override
     def carry_out(self, progress: Progress) -> Any:
-        # libxml2 reads a large file while the rest is loaded
-        with running.judging(self.data) as judge:
+        with ExitStack() as stack:
+            # libxml2 reads a large file while the rest is loaded
+            early = {"judge": stack.enter_context(running.judging(self.data))} if isinstance(self.data, Path) else {}
             from masktron.report.outputs import Outputs
 
             # each format has an option of its name
             outputs = Outputs({one: getattr(self, one) for one in FORMATS}, self.max_findings)
             most = KEPT if outputs.limit is None else min(outputs.limit, KEPT)
-            result = self.run(progress, limit=most, outputs=outputs, judge=judge)
+            result = self.run(progress, limit=most, outputs=outputs, **early)
         return result, outputs
+
+    @override
+    def refuse_outputs(self, written: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+        if isinstance(self.data, Path):
+            super().refuse_outputs(written, inputs)
+            return
+        folders = {f"--{name}" for name, one in FORMATS.items() if one.around is None}
+        for option in folders:
+            folder = written.get(option)
+            if folder is not None and folder.exists() and not folder.is_dir():
+                raise UsageError.of(
+                    "would-overwrite", folder, output=option, taken="a file, and no folder of reports"
+                )
+        files = {option: path for option, path in written.items() if option not in folders}
+        super().refuse_outputs(files, inputs)
 
     @override
     def tell(self, result: Any) -> None:
@@ -100,12 +154,19 @@ class Validate(UnderRules, Judges, Verbose, Paged):
     def run(self, progress: Progress = no_progress, **more: Any) -> ValidateResult:
         """Validate; `more` is for `run_validate`."""
         from masktron.executor.which import asked_executor
-        from masktron.jobs.validate import run_validate
         from masktron.thresholds import thresholds
 
-        self.require_no_format(self.data, self.original)
-        return run_validate(
-            self.data,
+        if isinstance(self.data, Path):
+            from masktron.jobs.validate import run_validate
+
+            self.require_no_format(self.data, self.original)
+            judged = partial(run_validate, self.data)
+        else:
+            from masktron.jobs.several_documents import run_validate_several
+
+            self.require_no_format(*self.data, self.original)
+            judged = partial(run_validate_several, self.data)
+        return judged(
             self.rules,
             original=self.original,
             documents=self.documents,

@@ -299,7 +299,8 @@ def _beyond_libxml2(where: str, construct: str) -> UsageError:
     return UsageError.of("not-supported", where, construct=f"{construct} in libxml2", instead=instead)
 
 
-def _walks(rulebook: Rulebook, checks: Collection[int]) -> bool:
+@once
+def _walks(rulebook: Rulebook, checks: frozenset[int]) -> bool:
     """Whether an expression of some checks looks through the whole document wherever it is evaluated."""
     situated = (place for place in rulebook.situated() if place[2].index in checks)
     texts = (

@@ -25,6 +25,7 @@ from masktron.evaluation.across.two_passes import Across, Batches, FlatTable, Tw
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.conversions import Reads
 from masktron.evaluation.deferral import ColumnCounter, DocumentFrame, OutcomeCache
+from masktron.evaluation.document import evaluate_document
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.programs import Documents
 from masktron.evaluation.recommended import reads_of
@@ -71,6 +72,8 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     RulebookError, DocumentError, UsageError
         As there.
     """
+    if request.layout.is_document:
+        return evaluate_document(request)
     if request.nested is not None:
         return _evaluate_units(request, request.nested)
     layout, flat, original = request.layout, request.flat, request.original

@@ -69,18 +69,18 @@ def slow_rules(job: Job) -> Slow:
     ----------
     job : Job
     """
+    name = job.source.layout.record_tag.rpartition("}")[2]
+    # before anything is looked at: no more records than that
+    most = job.source.size // (len(name) + 3) if job.source.count is None else job.source.count
+    if _seconds(most) < _WORTH or job.source.layout.is_document:
+        return Slow((), 0, 0.0)
     engines = engines_of(job.rulebook, job.source.layout, "auto")
     looking = [
         check.index
         for pattern, position, check in job.rulebook.situated()
         if _looks_through(pattern.rules[position], check, job.rulebook, saxon=engines[check.index] == "saxon")
     ]
-    name = job.source.layout.record_tag.rpartition("}")[2]
-    # before anything is looked at: no more records than that
-    most = job.source.size // (len(name) + 3) if job.source.count is None else job.source.count
-    if not looking or _seconds(most) < _WORTH:
-        return Slow((), 0, 0.0)
-    tiers = job.tiers()
+    tiers = job.tiers() if looking else ()
     looking = [index for index in looking if tiers[index].tier is Tier.DOCUMENT]
     if not looking:
         return Slow((), 0, 0.0)
@@ -163,8 +163,11 @@ def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult])
     """Say which rules are not tested and why; or that there is nothing that could test them."""
     if not evaluation.records:
         return (f"the file has no records: they are looked for as {shown_path(job.source.layout)}",)
+    fired = any(rule.fired + rule.errors for rule in results)
+    if fired and job.source.layout.is_document:
+        return ()  # most documents have no use for most rules, and the result says how many were tested
     reasons = tuple(told(results))
-    if results and not any(rule.fired + rule.errors for rule in results):
+    if results and not fired:
         hint = "look at the contexts, the namespace prefixes and the phase"
         return (f"no rule fires on any record: {hint}", *reasons)
     return reasons
@@ -243,7 +246,7 @@ def size_notes(job: Job, evaluation: Evaluation | None = None) -> tuple[str, ...
     slow = slow_rules(job)
     checks = job.rulebook.checks
     walking = tuple(f"{checks[index].id}: {slow.said}" for index in slow.rules)
-    if size < LARGE:
+    if size < LARGE or job.source.layout.is_document:
         return walking
     engines = engines_of(job.rulebook, job.source.layout, "auto")
     return walking + tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from lxml import etree
@@ -15,7 +16,7 @@ from masktron.files import file_hash, same_file
 from masktron.jobs.rulebooks import documents_of_all_phases
 from masktron.problems.problem import Known, Setting, rules
 from masktron.results import shown
-from masktron.rulebook.analysis import readers
+from masktron.rulebook.analysis import once, readers
 from masktron.rulebook.schema import Document, Rulebook
 from masktron.sources.output_names import stem_of
 from masktron.sources.xml.parser import parse_tree, tree_parser
@@ -91,6 +92,14 @@ def bound(rulebook: Rulebook, given: Given) -> Rulebook:
         *(Document(name, None, _NOTHING, "") for name in unknown),
     )
     notes = (f"no rule that is evaluated reads the document {name!r}: its file was not used" for name in unread)
+    return _with_documents(rulebook, beside, tuple(notes))
+
+
+@once
+def _with_documents(rulebook: Rulebook, beside: tuple[Document, ...], notes: tuple[str, ...]) -> Rulebook:
+    """Return a rulebook with its documents: one for equal documents, so that what is made of it is made once."""
+    if not beside and not notes:
+        return rulebook
     return replace(rulebook, beside=beside, notes=(*rulebook.notes, *notes))
 
 
@@ -145,6 +154,12 @@ def _is_original(name: str, given: Given) -> bool:
 
 
 def _document(name: str, path: Path) -> Document:
+    return _read_document(name, path, file_hash(path) if path.is_file() else "")
+
+
+@lru_cache(maxsize=16)
+def _read_document(name: str, path: Path, _digest: str) -> Document:
+    """Read a document, once for each content: a list of codes may be as large as many documents together."""
     try:
         parse_tree(path, DocumentError)  # it says what is wrong
         content = path.read_bytes()

@@ -12,6 +12,7 @@ from typing import Unpack
 from masktron.classify import Edit, classify
 from masktron.classify.nested_rules.across_edits import LevelNames, across_edits, crossing, without_other_levels
 from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.constraints import OpaqueEdit
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
 from masktron.evaluation.request import EvaluationRequest, Kept, Sink
@@ -28,7 +29,7 @@ from masktron.rulebook.context_paths import context_names
 from masktron.rulebook.schema import Check, Rulebook
 from masktron.rules_given import is_plain
 from masktron.sources.opening import EarlyReader, open_source
-from masktron.sources.record_layout import NO_CONTEXTS
+from masktron.sources.record_layout import NO_CONTEXTS, AsDocument
 from masktron.sources.source import Source
 
 NONE_UNDECIDED: Mapping[int, int] = MappingProxyType({})
@@ -89,7 +90,7 @@ class Job:
         """
         if original is None:
             return None
-        named = replace(reading, record=self.source.layout.record_tag)
+        named = reading if self.source.layout.is_document else replace(reading, record=self.source.layout.record_tag)
         contexts = context_names(self.rulebook)
         return open_source(original, reading=named, contexts=contexts, progress=progress, whole=True, memory=memory)
 
@@ -199,6 +200,7 @@ def open_job(
     memory: int | None = None,
     missing: Mapping[str, frozenset[str]] | None = None,
     removed: Collection[str] = (),
+    document: AsDocument = "never",
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
@@ -216,6 +218,8 @@ def open_job(
         Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
     removed : collection of str
         Fields that masking has taken out of the file, and rules in plain text may name.
+    document : {"never", "otherwise", "always"}
+        Whether a file in XML is judged as one document, by rules in Schematron.
 
     Raises
     ------
@@ -228,7 +232,14 @@ def open_job(
     rulebook = None if plain else open_rulebook(rules, phase)
     contexts = NO_CONTEXTS if rulebook is None else context_names(rulebook)
     source = open_source(
-        data, reading=reading, contexts=contexts, progress=progress, judge=judge, whole=whole, memory=memory
+        data,
+        reading=reading,
+        contexts=contexts,
+        progress=progress,
+        judge=judge,
+        whole=whole,
+        memory=memory,
+        document="never" if plain else document,
     )
     source.require_readable()  # that is said before anything is said of documents
     if rulebook is None:
@@ -263,6 +274,10 @@ def with_tests(rulebook: Rulebook, test: Callable[[Check], str]) -> Rulebook:
 
 def classified(rulebook: Rulebook, source: Source) -> tuple[Edit, ...]:
     """Bring every check to its normal form, as far as it has one on the records of a file."""
+    if source.layout.is_document:
+        reason = "the file is one document"
+        situated = rulebook.situated()
+        return tuple(Edit(check, pattern.id, OpaqueEdit(reason, ()), (), ()) for pattern, _, check in situated)
     edits = classify(rulebook, source.layout)
     if source.shape.flat:
         return edits

@@ -79,6 +79,8 @@ def with_untested(
         Fields that may be lacking, since masking can empty them.
     """
     index = {check.id: check.index for check in job.rulebook.checks}
+    if job.source.layout.is_document and (evaluation.fired + evaluation.errors).any():
+        return _in_document(results, job)
     within = _of_records(job)
     marked = [replace(result, of_records=result.id in within) for result in results]
     if not evaluation.records:
@@ -86,6 +88,18 @@ def with_untested(
     found = untested(job, evaluation, [index[rule.id] for rule in marked], original, known)
     reasons = {i: replace(reason, allowed=i in allowed) for i, reason in found.items()}
     return tuple(_judged(rule, reasons.get(index[rule.id])) for rule in marked)
+
+
+def _in_document(results: Sequence[RuleResult], job: Job) -> tuple[RuleResult, ...]:
+    """Say of each rule whether a document that some rules fire on tests it; it need not."""
+    rules, why = _rules(job), Problem("no-node-matches", records=_records(job))
+    checks = zip(job.rulebook.checks, results, strict=True)
+    return tuple(
+        result
+        if result.reached
+        else replace(result, untested=replace(_idle(check, rules[check.index], [why], misnamed=False), allowed=True))
+        for check, result in checks
+    )
 
 
 def _judged(rule: RuleResult, reason: Untested | None) -> RuleResult:
@@ -180,8 +194,10 @@ def asking_unknown_names(job: Job, allowed: Collection[int] = ()) -> frozenset[i
     That is known before they are evaluated. Of a file without fields nothing is known.
     """
     there = {field.name for field in job.source.layout.fields}
+    if not there:
+        return frozenset()
     doubtful = [edit for edit in job.edits if edit.check.index not in allowed and _doubtful(edit, job, there)]
-    if not there or not doubtful:
+    if not doubtful:
         return frozenset()
     words, rules = job.source.vocabulary(), _rules(job)
     unknown = ((edit.check.index, rules[edit.check.index], edit) for edit in doubtful)

@@ -36,7 +36,7 @@ from masktron.report.outputs import Outputs
 from masktron.results import FieldMeaning, RuleResult, ValidateResult, shown
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.opening import EarlyReader
-from masktron.sources.record_layout import Field
+from masktron.sources.record_layout import AsDocument, Field
 from masktron.sources.source import Source
 from masktron.thresholds import Threshold
 
@@ -139,6 +139,7 @@ def run_validate(
     judge: EarlyReader | None = None,
     executor: Executor | None = None,
     notes: Iterable[Sentence] = (),
+    document: AsDocument = "otherwise",
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -180,6 +181,8 @@ def run_validate(
         Who evaluates slices of a large flat file; it is entered where there are any. The result is the same.
     notes : iterable of Problem or str
         What else the notes of the result say first.
+    document : {"never", "otherwise", "always"}
+        Whether a file in XML is judged as one document.
 
     Raises
     ------
@@ -197,6 +200,7 @@ def run_validate(
             judge=judge,
             given=given,
             missing=missing,
+            document=document,
         )
         return job, shown_of(job, record_id_fields(job.source, record_id, reading.levels, roles or {}))
 
@@ -271,6 +275,7 @@ def run_validate(
             limit=limit,
             release_safe=release_safe,
             fields=meanings,
+            is_document=job.source.layout.is_document,
         )
         reports.finish(result)
     return result

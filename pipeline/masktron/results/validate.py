@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from masktron.errors import Exit
-from masktron.problems.problem import Sentence
+from masktron.problems.problem import Problem, Sentence
 from masktron.results.result import CONFIDENTIAL, JobResult, PlottedResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
-from masktron.serialised import Serialised
+from masktron.serialised import Serialised, plain_data
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,6 +130,24 @@ def severity(check: Check) -> Literal["error", "warning", "note"]:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadDocument(Serialised):
+    """One of several documents that could not be judged.
+
+    Attributes
+    ----------
+    data : str
+        As the user named it.
+    problem : Problem
+    exit_code : Exit
+        What the command line returns for this document alone.
+    """
+
+    data: str
+    problem: Problem
+    exit_code: Exit
+
+
+@dataclass(frozen=True, slots=True)
 class FieldMeaning(Serialised):
     """What the file, or the metadata beside it, say of a field that a rule reads.
 
@@ -170,6 +188,12 @@ class ValidateResult(JobResult, PlottedResult):
         Whether all findings were left out, so that no value of a record is in it.
     fields : tuple of FieldMeaning
         The fields that rules read and of which something is said.
+    is_document : bool
+        Whether the file was judged as one document, without records.
+    documents : tuple of ValidateResult
+        Of several files, the result of each; then the counts here are their sums.
+    unread : tuple of UnreadDocument
+        Of several files, those that could not be judged.
     """
 
     JOB: ClassVar = "validate"
@@ -190,10 +214,18 @@ class ValidateResult(JobResult, PlottedResult):
     limit: int | None = 1000
     release_safe: bool = False
     fields: tuple[FieldMeaning, ...] = ()
+    is_document: bool = False
+    documents: tuple[ValidateResult, ...] = ()
+    unread: tuple[UnreadDocument, ...] = ()
 
     @property
     def valid(self) -> bool:
-        """Whether each hard rule is tested, and none fails more than it may: by default, whether none is violated."""
+        """Whether each hard rule is tested, and none fails more than it may: by default, whether none is violated.
+
+        Several files are valid where each of them is.
+        """
+        if self.documents or self.unread:
+            return not self.unread and all(one.valid for one in self.documents)
         return all(rule.passes for rule in self.rules)
 
     @property
@@ -203,12 +235,20 @@ class ValidateResult(JobResult, PlottedResult):
 
     @property
     def exit_code(self) -> Exit:
-        """What the command line returns: a rule that asks for what the file does not have is wrong itself."""
+        """What the command line returns: a rule that asks for what the file does not have is wrong itself.
+
+        Of several files it is the highest of them.
+        """
+        if self.documents or self.unread:
+            return max(*(one.exit_code for one in self.documents), *(one.exit_code for one in self.unread), Exit(0))
         return exit_code_of(self.rules, holds=self.valid)
 
     @property
     def findings(self) -> tuple[RecordFinding, ...]:
-        """The first findings of each rule (as many as the limit allows), by rule and record. Confidential."""
+        """The first findings of each rule (as many as the limit allows), by rule and record. Confidential.
+
+        Those of several files stand in the results of these.
+        """
         checks = self.rulebook.checks
         return tuple(RecordFinding.of(finding, checks[finding.check]) for finding in self.evaluation.findings)
 
@@ -237,12 +277,25 @@ class ValidateResult(JobResult, PlottedResult):
         findings : bool
             Whether to list findings, which makes it confidential; without them it holds counts and names only.
         """
-        return JobResult.as_dict(self if findings else replace(self, release_safe=True))
+        safe = tuple(replace(one, release_safe=True) for one in self.documents)
+        own = self if findings else replace(self, release_safe=True, documents=safe)
+        if not (self.documents or self.unread):
+            return JobResult.as_dict(own)
+        several = {"documents": [one.as_dict() for one in own.documents], "unread": plain_data(self.unread)}
+        return {**JobResult.as_dict(own), **several}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the listed findings as a data frame, a row each, with a column for each attribute. Confidential."""
+        """Return the listed findings as a data frame, a row each, with a column for each attribute. Confidential.
+
+        Those of several files have the name of the file before them.
+        """
         import pandas as pd
 
+        if self.documents:
+            each = [one.to_frame() for one in self.documents]
+            for one, frame in zip(self.documents, each, strict=True):
+                frame.insert(0, "data", one.data)
+            return pd.concat(each, ignore_index=True)
         columns = [slot.name for slot in dataclasses.fields(RecordFinding)]
         frame = pd.DataFrame([finding.as_dict() for finding in self.findings], columns=columns)
         return frame.astype({"record": "Int64", "line": "int64", "column": "Int64", "artefact": "bool"})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from masktron.rulebook.analysis import once
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import (
     ANY,
@@ -145,6 +146,7 @@ def names_of(expression: Expression) -> Iterator[SoughtName]:
         yield from names_of(part)
 
 
+@once
 def context_names(rulebook: Rulebook) -> ContextNames:
     """Return what the contexts of rules call elements."""
     spaces = rulebook.namespaces

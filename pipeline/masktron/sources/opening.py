@@ -14,7 +14,7 @@ from masktron.problems.problem import Known, Note, Setting, SettingName
 from masktron.progress import Progress
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
-from masktron.sources.record_layout import NO_CONTEXTS, ContextNames
+from masktron.sources.record_layout import NO_CONTEXTS, AsDocument, ContextNames
 from masktron.sources.source import Source
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.xml_source import XmlSource
@@ -86,6 +86,7 @@ def open_source(
     judge: EarlyReader | None = None,
     whole: bool = False,
     memory: int | None = None,
+    document: AsDocument = "never",
 ) -> Source:
     """Return the source of a file. Nothing is read before it is asked for something.
 
@@ -106,13 +107,16 @@ def open_source(
     memory : int, optional
         Bytes that the run may take; half of what is free when not given. A table that takes more than an eighth of
         them is read block by block, where its format can be.
+    document : {"never", "otherwise", "always"}
+        Whether a file in XML is judged as one document.
 
     Raises
     ------
     UsageError
         There is no such format, or it has no such option.
     """
-    source = _opened(path, reading, contexts, progress, judge, memory=memory_of_run(memory) if whole else None)
+    memory = memory_of_run(memory) if whole else None
+    source = _opened(path, reading, contexts, progress, judge, memory=memory, document=document)
     source.metadata = reading.metadata
     return source
 
@@ -125,6 +129,7 @@ def _opened(
     judge: EarlyReader | None,
     *,
     memory: int | None,
+    document: AsDocument = "never",
 ) -> Source:
     if isinstance(path, FramePath) and reading.levels:
         raise UsageError.of(
@@ -147,7 +152,8 @@ def _opened(
     elif not isinstance(path, AddressPath):
         require_options(path, name, reading.options)
     if name == XML:
-        return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
+        names = contexts.names
+        return XmlSource(path, record=reading.record, hints=names, progress=progress, judge=judge, document=document)
     from masktron.sources.tables.table_source import TableSource  # noqa: PLC0415 -- loads pyarrow
     from masktron.sources.tables.table_view import TableRequest  # noqa: PLC0415 -- loads pyarrow
 

@@ -6,6 +6,10 @@ import re
 import sys
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
+from typing import Literal
+
+type AsDocument = Literal["never", "otherwise", "always"]
+"""Whether a file is judged as one document: never, where no records repeat in it and none is named, or always."""
 
 TABLE_PATH = ("Data", "Record")
 """What stands around the fields of a table where nobody says it."""
@@ -58,6 +62,11 @@ class Layout:
     def record_tag(self) -> str:
         """Clark name of the record element."""
         return self.record_path[-1]
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the file is judged as one document: its root element is the only record."""
+        return len(self.record_path) == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from masktron.sources.record_layout import Layout
 
 
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
 @dataclass(frozen=True, slots=True)
 class ReportTarget:
     """What a report is written from, and where to.
@@ -32,6 +35,8 @@ class ReportTarget:
         Where findings are kept until all are there.
     limit : int or None
         Findings of each rule in reports that are not complete; None for all.
+    among : int or None
+        Which of the documents in one report this is, from 0; None where a report is about one file.
     """
 
     stream: IO[bytes]
@@ -40,6 +45,7 @@ class ReportTarget:
     data: str
     folder: Path
     limit: int | None
+    among: int | None = None
 
 
 class Report(Protocol):
@@ -72,11 +78,14 @@ class ReportFormat:
         Of the option of the command line that is called as the format is.
     complete : bool
         Whether it has every finding, and not the first ones of each rule.
+    around : tuple of str, or None
+        What stands before, between and behind several documents in one report; None where each has its own.
     """
 
     report: str
     help: str
     complete: bool = False
+    around: tuple[str, str, str] | None = None
 
     def opened(self, target: ReportTarget) -> Report:
         """Begin a report."""
@@ -87,12 +96,26 @@ class ReportFormat:
 
 FORMATS = MappingProxyType(
     {
-        "json": ReportFormat("json_report.JsonReport", "Write the result as JSON; - for stdout."),
+        "json": ReportFormat(
+            "json_report.JsonReport",
+            "Write the result as JSON; - for stdout.",
+            around=('{\n"documents": [\n', ",\n", "\n],\n"),
+        ),
         "svrl": ReportFormat("svrl.SvrlReport", "Write every finding as SVRL.", complete=True),
-        "csv": ReportFormat("csv_report.CsvReport", "Write every finding as CSV, a line each.", complete=True),
-        "sarif": ReportFormat("sarif.SarifReport", "Write findings as SARIF 2.1.0."),
+        "csv": ReportFormat(
+            "csv_report.CsvReport", "Write every finding as CSV, a line each.", complete=True, around=("", "", "")
+        ),
+        "sarif": ReportFormat(
+            "sarif.SarifReport",
+            "Write findings as SARIF 2.1.0.",
+            around=(f'{{"$schema": "{SARIF_SCHEMA}", "version": "2.1.0", "runs": [\n', ",\n", "]}\n"),
+        ),
         "html": ReportFormat("html_report.HtmlReport", "Write a page with pictures, as HTML.", complete=True),
-        "junit": ReportFormat("junit.JunitReport", "Write the rules as test cases, as JUnit XML."),
+        "junit": ReportFormat(
+            "junit.JunitReport",
+            "Write the rules as test cases, as JUnit XML.",
+            around=('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n', "", "</testsuites>\n"),
+        ),
     }
 )
 """All formats, by their names."""

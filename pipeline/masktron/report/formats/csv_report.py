@@ -50,7 +50,9 @@ class CsvReport:
         self._writer = csv.writer(self._stream)
         self._rulebook = target.rulebook
         self._rules = [(check.id, severity(check)) for check in target.rulebook.checks]
-        self._lines = 0
+        self._head: tuple[str, ...] = () if target.among is None else ("document",)
+        self._lead: tuple[str, ...] = () if target.among is None else (_cell(target.data),)
+        self._headed = bool(target.among)
 
     def close(self) -> None:
         """Leave the file to whoever opened it."""
@@ -59,12 +61,11 @@ class CsvReport:
 
     def add(self, finding: Finding) -> None:
         """Write a finding."""
-        if not self._lines:
-            self._writer.writerow(COLUMNS)
-        self._lines += 1
+        self._write_head(COLUMNS)
         rule, grade = self._rules[finding.check]
         self._writer.writerow(
             (
+                *self._lead,
                 MARKING,
                 finding.record + 1 if finding.record >= 0 else "",
                 "" if finding.record_id is None else _cell(finding.record_id),
@@ -84,11 +85,16 @@ class CsvReport:
     def finish(self, result: ValidateResult) -> None:
         """Write what is missing."""
         if result.release_safe:
-            self._writer.writerow(COUNT_COLUMNS)
-            self._writer.writerows(self._counts(result))
-        elif not self._lines:
-            self._writer.writerow(COLUMNS)
+            self._write_head(COUNT_COLUMNS)
+            self._writer.writerows((*self._lead, *row) for row in self._counts(result))
+        else:
+            self._write_head(COLUMNS)
         self._stream.flush()
+
+    def _write_head(self, columns: tuple[str, ...]) -> None:
+        if not self._headed:
+            self._writer.writerow((*self._head, *columns))
+        self._headed = True
 
     def _counts(self, result: ValidateResult) -> Iterator[tuple[object, ...]]:
         for check, rule in zip(self._rulebook.checks, result.rules, strict=True):

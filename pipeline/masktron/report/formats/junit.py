@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from masktron.evaluation.findings import Finding
 from masktron.problems.wording import sentence
-from masktron.report.formats import EXAMPLES, ReportTarget
+from masktron.report.formats import EXAMPLES, FORMATS, ReportTarget
 from masktron.report.wording import counts_text, rule_text, values_text, xml_text
 from masktron.results import CONFIDENTIAL, RuleResult, ValidateResult
 from masktron.rulebook.schema import Check
@@ -30,6 +30,7 @@ class JunitReport:
         self._rulebook = target.rulebook
         self._examples: list[list[str]] = [[] for _ in target.rulebook.checks]
         self._start = time.monotonic()
+        self._among = target.among is not None
 
     def close(self) -> None:
         """Keep nothing."""
@@ -53,7 +54,8 @@ class JunitReport:
         counts = f'tests="{len(result.rules)}" failures="{failures}" errors="{len(failing) - failures}"'
         seconds = f"{time.monotonic() - self._start:.3f}"
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
+        before, _, behind = (not self._among and FORMATS["junit"].around) or ("", "", "")
+        yield before
         yield (
             f'<testsuite name="{xml_text(result.data) or "data"}" package="masktron" id="0" timestamp="{now}" '
             f'hostname="localhost" {counts} skipped="{skipped}" time="{seconds}">\n'
@@ -65,7 +67,7 @@ class JunitReport:
         for (pattern, _, check), rule in zip(self._rulebook.situated(), result.rules, strict=True):
             yield from self._case(pattern.id, check, rule, safe=result.release_safe)
         yield f"<system-out>{_lines_of(self._said(result))}</system-out>\n<system-err/>\n"
-        yield "</testsuite>\n</testsuites>\n"
+        yield f"</testsuite>\n{behind}"
 
     def _properties(self, result: ValidateResult) -> Iterator[tuple[str, str]]:
         if not result.release_safe:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from masktron.evaluation.findings import Finding
 from masktron.problems.wording import sentence
-from masktron.report.formats import ReportTarget
+from masktron.report.formats import SARIF_SCHEMA, ReportTarget
 from masktron.report.formats.listed import Listed
 from masktron.report.wording import counts_text, rule_text
 from masktron.results import (
@@ -25,7 +25,6 @@ from masktron.results import (
 from masktron.rulebook.schema import Check
 from masktron.serialised import plain_data
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "ruleAndRecord/v1"
 
 
@@ -45,6 +44,7 @@ class SarifReport:
         self._rulebook = target.rulebook
         self._uri = quote(target.data)
         self._limit = target.limit
+        self._among = target.among is not None
         self._listed = Listed(target.folder, target.limit)
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ class SarifReport:
             "properties": {**told, "valid": result.valid, **counts, "engine": result.engine},
             "results": [],
         }
-        return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+        return run if self._among else {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
     def _rules(self, result: ValidateResult) -> Iterator[dict[str, Any]]:
         for check, rule in zip(self._rulebook.checks, result.rules, strict=True):

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from masktron.errors import RulebookError
+from masktron.files import file_hash
 from masktron.problems.problem import Known, Place, Sentence
 from masktron.rulebook.expressions.words import LexicalError, rename_prefixes
 from masktron.rulebook.schema import Origin
@@ -209,6 +210,8 @@ class IncludedFiles:
     notes: list[Sentence] = field(default_factory=list)
     binding: str = ""
     files: int = 0
+    digests: dict[Path, str] = field(default_factory=dict)
+    """The SHA-256 of each file."""
     edition: str = ""
     """The edition that the rulebook declares."""
     bound: dict[str, str] = field(default_factory=dict)
@@ -274,6 +277,7 @@ def _read(path: Path, shown: str, sources: IncludedFiles) -> etree._Element:
         raise RulebookError.of("not-supported", shown, construct=construct, instead="join some of them")
     try:
         root = parse_tree(path, RulebookError).getroot()
+        sources.digests[path.absolute()] = file_hash(path)
     except RulebookError as error:
         raise (bare_sign(path, error) or error) from None
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)

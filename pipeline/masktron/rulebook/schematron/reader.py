@@ -24,6 +24,7 @@ from pyschematron.direct_mode.schematron.ast_visitors import (
 from pyschematron.direct_mode.schematron.parsers.xml.parser import SchemaParser
 
 from masktron.errors import RulebookError
+from masktron.files import file_hash
 from masktron.problems.problem import Known, Note
 from masktron.rulebook.expressions.forbidden import DocumentCall, screen
 from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, Rulebook, XPathVersion, softens
@@ -439,7 +440,26 @@ def read_rules(path: str | Path, phase: str | None = None, *, called: Path | Non
         The rulebook is missing, malformed or not Schematron; it includes what lies outside its folder; it calls a
         forbidden function; an expression is not XPath; the phase is unknown; there is nothing to check.
     """
-    schema, sources = load(Path(path), called)
+    asked = Path(path).absolute(), str(path), phase, called
+    digests, known = _KNOWN.get(asked, ({}, None))
+    unchanged = all(file.is_file() and file_hash(file) == digest for file, digest in digests.items())
+    if known is None or not unchanged or len(known.analyses) > _MOST_ANALYSES:
+        known, digests = _read_rules(Path(path), phase, called)
+        _KNOWN[asked] = digests, known
+        while len(_KNOWN) > _MOST_KNOWN:
+            _KNOWN.pop(next(iter(_KNOWN)), None)
+    return known
+
+
+_MOST_KNOWN = 8
+_MOST_ANALYSES = 50_000
+"""What is kept of a rulebook for files of many layouts; beyond, it is read anew."""
+_KNOWN: dict[tuple[Path, str, str | None, Path | None], tuple[Mapping[Path, str], Rulebook]] = {}
+"""The rulebooks that were read last, each with the SHA-256 of its files: documents share what is compiled of one."""
+
+
+def _read_rules(path: Path, phase: str | None, called: Path | None) -> tuple[Rulebook, Mapping[Path, str]]:
+    schema, sources = load(path, called)
     binding = schema.get("queryBinding", "").strip()
     version = _version(binding, schema, sources)
     check_edition(schema, sources)
@@ -451,7 +471,7 @@ def read_rules(path: str | Path, phase: str | None = None, *, called: Path | Non
     namespaces = tuple(dict.fromkeys(namespaces))
     lets, patterns, about = resolve(schema, sources, phase, namespaces, version)
     rulebook = Rulebook(
-        path=called or Path(path),
+        path=called or path,
         binding=binding or "xslt",
         namespaces=namespaces,
         lets=lets,
@@ -460,7 +480,8 @@ def read_rules(path: str | Path, phase: str | None = None, *, called: Path | Non
         about=about,
     )
     compile_all(rulebook)
-    return replace(rulebook, documents=tuple(dict.fromkeys(call.uri for call in _documents(rulebook))))
+    documents = tuple(dict.fromkeys(call.uri for call in _documents(rulebook)))
+    return replace(rulebook, documents=documents), sources.digests
 
 
 def _version(binding: str, schema: etree._Element, sources: IncludedFiles) -> XPathVersion:

@@ -13,7 +13,7 @@ from masktron.files import SCHEMATRON
 from masktron.problems.problem import Known, Place
 from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import XML_SPACE
-from masktron.sources.record_layout import Layout, NameStep, Shape, Vocabulary
+from masktron.sources.record_layout import AsDocument, Layout, NameStep, Shape, Vocabulary
 from masktron.sources.xml.parser import MAX_DEPTH, Encoding, scan
 from masktron.sources.xml.shapes import PathNode, clark, fields_of, local, shape_of, tree_of
 
@@ -53,7 +53,9 @@ class Survey:
             node = next(child for child in node.children.values() if child.tag == tag)
         return node
 
-    def found(self, encoding: Encoding, record: str | None, hints: Collection[str]) -> tuple[Layout, PathNode]:
+    def found(
+        self, encoding: Encoding, record: str | None, hints: Collection[str], document: AsDocument = "never"
+    ) -> tuple[Layout, PathNode]:
         """Return the layout of what was read, and the node of the record element.
 
         Raises
@@ -64,6 +66,9 @@ class Survey:
         root = self.root
         if root.tag in _RULEBOOKS:
             raise DocumentError.of("data-is-rulebook", Place(str(self.path), root.line))
+        named = document == "always" or (document != "never" and _is_document(root, hints))
+        if named if record is None else document != "never" and record in {root.tag, local(root.tag)}:
+            return Layout(root.path, ()), root
         chosen = _overridden(self.path, root, record) if record else _detected(self.path, root, hints)
         if chosen is None:
             name = min(hints, default="Record") if "Record" not in hints else "Record"
@@ -141,13 +146,15 @@ def survey_exactly(
 
 
 def survey_levels(
-    path: str | Path, *, record: str | None = None, hints: Collection[str] = ()
+    path: str | Path, *, record: str | None = None, hints: Collection[str] = (), document: AsDocument = "never"
 ) -> tuple[Layout, Shape, Tree | None]:
     """Do what `survey_exactly` does, and find the levels of a nested file; None where it is flat, or no tree."""
     path = Path(path)
     walk = Survey(path)
     encoding = scan(path, walk.attach)
-    layout, chosen = walk.found(encoding, record, hints)
+    layout, chosen = walk.found(encoding, record, hints, document)
+    if layout.is_document:
+        return layout, Shape(False, "the file is one document", chosen.line), None
     return layout, shape_of(chosen), tree_of(chosen, layout)
 
 
@@ -234,6 +241,17 @@ def _detected(path: Path, root: PathNode, hints: Collection[str]) -> PathNode | 
         Place(str(path), root.line),
         elements=tuple(f"{local(n.tag)} ({n.count:,} times)" for n in list(root.children.values())[:8]),
     )
+
+
+def _is_document(root: PathNode, hints: Collection[str]) -> bool:
+    """Whether no records repeat in a file that has something in it."""
+    if not root.children:
+        return bool(root.attributes) or local(root.tag) in hints
+    try:
+        found = _detected(Path(), root, hints)
+    except DocumentError:  # several elements might be the record
+        return True
+    return found is None or not found.repeated
 
 
 def _holds(unit: PathNode, hints: Collection[str]) -> bool:

@@ -14,7 +14,7 @@ from masktron.progress import Progress
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
-from masktron.sources.record_layout import Layout, Shape
+from masktron.sources.record_layout import AsDocument, Layout, Shape
 from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.nested_units import SURVEY_BLOCK, compile_first, require_stamp, survey_nested
 from masktron.sources.xml.parser import opened
@@ -96,6 +96,7 @@ def survey_file(
     hints: Collection[str] = (),
     progress: Progress | None = None,
     judge: WellFormedness | None = None,
+    document: AsDocument = "never",
 ) -> Surveyed:
     """Do what `survey` does; tell whether batches can be made of the file, and which levels a nested one has.
 
@@ -107,6 +108,8 @@ def survey_file(
         Told of what takes long: that kernels are being compiled.
     judge : WellFormedness, optional
         Of this file, where libxml2 has begun to read it.
+    document : {"never", "otherwise", "always"}
+        Whether it is judged as one document.
 
     Raises
     ------
@@ -115,7 +118,7 @@ def survey_file(
     """
     path = Path(path)
     # what cannot be opened is for the exact way to say
-    if path.is_file() and worth_columns(path):
+    if document != "always" and path.is_file() and worth_columns(path):
         found = survey_plain(path, record=record, hints=hints, progress=progress, judge=judge)
         if found is not None:
             return Surveyed(*found)
@@ -125,7 +128,7 @@ def survey_file(
             return Surveyed(layout, shape, tree=tree, nested=nested)
     if judge is not None:
         judge.stop()
-    layout, shape, levels_known = survey_levels(path, record=record, hints=hints)
+    layout, shape, levels_known = survey_levels(path, record=record, hints=hints, document=document)
     return Surveyed(layout, shape, tree=levels_known)
 
 

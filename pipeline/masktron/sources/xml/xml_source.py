@@ -22,7 +22,7 @@ from masktron.sources.array_stores import FolderStore
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
-from masktron.sources.record_layout import Field, Layout, Shape, Vocabulary
+from masktron.sources.record_layout import AsDocument, Field, Layout, Shape, Vocabulary
 from masktron.sources.source import Changes, EngineDocument, Reading, Source
 from masktron.sources.xml.layout import confirm_tree, vocabulary
 from masktron.sources.xml.microdata import iter_records, read_records
@@ -321,6 +321,8 @@ class XmlSource(Source):
         Told of what takes long in the survey.
     judge : WellFormedness, optional
         Of this file, where libxml2 has begun to read it.
+    document : {"never", "otherwise", "always"}
+        Whether it is judged as one document.
     """
 
     def __init__(
@@ -331,14 +333,21 @@ class XmlSource(Source):
         hints: Collection[str] = (),
         progress: Progress | None = None,
         judge: WellFormedness | None = None,
+        document: AsDocument = "never",
     ) -> None:
         super().__init__(path)
         self._record, self._hints, self._progress, self._judge = record, hints, progress, judge
+        self._document = document
 
     @cached_property
     def _surveyed(self) -> Surveyed:
         return survey_file(
-            self.path, record=self._record, hints=self._hints, progress=self._progress, judge=self._judge
+            self.path,
+            record=self._record,
+            hints=self._hints,
+            progress=self._progress,
+            judge=self._judge,
+            document=self._document,
         )
 
     @property
