@@ -17,7 +17,6 @@ from masktron.report.formats import EXAMPLES, FORMATS, Report, ReportTarget
 from masktron.report.text import plain
 from masktron.results import ValidateResult
 from masktron.rulebook.schema import Rulebook
-from masktron.serialised import plain_data
 from masktron.sources.record_layout import Layout
 from masktron.write.atomic import atomic_path, open_part
 from masktron.write.manifest import dump
@@ -170,8 +169,9 @@ class DocumentOutputs:
         for name, (stream, _) in self._shared.items():
             stream.write(_around(name)[2])
             if name == "json":
-                counts = replace(total, documents=(), unread=()).for_reader()
-                stream.write(dump({**counts, "unread": plain_data(total.unread)})[2:].encode())
+                counts = replace(total, documents=()).for_reader()
+                del counts["documents"]  # which have been written
+                stream.write(dump(counts)[2:].encode())
             stream.flush()
 
 

@@ -11,7 +11,7 @@ from masktron.errors import Exit
 from masktron.problems.problem import Problem, Sentence
 from masktron.results.result import CONFIDENTIAL, JobResult, PlottedResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
-from masktron.serialised import Serialised, plain_data
+from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,7 +199,7 @@ class ValidateResult(JobResult, PlottedResult):
     JOB: ClassVar = "validate"
     KEYS: ClassVar = (
         "confidential data valid records violations warnings tested rules=_rules_in_full notes engine "
-        "limit=_limit_told findings=_findings_told fields"
+        "limit=_limit_told findings=_findings_told fields documents unread"
     )
 
     data: str
@@ -278,11 +278,7 @@ class ValidateResult(JobResult, PlottedResult):
             Whether to list findings, which makes it confidential; without them it holds counts and names only.
         """
         safe = tuple(replace(one, release_safe=True) for one in self.documents)
-        own = self if findings else replace(self, release_safe=True, documents=safe)
-        if not (self.documents or self.unread):
-            return JobResult.as_dict(own)
-        several = {"documents": [one.as_dict() for one in own.documents], "unread": plain_data(self.unread)}
-        return {**JobResult.as_dict(own), **several}
+        return JobResult.as_dict(self if findings else replace(self, release_safe=True, documents=safe))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the listed findings as a data frame, a row each, with a column for each attribute. Confidential.
