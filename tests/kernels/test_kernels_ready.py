@@ -18,7 +18,7 @@ import masktron
 from made_columns import new_column
 from masktron.evaluation.across.collect import spans
 from masktron.evaluation.across.selection import Key
-from masktron.evaluation.columns.state import BatchSource
+from masktron.evaluation.columns.state import FieldSource
 from masktron.kernels import kept, mdav_tree, ready, separated
 from masktron.sources.columns import plain_numbers
 from masktron.sources.key_table import KeyTable
@@ -84,8 +84,8 @@ def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
     for batch in iter_batches(path, found[0], found[2], rows=7):
         batch.numbers(1)
         batch.texts(1)
-        BatchSource(batch).order(1, 2)
-        BatchSource(batch).order(1, "é")
+        FieldSource(batch).order(1, 2)
+        FieldSource(batch).order(1, "é")
         keys.number(*spans(batch, Key("node", (2,))).only(None))
     assert len(keys) == 3
     plain_numbers(Lexicon.of(["1", "x", None]))

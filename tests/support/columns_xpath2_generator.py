@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 FIELDS = ("V1", "V2", "V3", "N1", "N2", "D1")
@@ -47,14 +48,15 @@ class Generator:
         """What arithmetic takes."""
         if depth <= 0:
             return self.one(self.one(*FIELDS), self.one(*NUMBERS), self.typed(0))
-        a, b = (lambda: self.number(depth - 1)), (lambda: self.typed(depth - 1))
+        a = partial(self.number, depth - 1)
         match self.random.randrange(15):
             case 0:
                 return self.typed(depth)
             case 1 | 2 | 3:
                 return f"({a()} {self.one('+', '-', '*', 'div', 'idiv', 'mod')} {a()})"
             case 4 | 5:
-                return f"({b()} {self.one('+', '-', '*', 'div', 'idiv', 'mod')} {b()})"
+                one, other = (f"xs:integer({self.one(*FIELDS)})" for _ in range(2))
+                return f"({one} {self.one('+', '-', '*', 'idiv', 'mod')} {other})"
             case 6:
                 return f"{self.one('abs', 'floor', 'ceiling', 'round')}({a()})"
             case 7 | 8:

@@ -10,20 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.decimal_bounds import apart, settled
 from masktron.evaluation.columns.items import (
     NO,
     YES,
     Bools,
-    Double,
     Doubles,
     Doubt,
-    Exact,
     Item,
     Items,
     Node,
     NotColumnar,
-    Numeric,
+    Number,
     String,
     TruthValue,
     Untyped,
@@ -32,8 +29,7 @@ from masktron.evaluation.columns.items import (
     literal,
     some,
 )
-from masktron.evaluation.columns.number_items import aligned, as_double, together
-from masktron.evaluation.columns.operators import promoted
+from masktron.evaluation.columns.number_items import as_double, together
 from masktron.evaluation.columns.state import FieldSource
 from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, code_table
 from masktron.rulebook.expressions.tree import MIRRORED
@@ -99,8 +95,8 @@ def by_value(sign: str, left: Items, right: Items, source: FieldSource) -> Items
 def related(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt, *, general: bool) -> Bools:
     """Return where two values stand in a relation; what it says where one of them is absent means nothing."""
     match a, b:
-        case (Exact() | Double(), Exact() | Double()):
-            return _numbers(sign, a, b, doubt)
+        case (Number(), Number()):
+            return np.asarray(RELATIONS[sign](a.value, b.value))
         case (Untyped(), String() | Untyped()) if (order := _order(sign, a, b, source)) is not None:
             return np.asarray(RELATIONS[sign](order, 0))
         case (String(), Untyped()):
@@ -125,32 +121,15 @@ def _untyped(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt) -> 
     if isinstance(b, Untyped):
         return _untyped(MIRRORED[sign], b, a, source, doubt)
     mine = Doubt()
-    if isinstance(b, Exact | Double):
+    if isinstance(b, Number):
         number = as_double(a, source, mine)
-        mine.add(_signed_zeros(number.value, b.value if isinstance(b, Double) else b.mantissa.astype(np.float64)))
-        holds = _numbers(sign, number, b, mine)
+        mine.add(_signed_zeros(number.value, b.value))
+        holds = np.asarray(RELATIONS[sign](number.value, b.value))
     else:
         truth = _as_boolean(b, source, mine)
         holds = np.asarray(RELATIONS[sign](_as_boolean(a, source, mine).holds, truth.holds))
     doubt.add(mine.mask if mine.mask is NO else some(mine.mask & a.present))
     return holds
-
-
-def _numbers(sign: str, a: Numeric, b: Numeric, doubt: Doubt) -> Bools:
-    present = together(a, b)
-    mine = Doubt()
-    if isinstance(a, Exact) and isinstance(b, Exact):
-        m, n, _, lost = aligned(a, b)
-        holds = RELATIONS[sign](m, n)
-    else:
-        holds = RELATIONS[sign](*promoted(a, b, mine))
-        lost = mine.mask
-    if lost is NO:
-        return np.asarray(holds)
-    less, greater = apart(a, b)
-    doubt.add(some(lost & ~(less | greater) & present))
-    side = np.where(less, -1, 1)
-    return np.where(lost, np.asarray(RELATIONS[sign](side, 0)), np.asarray(holds))
 
 
 def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
@@ -180,7 +159,7 @@ def texts_related(sign: str, a: String, b: String) -> Bools:
 def _among(ones: tuple[Item, ...], others: tuple[Item, ...], source: FieldSource, doubt: Doubt) -> Bools | None:
     """Return whether an item is one of many constants; None where they are not all strings or all numbers."""
     strings = frozenset(str(c) for item in others if isinstance(c := constant_of(item), str))
-    numeric = all(isinstance(item, Exact | Double) for item in others)
+    numeric = all(isinstance(item, Number) for item in others)
     if not numeric and not all(isinstance(item, String) for item in others):
         return None
     if not all(isinstance(one, Untyped if numeric else (Untyped, String)) for one in ones):
@@ -204,9 +183,7 @@ def _as_boolean(item: Item, source: FieldSource, doubt: Doubt) -> TruthValue:
     match item:
         case TruthValue():
             return item
-        case Exact():
-            return TruthValue(item.present, settled(item, doubt).mantissa != 0)
-        case Double():
+        case Number():
             return TruthValue(item.present, (item.value != 0) & ~np.isnan(item.value))
         case String() | Untyped():
             text = as_text(item, source, doubt)
@@ -230,13 +207,13 @@ def holding(items: Items, source: FieldSource) -> tuple[Bools, Bools]:
         doubt.add(some(items.count > 1))
     holds = NO
     for item in items.items:
-        true = _effective(item, source, doubt)
+        true = _effective(item, source)
         found = true if item.present is YES else item.present & true
         holds = found if holds is NO else holds | found
     return holds, doubt.mask
 
 
-def _effective(item: Item, source: FieldSource, doubt: Doubt) -> Bools:
+def _effective(item: Item, source: FieldSource) -> Bools:
     match item:
         case Node():
             return YES
@@ -246,10 +223,7 @@ def _effective(item: Item, source: FieldSource, doubt: Doubt) -> Bools:
             return np.asarray(code_table((bool(v) for v in item.values), np.bool_)[item.codes])
         case TruthValue():
             return item.holds
-        case Exact():
-            settled(item, doubt)
-            return np.asarray(item.mantissa != 0)
-        case Double():
+        case Number():
             return np.asarray((item.value != 0) & ~np.isnan(item.value))
 
 

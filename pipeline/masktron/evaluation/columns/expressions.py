@@ -33,9 +33,7 @@ from masktron.evaluation.columns.items import (
 )
 from masktron.evaluation.columns.operators import arithmetic, negated
 from masktron.evaluation.columns.state import (
-    BatchSource,
     ColumnScope,
-    DrySource,
     FieldSource,
     ScopedLet,
     State,
@@ -65,7 +63,7 @@ from masktron.rulebook.expressions.tree import (
 )
 from masktron.sources.columns import Batch
 
-NAMINGS = ("local-name", "name", "namespace-uri")
+_NAMINGS = ("local-name", "name", "namespace-uri")
 _THE_RECORD = Node(YES, RECORD)
 
 
@@ -259,6 +257,27 @@ def refused(expression: Expression, state: State) -> Items:
     raise NotColumnar(f"'{expression}' has no evaluation over columns")
 
 
+def called(name: str, arguments: tuple[Expression, ...], state: State) -> Items:
+    """Return the value of a function that both dialects call alike.
+
+    Raises
+    ------
+    NotColumnar
+        The function is not evaluated over columns, or not with these arguments.
+    """
+    if name == "current" and not arguments:
+        return current_node(state)
+    dialect, function = state.dialect, state.dialect.functions.get(name)
+    values = tuple(evaluate(argument, state) for argument in arguments)
+    if not values and (name in _NAMINGS or (function is not None and function.context)):
+        values = (one(context_item(state)),)
+    if name in _NAMINGS and len(values) == 1:
+        return dialect.named(name, values[0], state)
+    if function is None:
+        raise NotColumnar(f"the function {name}()")
+    return function.value(name, values, dialect.converted, state.source)
+
+
 def _variable(name: str, state: State) -> Items:
     """Return the value of a variable that the expression or the rulebook binds."""
     if name in state.local:
@@ -311,7 +330,7 @@ class CompiledTest:
 
     def truth(self, batch: Batch) -> Truth:
         """Evaluate it in every record of a batch; records and cells that are odd may get any answer."""
-        source = BatchSource(batch)
+        source = FieldSource(batch)
         # divisions by zero and the like are answers of IEEE, or unsure
         with np.errstate(all="ignore"):
             holds, unsure = holding(evaluate(self.expression, start(source, self.scope, self._never)), source)
@@ -327,7 +346,7 @@ def compile_test(test: str | Expression, scope: ColumnScope) -> CompiledTest:
     NotColumnar
         An engine has to evaluate it; the text says why.
     """
-    expression, dry = _parsed(test, scope) if isinstance(test, str) else test, DrySource()
+    expression, dry = _parsed(test, scope) if isinstance(test, str) else test, FieldSource(None)
     tried = start(dry, scope)
     with np.errstate(all="ignore"):
         holding(evaluate(expression, tried), dry)
@@ -344,7 +363,7 @@ def compile_let(text: str, scope: ColumnScope) -> ScopedLet:
     """
     expression = _parsed(text, scope)
     with np.errstate(all="ignore"):
-        evaluate(expression, start(DrySource(), scope))
+        evaluate(expression, start(FieldSource(None), scope))
     return ScopedLet(expression, scope)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
+from typing import Literal as OneOf
 from typing import Protocol
 
 import numpy as np
@@ -80,6 +81,11 @@ RECORD = -1
 NOWHERE = -2
 """Instead of the position of a field: one that the file does not have, and that no record has."""
 MAX_ITEMS = 4096
+EXACT = 2.0**53
+"""All integers of less size are doubles."""
+DIGITS = 15
+"""Doubles tell all decimals apart that have so many."""
+_LEAST = -100
 
 
 def _fixed(value: bool) -> Bools:
@@ -160,38 +166,27 @@ class TruthValue:
     constant: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
-    """What is known of exact numbers in the records ``lost``, in which their mantissa means nothing."""
-
-    lost: Bools
-    low: Doubles
-    high: Doubles
+type NumberType = OneOf["integer", "decimal", "double"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact:
-    """Integers and decimals: ``mantissa / 10**scale``; an integer type has the scale 0."""
+class Number:
+    """Numbers: doubles, with NaN, infinities and signed zeros, or integers and decimals that doubles tell apart.
 
-    present: Bools
-    mantissa: Integers
-    scale: int
-    integer: bool
-    constant: Decimal | None = None
-    bounds: Bounds | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Double:
-    """Doubles, with NaN, infinities and signed zeros."""
+    Where it is not unsure, an integer is less than 2**53 in size, and a decimal is such an integer or has 15 digits
+    at most. Theorem: such numbers compare as their nearest doubles do. Proof: rounding is monotone, so no two of them
+    need to have one double. Such integers are doubles, and decimals of 15 digits have different ones. Where a decimal
+    of 15 digits and such an integer have one, the integer has 15 digits too, or both are at least 10**15, and then
+    the decimal is an integer.
+    """
 
     present: Bools
     value: Doubles
-    constant: float | None = None
+    type: NumberType = "double"
+    constant: Decimal | float | None = None
 
 
-type Item = Node | Untyped | String | TruthValue | Exact | Double
-type Numeric = Exact | Double
+type Item = Node | Untyped | String | TruthValue | Number
 
 
 class Doubt:
@@ -304,19 +299,22 @@ def literal(value: Atomic) -> Item:
             return TruthValue(YES, YES if value else NO, constant=value)
         case str():
             return replace(same_text(value), constant=value)
-        case float():
-            return Double(YES, np.array([value]), constant=value)
         case _:
-            return _exact_literal(Decimal(value), integer=isinstance(value, int))
+            return number_literal(value)
 
 
-def _exact_literal(value: Decimal, *, integer: bool) -> Exact:
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or len(digits) + max(exponent, 0) > 18 or exponent < -18:
-        raise NotColumnar("a number with many digits")
-    mantissa = int("".join(map(str, digits))) * 10 ** max(exponent, 0)
-    signed = np.array([-mantissa if sign else mantissa], dtype=np.int64)
-    return Exact(YES, signed, max(-exponent, 0), integer, constant=value)
+def number_literal(value: int | Decimal | float) -> Number:
+    """Return a constant number."""
+    match value:
+        case float():
+            return Number(YES, np.array([value]), constant=value)
+        case int() if abs(value) < EXACT:
+            return Number(YES, np.array([float(value)]), "integer", constant=Decimal(value))
+        case Decimal() if len(value.as_tuple().digits) <= DIGITS and _LEAST < value.adjusted() < DIGITS:
+            # a zero has no sign
+            return Number(YES, np.array([float(value) + 0.0]), "decimal", constant=value)
+        case _:
+            raise NotColumnar("a number with many digits")
 
 
 def constant_of(item: Item) -> Atomic | None:

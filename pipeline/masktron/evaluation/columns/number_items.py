@@ -1,28 +1,28 @@
-"""Numbers over a batch: doubles as IEEE has them, integers and decimals exact or unsure."""
+"""Numbers over a batch: doubles as IEEE has them, integers and decimals as long as doubles tell them apart."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.decimal_bounds import bounded, lost_digits, settled, widened
 from masktron.evaluation.columns.items import (
+    DIGITS,
+    EXACT,
     NO,
     YES,
     Bools,
-    Double,
     Doubles,
     Doubt,
-    Exact,
-    Integers,
     Item,
     Items,
     NotColumnar,
-    Numeric,
+    Number,
+    NumberType,
     String,
     TruthValue,
     Untyped,
@@ -30,13 +30,9 @@ from masktron.evaluation.columns.items import (
 )
 from masktron.evaluation.columns.state import FieldSource
 from masktron.evaluation.columns.string_items import at_most_one, code_table
-from masktron.sources.columns import NumberForm, Numbers
+from masktron.sources.columns import NumberForm
 from masktron.sources.lexical import XML_SPACE
 
-LIMIT = 2**62 - 1
-"""Of a mantissa: the sum of two still fits into 64 bits."""
-_EXACT_DOUBLE = 2**53
-_POWERS = np.array([10**k for k in range(19)], dtype=np.int64)
 _PLAIN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)")
 
@@ -54,7 +50,7 @@ def is_numeric_form(form: NDArray[np.uint8]) -> Bools:
     return np.asarray((form == NumberForm.INTEGER) | (form == NumberForm.DECIMAL))
 
 
-def as_double(item: Item, source: FieldSource, doubt: Doubt, *, lenient: bool = False) -> Double:
+def as_double(item: Item, source: FieldSource, doubt: Doubt, *, lenient: bool = False) -> Number:
     """Return an item as double.
 
     Parameters
@@ -63,133 +59,70 @@ def as_double(item: Item, source: FieldSource, doubt: Doubt, *, lenient: bool = 
         Whether what is no number is NaN, as for ``number()``; else it is an error, which an engine has to raise.
     """
     match item:
-        case Double():
-            return item
+        case Number():
+            return item if item.type == "double" else replace(item, type="double")
         case Untyped():
             return _untyped_double(item, source, doubt, lenient=lenient)
         case String():
             return _text_double(item, doubt, lenient=lenient)
         case TruthValue():
-            return Double(item.present, item.holds.astype(np.float64))
-        case Exact():
-            return exact_double(item, doubt)
+            return Number(item.present, item.holds.astype(np.float64))
         case _:
             raise NotColumnar("a node as a number")
 
 
-def _untyped_double(item: Untyped, source: FieldSource, doubt: Doubt, *, lenient: bool) -> Double:
+def _untyped_double(item: Untyped, source: FieldSource, doubt: Doubt, *, lenient: bool) -> Number:
     numbers = source.numbers(item.at)
     if not lenient:
         doubt.add(some(np.isnan(numbers.double) & item.present))
-        return Double(item.present, numbers.double)
+        return Number(item.present, numbers.double)
     other = some((numbers.form == NumberForm.OTHER) & item.present)
     if other is not NO:
         texts = source.texts(item.at)
         known = code_table((plain_double(value) is not None for value in texts.values), np.bool_)
         doubt.add(some(other & ~known[texts.codes]))
-    return Double(item.present, numbers.double)
+    return Number(item.present, numbers.double)
 
 
-def _text_double(item: String, doubt: Doubt, *, lenient: bool) -> Double:
+def _text_double(item: String, doubt: Doubt, *, lenient: bool) -> Number:
     read = [plain_double(value) for value in item.values]
     table = code_table((np.nan if r is None else r for r in read), np.float64)
     known = code_table((r is not None and (lenient or not math.isnan(r)) for r in read), np.bool_)
     doubt.add(some(~known[item.codes] & item.present))
-    return Double(item.present, table[item.codes])
+    return Number(item.present, table[item.codes])
 
 
-def exact_double(item: Exact, doubt: Doubt) -> Double:
-    """Return an exact number as the nearest double."""
-    settled(item, doubt)
-    if item.scale == 0:
-        return Double(item.present, item.mantissa.astype(np.float64))
-    if item.scale > 22:
-        doubt.add(item.present)
-        return Double(item.present, item.mantissa.astype(np.float64))
-    # both are doubles, so that the quotient is rounded once
-    doubt.add(some((np.abs(item.mantissa) > _EXACT_DOUBLE) & item.present))
-    return Double(item.present, item.mantissa / np.float64(10.0**item.scale))
+def as_exact(item: Item, target: NumberType, source: FieldSource, doubt: Doubt) -> Number:
+    """Return an item cast to ``xs:integer`` or ``xs:decimal``."""
+    match item:
+        case Number(type=own) if own in (target, "integer"):
+            return replace(item, type=target)
+        case Number():
+            value = np.trunc(item.value)
+            sure = (np.abs(value) < EXACT) & ((value == item.value) | (target == "integer"))
+        case TruthValue():
+            return Number(item.present, item.holds.astype(np.float64), target)
+        case Untyped():
+            numbers = source.numbers(item.at)
+            value, plain = numbers.double, is_numeric_form(numbers.form)
+            wanted = plain if target == "decimal" else numbers.form == NumberForm.INTEGER
+            sure = wanted & (numbers.scale >= 0) & (np.abs(numbers.mantissa) < 10**DIGITS)
+        case String():
+            value = code_table((_plain_exact(text, target) for text in item.values), np.float64)[item.codes]
+            sure = ~np.isnan(value)
+        case _:
+            raise NotColumnar("a node as a number")
+    doubt.add(some(~sure & item.present))
+    # a zero has no sign
+    return Number(item.present, np.where(sure, value, 0.0) + 0.0, target)
 
 
-def untyped_exact(item: Untyped, source: FieldSource, doubt: Doubt, *, integer: bool) -> Exact:
-    """Return a field cast to ``xs:decimal`` or ``xs:integer``."""
-    return _cast_exact(source.numbers(item.at), item.present, doubt, integer=integer)
-
-
-def _cast_exact(numbers: Numbers, present: Bools, doubt: Doubt, *, integer: bool) -> Exact:
-    wanted = numbers.form == NumberForm.INTEGER if integer else is_numeric_form(numbers.form)
-    doubt.add(some(~wanted & present))
-    mantissa, scale, lost = _one_scale(numbers, wanted)
-    exact = Exact(present, mantissa, scale, integer)
-    long = some(wanted & (numbers.scale < 0))
-    return bounded(exact, lost | long, lambda: widened(numbers.double, numbers.double))
-
-
-def exact_of_text(item: String, doubt: Doubt, *, integer: bool) -> Exact:
-    """Return a string cast to ``xs:decimal`` or ``xs:integer``."""
-    read = [_plain_exact(value) for value in item.values]
-    forms = code_table((form for form, _, _ in read), np.uint8)[item.codes]
-    numbers = Numbers(
-        forms,
-        code_table((plain_double(v) or 0.0 for v in item.values), np.float64)[item.codes],
-        np.zeros(0),
-        code_table((mantissa for _, mantissa, _ in read), np.int64)[item.codes],
-        code_table((scale for _, _, scale in read), np.int16)[item.codes],
-    )
-    return _cast_exact(numbers, item.present, doubt, integer=integer)
-
-
-def _plain_exact(text: str) -> tuple[NumberForm, int, int]:
+def _plain_exact(text: str, target: NumberType) -> float:
+    """Return the number in a text; NaN where it has another form, or many digits."""
     trimmed = text.strip(XML_SPACE)
-    if not _PLAIN.fullmatch(trimmed):
-        return NumberForm.OTHER, 0, -1
-    whole, point, fraction = trimmed.partition(".")
-    digits = f"{whole}{fraction}"
-    form = NumberForm.DECIMAL if point else NumberForm.INTEGER
-    if len(digits.lstrip("-").lstrip("0")) > 18:
-        return form, 0, -1
-    return form, int(digits), len(fraction)
-
-
-def _one_scale(numbers: Numbers, wanted: Bools) -> tuple[Integers, int, Bools]:
-    """Return the numbers with one scale: the one with which most of them fit."""
-    scales = np.where(wanted, numbers.scale, 0).clip(0)
-    if not scales.any():
-        return numbers.mantissa, 0, NO
-    best = (-1, 0, NO)
-    size = np.abs(numbers.mantissa)
-    for scale in np.unique(scales)[::-1].tolist():
-        steps = scale - scales
-        room = np.where(steps <= 18, LIMIT // _POWERS[np.clip(steps, 0, 18)], 0)
-        fits = (steps >= 0) & (size <= room)
-        fitting = int(fits.sum())
-        if fitting > best[0]:
-            best = (fitting, scale, some(~fits))
-        if best[2] is NO:
-            break
-    _, scale, lost = best
-    factor = _POWERS[np.clip(scale - scales, 0, 18)]
-    return np.where(lost, 0, numbers.mantissa) * factor, scale, lost
-
-
-def rescaled(item: Exact, scale: int) -> tuple[Integers, Bools]:
-    """Return the mantissa of an exact number with more digits behind the point, and where it is lost."""
-    lost = lost_digits(item)
-    steps = scale - item.scale
-    if steps == 0:
-        return item.mantissa, lost
-    large = some(np.abs(item.mantissa) > LIMIT // 10**steps)
-    mantissa = item.mantissa if large is NO else np.where(large, 0, item.mantissa)
-    # with more steps than 18, only zeros are left
-    return mantissa * np.int64(10 ** min(steps, 18)), lost | large
-
-
-def aligned(a: Exact, b: Exact) -> tuple[Integers, Integers, int, Bools]:
-    """Return the mantissas of two exact numbers with one scale, the scale, and where they are lost."""
-    scale = max(a.scale, b.scale)
-    m, lost = rescaled(a, scale)
-    n, other = rescaled(b, scale)
-    return m, n, scale, some(lost | other)
+    if not _PLAIN.fullmatch(trimmed) or (target == "integer" and "." in trimmed):
+        return math.nan
+    return float(trimmed) if len(trimmed.lstrip("-0.").replace(".", "")) <= DIGITS else math.nan
 
 
 def together(a: Item, b: Item) -> Bools:
@@ -201,7 +134,7 @@ def together(a: Item, b: Item) -> Bools:
 
 def one_double(
     items: Items, source: FieldSource, doubt: Doubt, *, default: float | None = None, lenient: bool = False
-) -> Double:
+) -> Number:
     """Return a sequence of at most one item as double; absent where it is empty, or the default."""
     present = NO if default is None else YES
     value: Doubles = np.array([np.nan if default is None else default])
@@ -211,18 +144,17 @@ def one_double(
     for part in parts:
         value = np.where(part.present, part.value, value)
         present = present if present is YES else present | part.present
-    return Double(present, value)
+    return Number(present, value)
 
 
-def numbers_of(items: Iterable[Item], source: FieldSource, doubt: Doubt) -> tuple[Numeric, ...]:
+def numbers_of(items: Iterable[Item], source: FieldSource, doubt: Doubt) -> tuple[Number, ...]:
     """Return items as the numbers that arithmetic makes of them: untyped values are doubles."""
-    return tuple(number_of(item, source, doubt) for item in items)
+    return tuple(_number_of(item, source, doubt) for item in items)
 
 
-def number_of(item: Item, source: FieldSource, doubt: Doubt) -> Numeric:
-    """Return an item as the number that arithmetic makes of it."""
+def _number_of(item: Item, source: FieldSource, doubt: Doubt) -> Number:
     match item:
-        case Exact() | Double():
+        case Number():
             return item
         case Untyped():
             return as_double(item, source, doubt)

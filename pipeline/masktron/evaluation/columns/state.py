@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,165 +19,102 @@ from numpy.typing import NDArray
 from masktron.evaluation.columns.items import NO, NOWHERE, RECORD, YES, Bools, Item, Items, Node, NotColumnar, always
 from masktron.kernels.bytewise import order_cells
 from masktron.rulebook.expressions.tree import Call, Expression
-from masktron.sources.columns import Batch, Cell, Numbers, Texts
+from masktron.sources.columns import Batch, Cell, Cells, Numbers, Texts
 from masktron.sources.record_layout import Layout
+
+if TYPE_CHECKING:
+    from masktron.evaluation.columns.functions import Conversion, Function, Takes
 
 _ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
 """In which bytes follow each other as code points do."""
 
 
-class FieldSource(Protocol):
-    """Where fields are read."""
+_UNREAD = Cells(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8))
+_ABSENT = Cells(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.full(1, Cell.ABSENT, dtype=np.uint8))
+
+
+class FieldSource:
+    """Where fields are read: in a batch, or, to see whether an expression can be evaluated, in one without records.
+
+    Attributes
+    ----------
+    read : set of int
+        The fields that were read.
+    """
+
+    def __init__(self, batch: Batch | None) -> None:
+        self._batch = batch
+        self._present: dict[int, Bools] = {NOWHERE: NO}
+        self.read: set[int] = set()
 
     @property
     def dry(self) -> bool:
         """Whether there are no records: an expression is only tried."""
-        ...
+        return self._batch is None
 
     def present(self, at: int) -> Bools:
         """Return where a field is there."""
-        ...
+        if at not in self._present:
+            self._present[at] = always(self._cells(at).status != Cell.ABSENT)
+        return self._present[at]
 
     def filled(self, at: int) -> Bools:
         """Return where a field has text."""
-        ...
+        return NO if at == NOWHERE else always(self._cells(at).status >= Cell.TEXT)
 
     def numbers(self, at: int) -> Numbers:
         """Return a field as numbers."""
-        ...
+        rows = len(self._cells(at).status)
+        if self._batch is not None and at != NOWHERE:
+            return self._batch.numbers(at)
+        nan, zero = np.full(rows, np.nan), np.zeros(rows, dtype=np.int64)
+        return Numbers(np.zeros(rows, dtype=np.uint8), nan, nan, zero, np.full(rows, -1, dtype=np.int16))
 
     def texts(self, at: int) -> Texts:
         """Return a field as texts."""
-        ...
+        rows = len(self._cells(at).status)
+        if self._batch is not None and at != NOWHERE:
+            return self._batch.texts(at)
+        return Texts(np.full(rows, -1, dtype=np.int32), ())
 
     def places(self, at: int) -> tuple[NDArray[np.int64], Bools]:
-        """Return where a field stands in the file, and where this is known."""
-        ...
+        """Return where a field stands in the file, and where this is known: an empty one may be a single tag."""
+        cells = self._cells(at)
+        return cells.start, cells.status == Cell.TEXT
 
     def also(self, fields: Iterable[int]) -> None:
         """Take fields as read: they decide what is asked for where they are odd."""
-        ...
+        self.read.update(at for at in fields if at != NOWHERE)
 
     def order(self, at: int, other: int | str, *, alike: bool = False) -> NDArray[np.int8] | None:
         """Return -1, 0 or 1 for a field that comes before, is, or comes after another field or a constant.
 
         With ``alike`` only the zeros are asked for. None where bytes do not say how code points follow each other.
         """
-        ...
-
-
-def nothing(rows: int) -> Numbers:
-    """Return the numbers of a field that no record has."""
-    nan = np.full(rows, np.nan)
-    zero = np.zeros(rows, dtype=np.int64)
-    return Numbers(np.zeros(rows, dtype=np.uint8), nan, nan, zero, np.full(rows, -1, dtype=np.int16))
-
-
-def no_texts(rows: int) -> Texts:
-    """Return the texts of a field that no record has."""
-    return Texts(np.full(rows, -1, dtype=np.int32), ())
-
-
-class BatchSource:
-    """The fields of a batch."""
-
-    dry = False
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self._present: dict[int, Bools] = {NOWHERE: NO}
-
-    def present(self, at: int) -> Bools:
-        """Return where a field is there."""
-        if at not in self._present:
-            self._present[at] = always(self.batch.cells[at].status != Cell.ABSENT)
-        return self._present[at]
-
-    def filled(self, at: int) -> Bools:
-        """Return where a field has text."""
-        return NO if at == NOWHERE else always(self.batch.cells[at].status >= Cell.TEXT)
-
-    def numbers(self, at: int) -> Numbers:
-        """Return a field as numbers."""
-        return nothing(1) if at == NOWHERE else self.batch.numbers(at)
-
-    def texts(self, at: int) -> Texts:
-        """Return a field as texts."""
-        return no_texts(1) if at == NOWHERE else self.batch.texts(at)
-
-    def places(self, at: int) -> tuple[NDArray[np.int64], Bools]:
-        """Return where a field stands in the file: an empty one may be a single tag."""
-        cells = self.batch.cells[at]
-        return cells.start, cells.status == Cell.TEXT
-
-    def also(self, fields: Iterable[int]) -> None:
-        """Read nothing: odd cells are no matter of a source."""
-
-    def order(self, at: int, other: int | str, *, alike: bool = False) -> NDArray[np.int8] | None:
-        """Return how a field and another, or a constant, follow each other."""
-        if NOWHERE in (at, other):
-            return np.zeros(1, dtype=np.int8)
-        if codecs.lookup(self.batch.codec).name not in _ORDERED_CODECS:
+        cells = self._cells(at)
+        others = self._cells(other) if isinstance(other, int) else None
+        if self._batch is None or NOWHERE in (at, other):
+            return np.zeros(len(cells.status), dtype=np.int8)
+        if codecs.lookup(self._batch.codec).name not in _ORDERED_CODECS:
             return None
-        data, cells = self.batch.buffer, self.batch.cells[at]
-        order = np.empty(len(self.batch), dtype=np.int8)
-        if isinstance(other, int):
-            others = self.batch.cells[other]
+        data = self._batch.buffer
+        order = np.empty(len(self._batch), dtype=np.int8)
+        if others is not None:
             order_cells(data, cells.start, cells.stop, data, others.start, others.stop, order, alike)
             return order
         try:
-            text = np.frombuffer(bytearray(other.encode(self.batch.codec)), dtype=np.uint8)
+            text = np.frombuffer(bytearray(str(other).encode(self._batch.codec)), dtype=np.uint8)
         except UnicodeEncodeError:
             return None
         zero = np.zeros(1, dtype=np.int64)
         order_cells(data, cells.start, cells.stop, text, zero, zero + len(text), order, alike)
         return order
 
-
-class DrySource:
-    """Fields without records: an expression that is evaluated on them is known to be evaluable on any others."""
-
-    dry = True
-
-    def __init__(self) -> None:
-        self.read: set[int] = set()
-
-    def present(self, at: int) -> Bools:
-        """Note that a field is read."""
-        self._note(at)
-        return np.zeros(0, dtype=np.bool_)
-
-    filled = present
-
-    def numbers(self, at: int) -> Numbers:
-        """Note that a field is read."""
-        self._note(at)
-        return nothing(0)
-
-    def texts(self, at: int) -> Texts:
-        """Note that a field is read."""
-        self._note(at)
-        return no_texts(0)
-
-    def places(self, at: int) -> tuple[NDArray[np.int64], Bools]:
-        """Note that a field is read."""
-        return np.zeros(0, dtype=np.int64), self.present(at)
-
-    def also(self, fields: Iterable[int]) -> None:
-        """Note that fields are read."""
-        for at in fields:
-            self._note(at)
-
-    def order(self, at: int, other: int | str, *, alike: bool = False) -> NDArray[np.int8] | None:
-        """Note that fields are read."""
-        self._note(at)
-        if isinstance(other, int):
-            self._note(other)
-        return np.zeros(0, dtype=np.int8)
-
-    def _note(self, at: int) -> None:
-        if at >= 0:
-            self.read.add(at)
+    def _cells(self, at: int) -> Cells:
+        if at == NOWHERE:
+            return _ABSENT
+        self.read.add(at)
+        return _UNREAD if self._batch is None else self._batch.cells[at]
 
 
 DOCUMENT = -1
@@ -192,6 +129,11 @@ class Dialect:
     ----------
     typed : bool
         Whether a node that no record has is an item all the same, since what is made of it has a type.
+    functions : mapping of str to Function
+    converted : mapping of str to callable
+        What arguments of functions become.
+    named : callable
+        From ``local-name`` or its like, and nodes, to the name.
     constant : callable
         From a literal to its value.
     operand : callable
@@ -207,6 +149,9 @@ class Dialect:
     """
 
     typed: bool
+    functions: Mapping[str, Function]
+    converted: Mapping[Takes, Conversion]
+    named: Callable[[str, Items, State], Items]
     constant: Callable[[str | int | Decimal | float], Item]
     operand: Callable[[Items, FieldSource], Items]
     compare: Callable[[str, Items, Items, FieldSource], Items]

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.decimal_bounds import settled
 from masktron.evaluation.columns.items import (
     RECORD,
     YES,
     Bools,
-    Double,
     Doubt,
-    Exact,
     Integers,
     Item,
     Items,
     Node,
     NotColumnar,
+    Number,
     String,
     TruthValue,
     Untyped,
@@ -82,31 +81,25 @@ def as_text(item: Item, source: FieldSource, doubt: Doubt) -> String:
             return String(item.present, texts.codes.astype(np.int64), texts.values)
         case TruthValue():
             return String(item.present, item.holds.astype(np.int64), ("false", "true"))
-        case Exact():
-            settled(item, doubt)
-            distinct, codes = np.unique(item.mantissa, return_inverse=True)
-            values = tuple(decimal_text(int(m), item.scale) for m in distinct)
-            return String(item.present, codes.astype(np.int64), values)
-        case Double():
-            return _double_text(item, doubt)
+        case Number():
+            return _number_text(item, doubt)
         case _:
             raise NotColumnar("a node as a text")
 
 
-def decimal_text(mantissa: int, scale: int) -> str:
-    """Return the canonical form of an integer or decimal."""
-    digits = str(abs(mantissa)).rjust(scale + 1, "0")
-    whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :].rstrip("0")
-    text = f"{whole}.{fraction}" if fraction else whole
-    return f"-{text}" if mantissa < 0 else text
-
-
-def _double_text(item: Double, doubt: Doubt) -> String:
+def _number_text(item: Number, doubt: Doubt) -> String:
     bits, codes = np.unique(item.value.view(np.int64), return_inverse=True)
-    texts = [double_text(float(value)) for value in bits.view(np.float64)]
+    written = double_text if item.type == "double" else exact_text
+    texts = [written(float(value)) for value in bits.view(np.float64)]
     unknown = code_table((text is None for text in texts), np.bool_)
     doubt.add(some(unknown[codes] & item.present))
     return String(item.present, codes.astype(np.int64), tuple(text or "" for text in texts))
+
+
+def exact_text(value: float) -> str:
+    """Return the canonical form of an integer or decimal."""
+    text = f"{Decimal(repr(value)):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def double_text(value: float) -> str | None:
@@ -201,10 +194,10 @@ def tested(function: Callable[..., bool | None], *texts: String, doubt: Doubt) -
     return TruthValue(present, np.array([bool(r) for r in results], dtype=np.bool_)[codes])
 
 
-def measured(function: Callable[..., int], text: String, doubt: Doubt) -> Exact:
+def measured(function: Callable[..., int], text: String, doubt: Doubt) -> Number:
     """Return what a function from strings to integers gives."""
     present, codes, results = _applied(function, (text,), doubt)
-    return Exact(present, np.array([r or 0 for r in results], dtype=np.int64)[codes], 0, integer=True)
+    return Number(present, np.array([r or 0 for r in results], dtype=np.float64)[codes], "integer")
 
 
 def _applied(

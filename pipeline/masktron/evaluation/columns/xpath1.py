@@ -5,8 +5,8 @@ Where the answer is not known for sure, the records are left unsure or the expre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 
@@ -14,27 +14,24 @@ import numpy as np
 
 from masktron.evaluation.columns.comparisons import RELATIONS, effective, holding, some_pair
 from masktron.evaluation.columns.expressions import (
-    NAMINGS,
-    context_item,
-    current_node,
+    called,
     evaluate,
     name_of_node,
     refused,
 )
-from masktron.evaluation.columns.function_table import FUNCTIONS, predicate
+from masktron.evaluation.columns.functions import FUNCTIONS, Conversion, Function, Takes, predicate
 from masktron.evaluation.columns.items import (
     NO,
     RECORD,
     YES,
     Bools,
-    Double,
     Doubt,
-    Exact,
     Integers,
     Item,
     Items,
     Node,
     NotColumnar,
+    Number,
     String,
     TruthValue,
     Untyped,
@@ -45,6 +42,7 @@ from masktron.evaluation.columns.items import (
     some,
     where,
 )
+from masktron.evaluation.columns.number_items import one_double
 from masktron.evaluation.columns.state import Dialect, FieldSource, State
 from masktron.evaluation.columns.string_items import as_text, code_table, merged, one_text
 from masktron.rulebook.expressions.tree import Call, Expression
@@ -74,9 +72,9 @@ def field_of(node: Node) -> int:
     return node.at
 
 
-def number_in(node: Node, source: FieldSource) -> Double:
+def number_in(node: Node, source: FieldSource) -> Number:
     """Return the number in a node; NaN in every form that XPath 1.0 does not have."""
-    return Double(node.present, source.numbers(field_of(node)).double)
+    return Number(node.present, source.numbers(field_of(node)).double)
 
 
 def text_in(node: Node) -> Untyped:
@@ -87,22 +85,22 @@ def text_in(node: Node) -> Untyped:
 def to_number(items: Items, source: FieldSource) -> Items:
     """Convert as ``number()`` does."""
     match items.items:
-        case (Double(),):
+        case (Number(),):
             return items
         case (TruthValue(_, holds),):
-            return one(Double(YES, holds.astype(np.float64)), items.unsure)
+            return one(Number(YES, holds.astype(np.float64)), items.unsure)
         case ():
             return one(literal(float("nan")), items.unsure)
         case (Node() as node,):
             number = number_in(node, source)
             # an absent field is NaN as it is
             value = number.value if node.there is YES else np.where(number.present, number.value, np.nan)
-            return one(Double(YES, value), items.unsure)
+            return one(Number(YES, value), items.unsure)
         case _:
             doubt = Doubt()
             text = one_text(to_text(items, source), source, doubt)
             values = code_table((xpath1_number(value) for value in text.values), np.float64)
-            return one(Double(YES, values[text.codes]), doubt.mask)
+            return one(Number(YES, values[text.codes]), doubt.mask)
 
 
 def to_text(items: Items, source: FieldSource) -> Items:
@@ -110,7 +108,7 @@ def to_text(items: Items, source: FieldSource) -> Items:
     match items.items:
         case (String(),):
             return items
-        case (Double(_, value),):
+        case (Number(_, value),):
             distinct, codes = np.unique(value, return_inverse=True)
             return one(String(YES, codes, tuple(map(xpath1_text, distinct.tolist()))), items.unsure)
         case (TruthValue() as truth,):
@@ -146,24 +144,31 @@ def places(nodes: Items, source: FieldSource) -> tuple[Integers, Bools]:
     return np.array(np.broadcast_arrays(*starts)), known
 
 
-type Conversion = Callable[[Items, FieldSource], Items]
+def _node_set(items: Items, source: FieldSource, doubt: Doubt) -> Items:
+    if not is_set(items):
+        raise NotColumnar("a node-set is asked for, and this is none")
+    return items
 
 
-@dataclass(frozen=True, slots=True)
-class _Signature:
-    """What a function takes, and what it does; without ``apply`` that of later versions is meant.
+def _text(items: Items, source: FieldSource, doubt: Doubt) -> String:
+    return one_text(to_text(items, source), source, doubt)
 
-    Attributes
-    ----------
-    arguments : tuple of callable
-        The conversion of each argument that it may have.
-    optional : int
-        How many of the last ones may be left out.
-    """
 
-    arguments: tuple[Conversion, ...]
-    optional: int = 0
-    apply: Callable[[tuple[Items, ...], FieldSource], Items] | None = None
+def _number(items: Items, source: FieldSource, doubt: Doubt) -> Number:
+    return one_double(to_number(items, source), source, doubt)
+
+
+_CONVERTED: Mapping[Takes, Conversion] = MappingProxyType(
+    {
+        "text": _text,
+        "value": _text,
+        "number": _number,
+        "any": _number,
+        "numbers": lambda items, source, doubt: (_number(items, source, doubt),),
+        "nodes": _node_set,
+        "items": lambda items, _, __: items,
+    }
+)
 
 
 def _call(asked: Call, state: State) -> Items:
@@ -181,77 +186,30 @@ def _call(asked: Call, state: State) -> Items:
         if not state.alone:
             raise NotColumnar(f"{name}() among several nodes")
         return one(literal(1.0))
-    if name == "current" and not asked.arguments:
-        return current_node(state)
-    arguments = tuple(evaluate(argument, state) for argument in asked.arguments)
-    if name in _ON_CONTEXT and not arguments:
-        arguments = (one(context_item(state)),)
-    if name in _OF_SETS and len(arguments) == 1 and not is_set(arguments[0]):
-        raise NotColumnar(f"{name}() of what is no node-set")
-    if name in NAMINGS and len(arguments) == 1:
-        return _named(name, arguments[0], state)
-    known = _SIGNATURES.get(name)
-    if known is None or not 0 <= len(known.arguments) - len(arguments) <= known.optional:
-        raise NotColumnar(f"{name}() with {len(arguments)} arguments")
-    converted = tuple(
-        convert(argument, state.source) for convert, argument in zip(known.arguments, arguments, strict=False)
-    )
-    return _in_doubles((known.apply or FUNCTIONS[name].apply)(converted, state.source))
+    return _in_doubles(called(name, asked.arguments, state))
 
 
 def _in_doubles(items: Items) -> Items:
     """Return what has one type of number only."""
     (item,) = items.items
-    return one(Double(YES, item.mantissa.astype(np.float64)), items.unsure) if isinstance(item, Exact) else items
+    return replace(items, items=(replace(item, type="double"),)) if isinstance(item, Number) else items
 
 
-def _sum(arguments: tuple[Items, ...], source: FieldSource) -> Items:
+def _sum(source: FieldSource, doubt: Doubt, nodes: Items) -> Number:
     """Sum in the order of the document, as libxml2 does: that of the records, not of the layout."""
-    (nodes,) = arguments
+    doubt.add(nodes.unsure)
     numbers = [number_in(node, source) for node in nodes_of(nodes)]
     values = [np.where(number.present, number.value, 0.0) for number in numbers]
     if len(values) > 2:  # two numbers have the same sum in both orders
         order = np.argsort(places(nodes, source)[0], axis=0, kind="stable")
         values = list(np.take_along_axis(np.array(np.broadcast_arrays(*values)), order, axis=0))
-    return one(Double(YES, sum(values, start=np.zeros(1))), nodes.unsure)
+    return Number(YES, sum(values, start=np.zeros(1)))
 
 
 def _named(name: str, nodes: Items, state: State) -> Items:
+    _node_set(nodes, state.source, Doubt())
     texts = [same_text(name_of_node(name, node, state), node.present) for node in nodes_of(nodes)]
     return first(nodes, texts, state.source)
-
-
-def _same(items: Items, source: FieldSource) -> Items:
-    return items
-
-
-_OF_SETS = frozenset({*NAMINGS, "sum", "count"})
-_ON_CONTEXT = frozenset({*NAMINGS, "string", "number", "string-length", "normalize-space"})
-_contains = predicate(lambda text, part: part in text)
-_SIGNATURES: Mapping[str, _Signature] = MappingProxyType(
-    {
-        "true": _Signature(()),
-        "false": _Signature(()),
-        "not": _Signature((effective,)),
-        "boolean": _Signature((effective,)),
-        "number": _Signature((to_number,)),
-        "floor": _Signature((to_number,)),
-        "ceiling": _Signature((to_number,)),
-        "round": _Signature((to_number,)),
-        "count": _Signature((_same,)),
-        "sum": _Signature((_same,), apply=_sum),
-        "string": _Signature((to_text,)),
-        "string-length": _Signature((to_text,)),
-        "normalize-space": _Signature((to_text,)),
-        "concat": _Signature((to_text,) * 100, optional=98),
-        "contains": _Signature((to_text, to_text), apply=lambda a, source: _contains(a[0], a[1], source)),
-        "starts-with": _Signature((to_text, to_text)),
-        "substring-before": _Signature((to_text, to_text)),
-        "substring-after": _Signature((to_text, to_text)),
-        "translate": _Signature((to_text, to_text, to_text)),
-        "substring": _Signature((to_text, to_number, to_number), optional=1),
-    }
-)
 
 
 def compare(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
@@ -270,7 +228,7 @@ def compare(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
         left, right = (effective(items, source) if equality or is_set(items) else items for items in (left, right))
     if equality and any(isinstance(item, TruthValue) for item in left.items):
         ones, others = left, right
-    elif equality and not any(isinstance(item, Double) for item in values):
+    elif equality and not any(isinstance(item, Number) for item in values):
         ones, others = _texts(left, source), _texts(right, source)
     else:
         ones, others = _numbers(left, source), _numbers(right, source)
@@ -319,7 +277,7 @@ def _chosen(nodes: Items, condition: Expression, state: State) -> Items:
 def _holding(condition: Expression, state: State) -> tuple[Bools, Bools]:
     """Return where a predicate is true of the context node, and where this is unsure; a number is a position."""
     value = evaluate(condition, state)
-    if any(isinstance(item, Double) for item in value.items):
+    if any(isinstance(item, Number) for item in value.items):
         if not state.alone:
             raise NotColumnar("a position among several nodes")
         value = compare("=", value, one(literal(1.0)), state.source)
@@ -328,6 +286,15 @@ def _holding(condition: Expression, state: State) -> tuple[Bools, Bools]:
 
 XPATH1 = Dialect(
     typed=False,
+    functions=MappingProxyType(
+        {
+            **FUNCTIONS,
+            "sum": Function(("nodes",), _sum),
+            "contains": predicate(lambda text, part: part in text),
+        }
+    ),
+    converted=_CONVERTED,
+    named=_named,
     constant=_constant,
     operand=to_number,
     compare=compare,

@@ -9,21 +9,18 @@ from types import MappingProxyType
 
 from masktron.evaluation.columns.items import NotColumnar
 
-_CLASSES: Mapping[str, str] = MappingProxyType(
-    {
-        "d": "0-9",
-        "s": r" \t\n\r",
-        "w": r"A-Za-z0-9$+<=>\^`|\~",
-        "i": "A-Za-z_:",
-        "c": r"A-Za-z0-9_:.\-",
-    }
-)
+_CLASSES: Mapping[str, str] = MappingProxyType({"d": "0-9", "s": r" \t\n\r", "w": r"A-Za-z0-9$+<=>\^`|\~"})
 """In ASCII; texts with other characters are left to an engine."""
-_ESCAPED: Mapping[str, str] = MappingProxyType({"n": "\\n", "r": "\\r", "t": "\\t"})
-_META = frozenset("\\|.?*+(){}[]^$-")
 _MOST_STEPS = 250_000
 """Steps of a search that columns take at most: Python's matcher backtracks, and no signal ends it."""
-_QUANTIFIER = re.compile(r"(?:[?*+]|\{([0-9]{1,3})(?:,([0-9]{0,3}))?\})\??")
+_MOST_OPEN = 20
+_ONE = r"\\[-\\|.?*+(){}\[\]^$nrt]"
+_MEMBER = rf"(?:\\[dsw]|{_ONE}|[^-\\\[\]](?:-[^-\\\[\]])?)"
+_TOKEN = re.compile(
+    r"(?P<open>\((?:\?:)?)|(?P<close>\))|(?P<or>\|)|(?P<anchor>[\^$])"
+    r"|(?P<quantifier>[?*+]|\{(?P<least>[0-9]{1,3})(?:,(?P<most>[0-9]{0,3}))?\})"
+    rf"|(?P<atom>\.|\\[dswDSW]|{_ONE}|[^\\|.?*+(){{}}\[\]^$]|\[\^?+-?{_MEMBER}+-?\])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class TranslatedRegex:
         return self.regex.search(text) is not None
 
 
-def translated(source: str, flags: str = "") -> TranslatedRegex:
+def translated(source: str) -> TranslatedRegex:
     """Translate a regular expression of XPath 3.1.
 
     Raises
@@ -64,158 +61,99 @@ def translated(source: str, flags: str = "") -> TranslatedRegex:
     NotColumnar
         It is not one, or holds something of which the two languages may differ.
     """
-    if flags not in ("", "i"):
-        raise NotColumnar("flags of a regular expression")
-    option = re.IGNORECASE | re.ASCII if flags else re.ASCII
-    if not source.isascii():
-        raise NotColumnar("a regular expression beyond ASCII")
-    reader = _Reader(source, fold=bool(flags))
-    text = reader.alternatives(0)
-    if reader.at != len(source):
-        raise NotColumnar("a regular expression that is not understood")
+    reader = _Reader()
+    at = 0
+    while at < len(source):
+        token = _TOKEN.match(source, at)
+        if token is None or not source.isascii():
+            raise _not_understood()
+        reader.read(token)
+        at = token.end()
+    if reader.opened:
+        raise _not_understood()
     try:
-        regex = re.compile(text, option)
+        regex = re.compile("".join(reader.parts), re.ASCII)
     except re.error:
-        raise NotColumnar("a regular expression that is not understood") from None
+        raise _not_understood() from None
     anchored = source.startswith("^") and "|" not in source
-    return TranslatedRegex(regex, reader.ascii_only or bool(flags), reader.ways, reader.degree + (not anchored))
+    ascii_only = re.search(r"\\[dwDW]", source.replace("\\\\", "")) is not None
+    return TranslatedRegex(regex, ascii_only, reader.ways * reader.branches[0], reader.degree + (not anchored))
+
+
+def _not_understood() -> NotColumnar:
+    return NotColumnar("a regular expression that is not understood")
 
 
 class _Reader:
-    def __init__(self, source: str, *, fold: bool) -> None:
-        self.source = source
-        self.fold = fold
-        self.at = 0
-        self.ascii_only = False
+    """Translates token by token.
+
+    ``opened`` has for each open group how many choices there were before it, ``branches`` the alternatives of each,
+    after those of the whole; ``choices`` counts what can be read in more than one way, ``before`` is the count before
+    the part that a quantifier would repeat, None where there is none.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.opened: list[int] = []
+        self.branches = [1]
         self.choices = 0
+        self.before: int | None = None
         self.ways = 1
         self.degree = 0
 
-    def peek(self) -> str:
-        return self.source[self.at : self.at + 1]
-
-    def take(self) -> str:
-        character = self.peek()
-        if not character:
-            raise NotColumnar("a regular expression that ends too early")
-        self.at += 1
-        return character
-
-    def alternatives(self, depth: int) -> str:
-        before, self.ways = self.ways, 1
-        parts, ways = [self.branch(depth)], self.ways
-        while self.peek() == "|":
-            self.take()
-            self.choices += 1
-            self.ways = 1
-            parts.append(self.branch(depth))
-            ways += self.ways
-        self.ways = before * ways
-        return "|".join(parts)
-
-    def branch(self, depth: int) -> str:
-        text = ""
-        while self.peek() and self.peek() not in "|)":
-            choices = self.choices
-            atom, quantifiable = self.atom(depth)
-            text += atom
-            match = _QUANTIFIER.match(self.source, self.at)
-            if match is not None:
-                if not quantifiable or (match[2] and int(match[2]) < int(match[1])):
-                    raise NotColumnar("a quantifier of a regular expression")
-                if self.choices > choices and match[0][0] != "?":
-                    # Python's matcher may try exponentially many ways, and no signal ends it
-                    raise NotColumnar("a repeated group that can be read in several ways")
-                self.choices += match[0][0] != "{" or match[2] is not None
-                self._count(match)
-                text += match[0]
-                self.at = match.end()
-        return text
-
-    def _count(self, quantifier: re.Match[str]) -> None:
-        """Count the ways in which a quantifier can be read."""
-        if quantifier[0][0] in "*+" or quantifier[2] == "":
-            self.degree += 1
-        elif quantifier[0][0] == "?":
-            self.ways *= 2
-        elif quantifier[2]:
-            self.ways *= int(quantifier[2]) - int(quantifier[1]) + 1
-
-    def atom(self, depth: int) -> tuple[str, bool]:
-        character = self.take()
-        match character:
-            case "^" | "$":
-                return "\\A" if character == "^" else "\\Z", False
-            case ".":
-                return "[^\\n\\r]", True
-            case "[":
-                return self.group(), True
-            case "\\":
-                return self.escape(inside=False), True
-            case "(":
-                return self.parentheses(depth), True
-            case _ if character in _META and character != "-":
-                raise NotColumnar("a regular expression that is not understood")
+    def read(self, token: re.Match[str]) -> None:
+        """Take the next token."""
+        text, before = token[0], None
+        match token.lastgroup:
+            case "open" if len(self.opened) < _MOST_OPEN:
+                self.opened.append(self.choices)
+                self.branches.append(1)
+                text = "(?:"
+            case "close" if self.opened:
+                before = self.opened.pop()
+                self.ways *= self.branches.pop()
+            case "or":
+                self.branches[-1] += 1
+                self.choices += 1
+            case "anchor":
+                text = "\\A" if text == "^" else "\\Z"
+            case "quantifier" if self.before is not None:
+                self._repeat(token, self.before)
+            case "atom":
+                text, before = _atom(text), self.choices
             case _:
-                return re.escape(character), True
+                raise _not_understood()
+        self.parts.append(text)
+        self.before = before
 
-    def parentheses(self, depth: int) -> str:
-        if depth > 20:
-            raise NotColumnar("a deep regular expression")
-        if self.source.startswith("?:", self.at):
-            self.at += 2
-        elif self.peek() == "?":
-            raise NotColumnar("a group of a regular expression")
-        inner = self.alternatives(depth + 1)
-        if self.take() != ")":
-            raise NotColumnar("a regular expression that is not understood")
-        return f"(?:{inner})"
+    def _repeat(self, token: re.Match[str], before: int) -> None:
+        least, most = token["least"], token["most"]
+        if self.choices > before and token[0] != "?":
+            # Python's matcher may try exponentially many ways, and no signal ends it
+            raise NotColumnar("a repeated group that can be read in several ways")
+        if token[0] in ("*", "+") or most == "":
+            self.degree += 1
+        elif token[0] == "?":
+            self.ways *= 2
+        elif most:
+            self.ways *= int(most) - int(least) + 1
+        self.choices += most is not None or least is None
 
-    def escape(self, *, inside: bool) -> str:
-        character = self.take()
-        if character in _META:
-            return re.escape(character)
-        if character in _ESCAPED:
-            return _ESCAPED[character]
-        if character in _CLASSES or character.lower() in _CLASSES:
-            # white space is ASCII in XML
-            self.ascii_only |= character not in "sS"
-            return self.named(_CLASSES[character.lower()], negated=character.isupper(), inside=inside)
-        raise NotColumnar("an escape of a regular expression")
 
-    def named(self, members: str, *, negated: bool, inside: bool) -> str:
-        if not inside:
-            return f"[{'^' if negated else ''}{members}]"
-        if negated:
-            raise NotColumnar("a negated class inside a class of characters")
-        return members
+def _atom(text: str) -> str:
+    """Return what stands for one character."""
+    if text == ".":
+        return "[^\\n\\r]"
+    if text[0] == "[":
+        inverted = "^" if text[1] == "^" else ""
+        return f"[{inverted}{re.sub(_MEMBER, _member, text[1 + len(inverted) : -1])}]"
+    if text[0] == "\\" and text[1].lower() in _CLASSES:
+        return f"[{'^' if text[1].isupper() else ''}{_CLASSES[text[1].lower()]}]"
+    return text if text[0] == "\\" else re.escape(text)
 
-    def group(self) -> str:
-        negated = self.peek() == "^"
-        if negated:
-            self.take()
-            if self.fold:
-                raise NotColumnar("a negated class of characters in any case")
-        members = ""
-        first = True
-        while (character := self.take()) != "]" or first:
-            first = False
-            if character in "[]" or (character == "-" and members and self.peek() != "]"):
-                raise NotColumnar("a class of characters")
-            members += self.member(character)
-        return f"[{'^' if negated else ''}{members}]"
 
-    def member(self, character: str) -> str:
-        if character == "\\":
-            before = self.at
-            text = self.escape(inside=True)
-            single = self.source[before] in _META or self.source[before] in _ESCAPED
-        else:
-            text, single = re.escape(character), True
-        if self.peek() != "-" or self.source[self.at + 1 : self.at + 2] == "]" or not single:
-            return text
-        self.take()
-        end = self.take()
-        if end in "[]-\\":
-            raise NotColumnar("a range of characters")
-        return f"{text}-{re.escape(end)}"
+def _member(member: re.Match[str]) -> str:
+    text = member[0]
+    if text[0] == "\\":
+        return _CLASSES.get(text[1], text)
+    return "-".join(map(re.escape, text.split("-")))
