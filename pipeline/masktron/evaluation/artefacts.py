@@ -24,7 +24,6 @@ from masktron.classify.truth import holds, number_of, variables_of_atom
 from masktron.constraints import Atom, Form, InDomain, Lexical, Untranslated
 from masktron.errors import RulebookError
 from masktron.evaluation.findings import Finding
-from masktron.evaluation.programs import RELATIONS
 from masktron.reading.nodes import Arithmetic, Call, walk
 from masktron.reading.reader import ROOT, Scope
 from masktron.rulebook.expressions import tree
@@ -160,7 +159,7 @@ def _remains(test: tree.Expression | None, values: Mapping[str, str | None]) -> 
     ):
         return None
     left, right = _number(test.left, values), _number(test.right, values)
-    compare = RELATIONS.get(test.sign)
+    compare = tree.RELATIONS.get(test.sign)
     return None if left is None or right is None or compare is None else bool(compare(left, right))
 
 

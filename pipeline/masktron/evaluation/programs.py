@@ -6,7 +6,6 @@ elements and texts in the order of the document; libxml2's Python interface leav
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.stylesheet_scope import ORIGINAL, ORIGINAL_URI, beside_name
 from masktron.problems.problem import Known, Setting
 from masktron.processes import interpreter, is_member, rule_seconds
+from masktron.rulebook.expressions.tree import RELATIONS
 from masktron.rulebook.schema import Document, Rulebook
 from masktron.sources.lexical import is_misread, xpath1_number, xpath1_text
 from masktron.sources.xml.parser import Encoding, parse_tree, tree_parser
@@ -478,16 +478,6 @@ _string_of = etree.XPath("string()")
 _is_plain = etree.XPath(
     "not(descendant-or-self::*/@* or */* or */node()[2] or .//comment() or .//processing-instruction())"
 )
-RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
-    {
-        "=": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
-)
 
 
 def string_value(node: Any) -> str:
@@ -524,7 +514,7 @@ def _sum(_context: Any, nodes: Any) -> float:
 
 def _compare(_context: Any, symbol: str, left: Any, right: Any) -> bool:
     """Compare as section 3.4 says."""
-    relation = RELATIONS[symbol]
+    relation: Callable[[Any, Any], bool] = RELATIONS[symbol]
     equality = symbol in ("=", "!=")
     if isinstance(left, bool) or isinstance(right, bool):
         one, other = _truth(left), _truth(right)

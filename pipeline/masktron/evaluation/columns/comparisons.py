@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,23 +30,11 @@ from masktron.evaluation.columns.items import (
 from masktron.evaluation.columns.number_items import as_double, together
 from masktron.evaluation.columns.state import FieldSource
 from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, code_table
-from masktron.rulebook.expressions.tree import MIRRORED
+from masktron.rulebook.expressions.tree import MIRRORED, RELATIONS
+from masktron.sources.lexical import XML_SPACE
 
-type Comparator = Callable[[Any, Any], Any]
-
-RELATIONS: Mapping[str, Comparator] = MappingProxyType(
-    {
-        "=": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
-)
 _BOOLEANS: Mapping[str, bool] = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
 MAX_PAIRS = 2048
-_XML_SPACE = " \t\r\n"
 
 
 def general(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
@@ -187,7 +173,7 @@ def _as_boolean(item: Item, source: FieldSource, doubt: Doubt) -> TruthValue:
             return TruthValue(item.present, (item.value != 0) & ~np.isnan(item.value))
         case String() | Untyped():
             text = as_text(item, source, doubt)
-            read = [_BOOLEANS.get(value.strip(_XML_SPACE)) for value in text.values]
+            read = [_BOOLEANS.get(value.strip(XML_SPACE)) for value in text.values]
             unknown = code_table((r is None for r in read), np.bool_)[text.codes]
             doubt.add(some(unknown & item.present))
             return TruthValue(item.present, code_table((bool(r) for r in read), np.bool_)[text.codes])

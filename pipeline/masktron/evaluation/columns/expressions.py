@@ -20,6 +20,7 @@ from masktron.evaluation.columns.items import (
     NOWHERE,
     RECORD,
     YES,
+    Doubt,
     Item,
     Items,
     Node,
@@ -31,7 +32,7 @@ from masktron.evaluation.columns.items import (
     one,
     restricted,
 )
-from masktron.evaluation.columns.operators import arithmetic, negated
+from masktron.evaluation.columns.operators import Numbers, arithmetic, negated
 from masktron.evaluation.columns.state import (
     ColumnScope,
     FieldSource,
@@ -241,11 +242,14 @@ def _composed(expression: Expression, state: State) -> Items:  # noqa: PLR0911 -
         case Comparison(sign=sign, left=left, right=right):
             return dialect.compare(sign, evaluate(left, state), evaluate(right, state), source)
         case Arithmetic(sign=sign, operands=operands):
-            numbers = [dialect.operand(evaluate(part, state), source) for part in operands]
-            return reduce(lambda a, b: arithmetic(sign, a, b, source), numbers)
+            doubt = Doubt()
+            numbers = [dialect.converted["numbers"](evaluate(part, state), source, doubt) for part in operands]
+            found: Numbers = reduce(lambda a, b: arithmetic(sign, a, b, doubt), numbers)
+            return Items(found, doubt.mask)
         case Negation(sign=sign, operand=operand):
-            once = negated(dialect.operand(evaluate(operand, state), source), source)
-            return once if sign == "-" else negated(once, source)
+            doubt = Doubt()
+            once = map(negated, dialect.converted["numbers"](evaluate(operand, state), source, doubt))
+            return Items(tuple(once if sign == "-" else map(negated, once)), doubt.mask)
         case NodeSet(sign="|", operands=operands):
             return in_document_order(joined([evaluate(part, state) for part in operands]))
         case _:

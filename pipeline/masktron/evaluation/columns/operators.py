@@ -17,16 +17,15 @@ from masktron.evaluation.columns.items import (
     Bools,
     Doubles,
     Doubt,
-    Items,
     NotColumnar,
     Number,
     constant_of,
     number_literal,
     some,
 )
-from masktron.evaluation.columns.number_items import numbers_of, together
-from masktron.evaluation.columns.state import FieldSource
-from masktron.evaluation.columns.string_items import at_most_one
+from masktron.evaluation.columns.number_items import together
+
+type Numbers = tuple[Number, ...]
 
 MAX_ALTERNATIVES = 64
 _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
@@ -35,14 +34,11 @@ _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
 _FOLDED = frozenset({"+", "-", "*", "div"})
 
 
-def arithmetic(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
-    """Return the value of a binary operator."""
-    doubt = Doubt()
-    ones = numbers_of(at_most_one(left, doubt), source, doubt)
-    others = numbers_of(at_most_one(right, doubt), source, doubt)
+def arithmetic(sign: str, ones: Numbers, others: Numbers, doubt: Doubt) -> Numbers:
+    """Return the value of a binary operator, of alternatives of which no record has two."""
     if len(ones) * len(others) > MAX_ALTERNATIVES:
         raise NotColumnar("arithmetic on many alternatives")
-    return Items(tuple(_calculated(sign, a, b, doubt) for a in ones for b in others), doubt.mask)
+    return tuple(_calculated(sign, a, b, doubt) for a in ones for b in others)
 
 
 def _calculated(sign: str, a: Number, b: Number, doubt: Doubt) -> Number:
@@ -87,14 +83,8 @@ def _integers(value: Doubles, present: Bools, doubt: Doubt) -> Number:
     return Number(present, np.where(lost, 0.0, value) + 0.0, "integer")
 
 
-def negated(operand: Items, source: FieldSource) -> Items:
+def negated(item: Number) -> Number:
     """Return the value of unary minus."""
-    doubt = Doubt()
-    numbers = numbers_of(at_most_one(operand, doubt), source, doubt)
-    return Items(tuple(map(_negative, numbers)), doubt.mask)
-
-
-def _negative(item: Number) -> Number:
     constant = None if item.constant is None else -item.constant
     value = -item.value if item.type == "double" else 0.0 - item.value
     return replace(item, value=value, constant=constant)

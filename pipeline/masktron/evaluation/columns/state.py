@@ -136,8 +136,6 @@ class Dialect:
         From ``local-name`` or its like, and nodes, to the name.
     constant : callable
         From a literal to its value.
-    operand : callable
-        What arithmetic makes of an operand first.
     compare : callable
         From the sign of a comparison and its sides to its value.
     call : callable
@@ -153,7 +151,6 @@ class Dialect:
     converted: Mapping[Takes, Conversion]
     named: Callable[[str, Items, State], Items]
     constant: Callable[[str | int | Decimal | float], Item]
-    operand: Callable[[Items, FieldSource], Items]
     compare: Callable[[str, Items, Items, FieldSource], Items]
     call: Callable[[Call, State], Items]
     chosen: Callable[[Items, Expression, State], Items]

@@ -5,14 +5,15 @@ Where the answer is not known for sure, the records are left unsure or the expre
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
-from masktron.evaluation.columns.comparisons import RELATIONS, effective, holding, some_pair
+from masktron.evaluation.columns.comparisons import effective, holding, some_pair
 from masktron.evaluation.columns.expressions import (
     called,
     evaluate,
@@ -37,15 +38,15 @@ from masktron.evaluation.columns.items import (
     Untyped,
     boolean,
     literal,
+    number_literal,
     one,
     same_text,
     some,
     where,
 )
-from masktron.evaluation.columns.number_items import one_double
 from masktron.evaluation.columns.state import Dialect, FieldSource, State
-from masktron.evaluation.columns.string_items import as_text, code_table, merged, one_text
-from masktron.rulebook.expressions.tree import Call, Expression
+from masktron.evaluation.columns.string_items import as_text, code_table, merged
+from masktron.rulebook.expressions.tree import RELATIONS, Call, Expression
 from masktron.sources.lexical import xpath1_number, xpath1_text
 
 
@@ -82,51 +83,48 @@ def text_in(node: Node) -> Untyped:
     return Untyped(node.present, field_of(node))
 
 
-def to_number(items: Items, source: FieldSource) -> Items:
+def to_number(items: Items, source: FieldSource, doubt: Doubt) -> Number:
     """Convert as ``number()`` does."""
+    doubt.add(items.unsure)
     match items.items:
-        case (Number(),):
-            return items
+        case (Number() as number,):
+            return number
         case (TruthValue(_, holds),):
-            return one(Number(YES, holds.astype(np.float64)), items.unsure)
+            return Number(YES, holds.astype(np.float64))
         case ():
-            return one(literal(float("nan")), items.unsure)
+            return number_literal(float("nan"))
         case (Node() as node,):
             number = number_in(node, source)
             # an absent field is NaN as it is
-            value = number.value if node.there is YES else np.where(number.present, number.value, np.nan)
-            return one(Number(YES, value), items.unsure)
+            return Number(YES, number.value if node.there is YES else np.where(number.present, number.value, np.nan))
         case _:
-            doubt = Doubt()
-            text = one_text(to_text(items, source), source, doubt)
-            values = code_table((xpath1_number(value) for value in text.values), np.float64)
-            return one(Number(YES, values[text.codes]), doubt.mask)
+            text = to_text(items, source, doubt)
+            return Number(YES, code_table((xpath1_number(value) for value in text.values), np.float64)[text.codes])
 
 
-def to_text(items: Items, source: FieldSource) -> Items:
+def to_text(items: Items, source: FieldSource, doubt: Doubt) -> String:
     """Convert as ``string()`` does: of a node-set, the first node in the order of the document."""
+    doubt.add(items.unsure)
     match items.items:
-        case (String(),):
-            return items
+        case (String() as text,):
+            return text
         case (Number(_, value),):
             distinct, codes = np.unique(value, return_inverse=True)
-            return one(String(YES, codes, tuple(map(xpath1_text, distinct.tolist()))), items.unsure)
+            return String(YES, codes, tuple(map(xpath1_text, distinct.tolist())))
         case (TruthValue() as truth,):
-            return one(as_text(truth, source, Doubt()), items.unsure)
+            return as_text(truth, source, doubt)
         case _:
-            texts = [as_text(text_in(node), source, Doubt()) for node in nodes_of(items)]
-            return first(items, texts, source)
+            return first(items, [as_text(text_in(node), source, doubt) for node in nodes_of(items)], source, doubt)
 
 
-def first(nodes: Items, texts: Sequence[String], source: FieldSource) -> Items:
+def first(nodes: Items, texts: Sequence[String], source: FieldSource, doubt: Doubt) -> String:
     """Return the text that belongs to the first node of a set in the order of the document; the empty one of none."""
-    doubt = Doubt(nodes.unsure)
     if len(texts) > 1:
         starts, known = places(nodes, source)
         doubt.add(some((nodes.count > 1) & ~known))
         nearest = starts.argmin(axis=0)
         texts = [where(text, nearest == k) for k, text in enumerate(texts)]
-    return one(merged(texts), doubt.mask)
+    return merged(texts)
 
 
 def places(nodes: Items, source: FieldSource) -> tuple[Integers, Bools]:
@@ -150,21 +148,13 @@ def _node_set(items: Items, source: FieldSource, doubt: Doubt) -> Items:
     return items
 
 
-def _text(items: Items, source: FieldSource, doubt: Doubt) -> String:
-    return one_text(to_text(items, source), source, doubt)
-
-
-def _number(items: Items, source: FieldSource, doubt: Doubt) -> Number:
-    return one_double(to_number(items, source), source, doubt)
-
-
 _CONVERTED: Mapping[Takes, Conversion] = MappingProxyType(
     {
-        "text": _text,
-        "value": _text,
-        "number": _number,
-        "any": _number,
-        "numbers": lambda items, source, doubt: (_number(items, source, doubt),),
+        "text": to_text,
+        "value": to_text,
+        "number": to_number,
+        "any": to_number,
+        "numbers": lambda items, source, doubt: (to_number(items, source, doubt),),
         "nodes": _node_set,
         "items": lambda items, _, __: items,
     }
@@ -209,7 +199,8 @@ def _sum(source: FieldSource, doubt: Doubt, nodes: Items) -> Number:
 def _named(name: str, nodes: Items, state: State) -> Items:
     _node_set(nodes, state.source, Doubt())
     texts = [same_text(name_of_node(name, node, state), node.present) for node in nodes_of(nodes)]
-    return first(nodes, texts, state.source)
+    doubt = Doubt(nodes.unsure)
+    return one(first(nodes, texts, state.source, doubt), doubt.mask)
 
 
 def compare(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
@@ -226,26 +217,22 @@ def compare(sign: str, left: Items, right: Items, source: FieldSource) -> Items:
     values = (*left.items, *right.items)
     if any(isinstance(item, TruthValue) for item in values):
         left, right = (effective(items, source) if equality or is_set(items) else items for items in (left, right))
+    doubt = Doubt(left.unsure, right.unsure)
+    sides = (left, right)
     if equality and any(isinstance(item, TruthValue) for item in left.items):
-        ones, others = left, right
+        ones, others = left.items, right.items
     elif equality and not any(isinstance(item, Number) for item in values):
-        ones, others = _texts(left, source), _texts(right, source)
+        ones, others = (_each(items, text_in, to_text, source, doubt) for items in sides)
     else:
-        ones, others = _numbers(left, source), _numbers(right, source)
-    doubt = Doubt(ones.unsure, others.unsure)
-    return boolean(some_pair(sign, ones.items, others.items, source, doubt, general=False), doubt.mask)
+        ones, others = (_each(items, partial(number_in, source=source), to_number, source, doubt) for items in sides)
+    return boolean(some_pair(sign, ones, others, source, doubt, general=False), doubt.mask)
 
 
-def _texts(items: Items, source: FieldSource) -> Items:
-    if is_set(items):
-        return replace(items, items=tuple(text_in(node) for node in nodes_of(items)))
-    return to_text(items, source)
-
-
-def _numbers(items: Items, source: FieldSource) -> Items:
-    if is_set(items):
-        return replace(items, items=tuple(number_in(node, source) for node in nodes_of(items)))
-    return to_number(items, source)
+def _each(
+    items: Items, of_node: Callable[[Node], Item], of_value: Conversion, source: FieldSource, doubt: Doubt
+) -> tuple[Item, ...]:
+    """Return what each node of a node-set says, or a value converted."""
+    return tuple(map(of_node, nodes_of(items))) if is_set(items) else (of_value(items, source, doubt),)
 
 
 def _constant(value: str | int | Decimal | float) -> Item:
@@ -296,7 +283,6 @@ XPATH1 = Dialect(
     converted=_CONVERTED,
     named=_named,
     constant=_constant,
-    operand=to_number,
     compare=compare,
     call=_call,
     chosen=_chosen,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 
-from masktron.evaluation.columns.comparisons import RELATIONS, by_value, general, holding
+from masktron.evaluation.columns.comparisons import by_value, general, holding
 from masktron.evaluation.columns.expressions import (
     MAX_STEPS,
     called,
@@ -47,6 +46,7 @@ from masktron.evaluation.columns.string_items import merged
 from masktron.evaluation.columns.xpath2_functions import CONVERTED, FUNCTIONS2, cast, castable
 from masktron.rulebook.expressions.tree import (
     GENERAL_OF_VALUE,
+    RELATIONS,
     Binding,
     Call,
     Comparison,
@@ -211,21 +211,12 @@ def _at(items: Items, wanted: Callable[[Integers], Bools]) -> Items:
     return Items(tuple(chosen), items.unsure, items.single, items.ordered or items.single)
 
 
-def _constant(value: str | int | Decimal | float) -> Item:
-    return literal(value)
-
-
-def _operand(items: Items, source: FieldSource) -> Items:
-    return items
-
-
 XPATH2 = Dialect(
     typed=True,
     functions=FUNCTIONS2,
     converted=CONVERTED,
     named=_name_of,
-    constant=_constant,
-    operand=_operand,
+    constant=literal,
     compare=_compare,
     call=_call,
     chosen=_chosen,

@@ -7,13 +7,14 @@ since what could be read of it are its parts.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Any, get_args
 from typing import Literal as OneOf
-from typing import get_args
 
 from masktron.rulebook.expressions.lexer import tokenize
 from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE
@@ -49,6 +50,14 @@ MIRRORED: Mapping[str, GeneralSign] = MappingProxyType(
     {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 )
 """The comparison when its operands change places."""
+RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    dict(
+        zip(
+            GENERAL_SIGNS, (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge), strict=True
+        )
+    )
+)
+"""What a general comparison asks of two values."""
 BINDERS: frozenset[str] = frozenset(get_args(Binder.__value__))
 CONVERSIONS: frozenset[str] = frozenset(get_args(Conversion.__value__))
 
