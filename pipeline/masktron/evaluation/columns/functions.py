@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 
@@ -25,62 +23,15 @@ from masktron.evaluation.columns.items import (
     Doubt,
     Item,
     Items,
-    NotColumnar,
     Number,
     String,
     boolean,
     literal,
     some,
 )
-from masktron.evaluation.columns.state import FieldSource
+from masktron.evaluation.columns.state import FieldSource, Function, Takes
 from masktron.evaluation.columns.string_items import combined, mapped, measured, tested
 from masktron.sources.lexical import XML_SPACE
-
-type Takes = OneOf["text", "value", "number", "any", "numbers", "nodes", "items"]
-"""What an argument becomes.
-
-A text; a text, of whatever value; a number; a number, NaN for what is none; the alternatives of a number; the items,
-in XPath 1.0 of a node-set; the items.
-"""
-type Conversion = Callable[[Items, FieldSource, Doubt], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function that is evaluated over columns.
-
-    Attributes
-    ----------
-    takes : tuple of str
-    apply : callable
-        From the arguments, after the source and a doubt, to the value.
-    optional : int
-        How many of the last arguments may be left out.
-    context : bool
-        Whether no argument means the context item.
-    """
-
-    takes: tuple[Takes, ...]
-    apply: Callable[..., Item | Items]
-    optional: int = 0
-    context: bool = False
-
-    def value(
-        self, name: str, arguments: tuple[Items, ...], converted: Mapping[Takes, Conversion], source: FieldSource
-    ) -> Items:
-        """Return the value.
-
-        Raises
-        ------
-        NotColumnar
-            It is not evaluated over columns with these arguments.
-        """
-        if not 0 <= len(self.takes) - len(arguments) <= self.optional:
-            raise NotColumnar(f"{name}() with {len(arguments)} arguments")
-        doubt = Doubt()
-        values = [converted[kind](each, source, doubt) for kind, each in zip(self.takes, arguments, strict=False)]
-        found = self.apply(source, doubt, *values)
-        return found if isinstance(found, Items) else Items((found,), doubt.mask)
 
 
 def _negation(source: FieldSource, _: Doubt, items: Items) -> Items:

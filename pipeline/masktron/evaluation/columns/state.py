@@ -11,19 +11,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any
+from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.items import NO, NOWHERE, RECORD, YES, Bools, Item, Items, Node, NotColumnar, always
+from masktron.evaluation.columns.items import (
+    NO,
+    NOWHERE,
+    RECORD,
+    YES,
+    Bools,
+    Doubt,
+    Item,
+    Items,
+    Node,
+    NotColumnar,
+    always,
+)
 from masktron.kernels.bytewise import order_cells
 from masktron.rulebook.expressions.tree import Call, Expression
 from masktron.sources.columns import Batch, Cell, Cells, Numbers, Texts
 from masktron.sources.record_layout import Layout
-
-if TYPE_CHECKING:
-    from masktron.evaluation.columns.functions import Conversion, Function, Takes
 
 _ORDERED_CODECS = ("utf-8", "ascii", "iso8859-1")
 """In which bytes follow each other as code points do."""
@@ -115,6 +125,53 @@ class FieldSource:
             return _ABSENT
         self.read.add(at)
         return _UNREAD if self._batch is None else self._batch.cells[at]
+
+
+type Takes = OneOf["text", "value", "number", "any", "numbers", "nodes", "items"]
+"""What an argument becomes.
+
+A text; a text, of whatever value; a number; a number, NaN for what is none; the alternatives of a number; the items,
+in XPath 1.0 of a node-set; the items.
+"""
+type Conversion = Callable[[Items, FieldSource, Doubt], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that is evaluated over columns.
+
+    Attributes
+    ----------
+    takes : tuple of str
+    apply : callable
+        From the arguments, after the source and a doubt, to the value.
+    optional : int
+        How many of the last arguments may be left out.
+    context : bool
+        Whether no argument means the context item.
+    """
+
+    takes: tuple[Takes, ...]
+    apply: Callable[..., Item | Items]
+    optional: int = 0
+    context: bool = False
+
+    def value(
+        self, name: str, arguments: tuple[Items, ...], converted: Mapping[Takes, Conversion], source: FieldSource
+    ) -> Items:
+        """Return the value.
+
+        Raises
+        ------
+        NotColumnar
+            It is not evaluated over columns with these arguments.
+        """
+        if not 0 <= len(self.takes) - len(arguments) <= self.optional:
+            raise NotColumnar(f"{name}() with {len(arguments)} arguments")
+        doubt = Doubt()
+        values = [converted[kind](each, source, doubt) for kind, each in zip(self.takes, arguments, strict=False)]
+        found = self.apply(source, doubt, *values)
+        return found if isinstance(found, Items) else Items((found,), doubt.mask)
 
 
 DOCUMENT = -1

@@ -20,7 +20,7 @@ from masktron.evaluation.columns.expressions import (
     name_of_node,
     refused,
 )
-from masktron.evaluation.columns.functions import FUNCTIONS, Conversion, Function, Takes, predicate
+from masktron.evaluation.columns.functions import FUNCTIONS, predicate
 from masktron.evaluation.columns.items import (
     NO,
     RECORD,
@@ -44,7 +44,7 @@ from masktron.evaluation.columns.items import (
     some,
     where,
 )
-from masktron.evaluation.columns.state import Dialect, FieldSource, State
+from masktron.evaluation.columns.state import Conversion, Dialect, FieldSource, Function, State, Takes
 from masktron.evaluation.columns.string_items import as_text, code_table, merged
 from masktron.rulebook.expressions.tree import RELATIONS, Call, Expression
 from masktron.sources.lexical import xpath1_number, xpath1_text

@@ -13,9 +13,6 @@ import numpy as np
 from masktron.evaluation.columns.comparisons import related
 from masktron.evaluation.columns.functions import (
     FUNCTIONS,
-    Conversion,
-    Function,
-    Takes,
     each_number,
     predicate,
     there,
@@ -48,7 +45,7 @@ from masktron.evaluation.columns.number_items import (
     together,
 )
 from masktron.evaluation.columns.operators import quotient
-from masktron.evaluation.columns.state import FieldSource
+from masktron.evaluation.columns.state import Conversion, FieldSource, Function, Takes
 from masktron.evaluation.columns.string_items import as_text, at_most_one, atomized, one_text, tested
 from masktron.evaluation.columns.xpath2_regex import translated
 from masktron.sources.columns import NumberForm
