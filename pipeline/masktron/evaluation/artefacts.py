@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import isnan, trunc
@@ -67,17 +67,17 @@ class Artefacts:
 
     def marked(self, finding: Finding) -> Finding:
         """Return the finding, with `Finding.artefact` where it is one."""
-        return replace(finding, artefact=True) if self.is_artefact(finding) else finding
+        return finding._replace(artefact=True) if self.is_artefact(finding) else finding
 
     def is_artefact(self, finding: Finding) -> bool:
         """Whether what failed holds in exact decimals; False where its formula cannot tell."""
-        if finding.member is not None or finding.among or any("/" in name for name, _ in finding.values):
-            return False  # the formula is that of one record, and has no members
         if finding.check not in self._asked:  # most rules never fail, and to read a test takes a millisecond
             self._asked[finding.check] = self._read(finding.check)
         asked = self._asked[finding.check]
         if asked is None or finding.kind == "error":
             return False
+        if finding.member is not None or finding.among or any("/" in name for name, _ in finding.values):
+            return False  # the formula is that of one record, and has no members
         cells = finding.check, finding.values
         known = self._known.get(cells)
         if known is None:

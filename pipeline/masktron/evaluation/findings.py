@@ -42,8 +42,7 @@ class MemberValues(NamedTuple):
     more: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One check that one node does not obey.
 
     Attributes
@@ -315,6 +314,8 @@ class Shown:
 
     def member_of(self, around: Sequence[etree._Element]) -> str | None:
         """Return which member a finding is about: ``Person 2``, ``Person 2 (PID 17)``, ``Person 2, Spell 1``."""
+        if len(around) == 1:
+            return None
         tags = _tags(around)
         said = []
         for depth, member in enumerate(around[1:], 1):
@@ -325,7 +326,7 @@ class Shown:
                 f"{level.name} {place}"
                 + (f" ({level.record_id.name} {record_id})" if level.record_id and record_id else "")
             )
-        return ", ".join(said) or None
+        return ", ".join(said)
 
     def values_of(self, around: Sequence[etree._Element], check: int) -> _Values:
         """Return the fields that a check reads of the member and of what is around it, with their text."""
@@ -343,9 +344,11 @@ class Shown:
 
         Members that do not have the field are left out.
         """
+        if not (self.below and self.fields):
+            return ()
         tags = _tags(around)
         found = []
-        for shown in self.fields[check] if self.below and self.fields else ():
+        for shown in self.fields[check]:
             level = self.below.get(shown.name, ())
             if tags[: len(level)] == level:
                 continue
@@ -367,7 +370,7 @@ def elements_of(node: etree._Element) -> list[etree._Element]:
 
 
 def _tags(around: Sequence[etree._Element]) -> LevelTags:
-    return tuple(str(member.tag) for member in around[1:])
+    return tuple(str(member.tag) for member in around[1:]) if len(around) > 1 else ()
 
 
 def _record_id_text(record: etree._Element, name: Field) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from lxml import etree
@@ -86,8 +86,7 @@ def document_with(records: Iterable[etree._Element], layout: Layout) -> etree._E
     return parent.getroottree().getroot()
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """What a report stylesheet says of one check on one node.
 
     Attributes
@@ -98,6 +97,10 @@ class Failure:
         The way from the record, or from the root, down to the element.
     leaf : tuple of str
         Element, node in it (``@id``, ``text()[1]``) or nothing, or ``/`` for the document.
+    notes : tuple of str
+        The texts of the diagnostics and properties of the check.
+    subject : tuple of str
+        The Clark names on the way from the node to the one that is pointed at, ``@`` before that of an attribute.
     """
 
     check: int
@@ -107,9 +110,7 @@ class Failure:
     leaf: str
     message: str
     notes: tuple[str, ...] = ()
-    """The texts of the diagnostics and properties of the check."""
     subject: tuple[str, ...] = ()
-    """The Clark names on the way from the node to the one that is pointed at, ``@`` before that of an attribute."""
 
 
 def read_report(text: str, rulebook: Rulebook) -> Iterator[Failure]:
@@ -124,7 +125,7 @@ def read_report(text: str, rulebook: Rulebook) -> Iterator[Failure]:
     kinds = {c.index: c.kind for c in rulebook.checks}
     subjects = {c.index: _subject(c.subject, dict(rulebook.namespaces)) for c in rulebook.checks if c.subject}
     for failure in _failures(text, kinds):
-        yield replace(failure, subject=subjects[failure.check]) if failure.check in subjects else failure
+        yield failure._replace(subject=subjects[failure.check]) if failure.check in subjects else failure
 
 
 def _subject(path: str, namespaces: Mapping[str, str]) -> tuple[str, ...]:
@@ -208,12 +209,17 @@ class FindingMaker:
         # deeper records may have different parents: there the position is one among all records
         self._path = path if len(layout.record_path) == 2 else f"({path})"
         self._starts: tuple[int, dict[Steps, Position]] = (-1, {})
+        self._named: tuple[int, str, str | None] = (-1, "", None)
+        """The record of the last finding, its path and what its key says."""
 
     def __call__(self, failure: Failure) -> Finding:
         """Return the finding."""
         if failure.place < 0:
             return self._around(failure)
         place = self.places[failure.place]
+        if self._named[0] != failure.place:
+            path, record_id = f"{self._path}[{place.record + 1}]", self.shown.record_id_of(place.element)
+            self._named = failure.place, path, record_id
         around = self.shown.around(place.element, failure.steps)
         failure = _led(place.element, failure)
         line, column = place.line, place.column
@@ -221,16 +227,16 @@ class FindingMaker:
             if self._starts[0] != failure.place:
                 self._starts = failure.place, starts_within(place.text(), line, column)
             line, column = self._starts[1][failure.steps]
-        location = _location(place.element, failure, f"{self._path}[{place.record + 1}]")
+        _, location, record_id = self._named
         return Finding(
             failure.check,
             failure.kind,
             place.record,
             line,
-            location,
+            _location(place.element, failure, location),
             failure.message,
             column,
-            self.shown.record_id_of(place.element),
+            record_id,
             self.shown.values_of(around, failure.check),
             notes=failure.notes,
             member=self.shown.member_of(around),
@@ -264,13 +270,14 @@ def _led(top: etree._Element, failure: Failure) -> Failure:
     for tag in failure.subject:
         if tag.startswith("@"):
             known = tag[1:] in node.attrib
-            return replace(failure, steps=tuple(steps), leaf=f"/@{expanded_name(tag[1:])}") if known else failure
+            leaf = f"/@{expanded_name(tag[1:])}"
+            return failure._replace(steps=tuple(steps), leaf=leaf) if known else failure
         child = next(node.iterchildren(tag), None)
         if child is None:
             return failure
         steps.append(elements_of(node).index(child))
         node = child
-    return replace(failure, steps=tuple(steps))
+    return failure._replace(steps=tuple(steps))
 
 
 def _location(node: etree._Element, failure: Failure, location: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
@@ -56,7 +57,7 @@ class VerdictTally:
         self.records = 0
         self.departed = False
         self._departures = np.zeros((2, checks), dtype=np.int64)
-        self._found = np.zeros(checks, dtype=np.int64)
+        self._found = [0] * checks
         self._findings: list[Finding] = []
         self._verdicts: list[NDArray[np.uint8]] = []
 
@@ -103,7 +104,7 @@ class VerdictTally:
 
     def room(self, check: int) -> int | None:
         """How many more records with findings of a check are of interest; None for all."""
-        return None if self._most is None else max(self._most - int(self._found[check]), 0)
+        return None if self._most is None else max(self._most - self._found[check], 0)
 
     def wanted(self, events: Events) -> NDArray[np.int64]:
         """Return the records that hold the first failures of checks that have room for more."""
@@ -120,7 +121,7 @@ class VerdictTally:
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Take findings of consecutive records: hand them on in their order, and keep what there is room for."""
-        for finding in sorted(findings, key=lambda f: (f.record, f.check)):
+        for finding in sorted(findings, key=attrgetter("record", "check")):
             if self.sink is not None:
                 self.sink(finding)
             if self.limit is None or self._found[finding.check] < self.limit:
@@ -136,7 +137,7 @@ class VerdictTally:
     def evaluation(self, engine: str) -> Evaluation:
         """Return the result."""
         fired, failed, errors = self.counts
-        findings = tuple(sorted(self._findings, key=lambda f: (f.check, f.record)))
+        findings = tuple(sorted(self._findings, key=attrgetter("check", "record")))
         verdicts = self.judged_all(self.records)
         departures = tuple(
             Departure(check, int(refused), int(accepted))

@@ -137,7 +137,7 @@ class Job:
     def _placed(self, finding: Finding) -> Finding:
         """Return a finding with its place in the file, where engines have read a document made of it."""
         line, column = self.source.place(finding.record, finding.line, finding.column)
-        return replace(finding, line=line, column=column)
+        return finding._replace(line=line, column=column)
 
     def tiers(self, evaluation: Evaluation | None = None) -> tuple[Assigned, ...]:
         """Return for each check how it is evaluated on the file, and why so.

@@ -49,7 +49,7 @@ class CsvReport:
         self._stream = io.TextIOWrapper(target.stream, encoding="utf-8", newline="", write_through=False)
         self._writer = csv.writer(self._stream)
         self._rulebook = target.rulebook
-        self._rules = [(check.id, severity(check)) for check in target.rulebook.checks]
+        self._rules = [(_cell(check.id), severity(check)) for check in target.rulebook.checks]
         self._head: tuple[str, ...] = () if target.among is None else ("document",)
         self._lead: tuple[str, ...] = () if target.among is None else (_cell(target.data),)
         self._headed = bool(target.among)
@@ -72,7 +72,7 @@ class CsvReport:
                 "" if finding.member is None else _cell(finding.member),
                 finding.line,
                 finding.column or "",
-                _cell(rule),
+                rule,
                 finding.kind,
                 grade,
                 "true" if finding.artefact else "false",
