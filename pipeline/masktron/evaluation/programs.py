@@ -83,7 +83,7 @@ class Transform:
         )
         try:
             tree = etree.fromstring(text, parser, base_url=_BASE_URL)
-            functions = _functions() if numbers else None
+            functions = dict(FUNCTIONS) if numbers else None
             self._transform = _lxml.XSLT(tree, extensions=functions, access_control=access)
         except etree.XSLTParseError as error:
             raise TransformError(_messages(error)) from None
@@ -102,11 +102,6 @@ class Transform:
         if len(self._transform.error_log):
             raise TransformError(str(self._transform.error_log[0].message))
         return str(result)
-
-
-def _functions() -> dict[tuple[str, str], Any]:
-
-    return dict(FUNCTIONS)
 
 
 def _messages(error: etree.LxmlError) -> str:
