@@ -539,7 +539,7 @@ def test_each_rule_has_its_tier_and_the_reason(
             "V1 = 1",
             "format-number(V1, '0') = '1'",
             "V1 = preceding-sibling::Record/V1",
-            "preceding-sibling::Record[1]/V1 = 2",
+            "name(preceding-sibling::Record[1]/V1) = 'V1'",
         )
     )
     rulebook = rules(tmp_path, body)

@@ -99,6 +99,47 @@ WHOLE_LATER = [
     "max(//Record[A = 'no such']/V) > 3",
     "sum(//Record[A = 'no such']/V) idiv 1 = 0",
 ]
+ORDERED = [
+    "not(V < preceding-sibling::Record[1]/V)",
+    "V != following-sibling::Record[1]/V",
+    "preceding-sibling::*[1]/ID = ID",
+    "not(preceding-sibling::Record[1]) or not(following-sibling::Record[last()]) or A = 1",
+    "number(V) - number(preceding-sibling::Record[2]/V) > 1",
+    "string(preceding-sibling::Record[A = current()/A][1]/V) = '3.14'",
+    "count(following-sibling::Record[A = current()/A][2]/V) = 1",
+    "following-sibling::Record[last()]/ID = ID",
+    "preceding-sibling::Record[last()]/@id = '1' and preceding-sibling::Record[B = '1'][1]/A = 1",
+    "string(//Record[2]/V) != '1'",
+    "../*[3]/A = A",
+    "//Record[last()]/ID = ID or //Record[position() = 2]/A = '1'",
+    "//Record[A = current()/A][1]/ID = ID",
+    "count(//Record[V > current()/V]) < 3",
+    "count(//Record[current()/V >= V and A = current()/A]) < 2",
+    "count(//V[. <= current()/V]) > 1",
+    "//Record[V < current()/V]",
+    "V < //Record/A",
+    "count(//Record[A != current()/A]) = 3",
+    "count(//Record[A = current()/A and ID != current()/ID and B = '1']) = 3",
+    "sum(preceding-sibling::Record/V) < 9",
+    "sum(preceding-sibling::Record[A = current()/A]/V) < 5",
+    "sum(following-sibling::Record/A) > 2",
+    "sum(//Record[V < current()/V]/B) > 1",
+]
+ORDERED_LATER = [
+    "count(//Record[number(V) > number(current()/V)]) < 3",
+    "count(//Record[. << current()]) < 3",
+    "some $r in //Record satisfies $r/ID = A",
+    "some $r in preceding-sibling::Record satisfies ($r/ID = ID and $r/A = '1')",
+    "some $r in //Record satisfies ($r/ID = ID and not($r is .))",
+    "some $r in //Record satisfies not($r/ID = A)",
+    "some $v in //V satisfies V lt $v",
+    "every $r in //Record satisfies ($r/V = '3.14' or $r/A)",
+    "every $r in preceding-sibling::Record satisfies not($r/ID = ID)",
+    "every $r in //Record satisfies not($r/ID = A)",
+    "every $v in //Record[A = current()/A]/V satisfies $v >= V",
+    "if (preceding-sibling::Record[1]/A = '1') then V else true()",
+    "sum(preceding-sibling::Record/V) instance of xs:integer",
+]
 CONSTANT = [test for test in (*WHOLE, *WHOLE_LATER) if "current()" not in test and not test.startswith("V ")]
 cells = st.sampled_from([None, "", "1", "1", "01", "1.0", "2", " 1", "x", "3.25", "-0", "0.1"])
 plain = st.sampled_from(["1", "0.1", "2.5", "1.14", "3", "-4.7"])
@@ -134,8 +175,8 @@ GOOD: list[Row] = [{"@id": str(i), "ID": str(i % 4), "A": str(i % 2), "B": "1", 
 def in_version(version: XPathVersion) -> list[str]:
     """Forms that a version knows."""
     if version == "1.0":
-        return [test for test in (*UNIQUE, *WHOLE) if "abs" not in test]
-    return [*UNIQUE, *UNIQUE_LATER, *WHOLE, *WHOLE_LATER]
+        return [test for test in (*UNIQUE, *WHOLE, *ORDERED) if "abs" not in test]
+    return [*UNIQUE, *UNIQUE_LATER, *WHOLE, *WHOLE_LATER, *ORDERED, *ORDERED_LATER]
 
 
 LETS = [
@@ -143,6 +184,8 @@ LETS = [
     ({}, {"own": "string(ID)"}, "count(//Record[ID = $own]) = 1"),
     ({}, {"own": "current()/ID"}, "not(preceding-sibling::Record/ID = $own)"),
     ({}, {"same": "count(//Record[ID = current()/ID])"}, "$same = 1"),
+    ({}, {"last": "preceding-sibling::Record[1]"}, "not($last) or $last/V < V"),
+    ({}, {"last": "preceding-sibling::Record[1]/V"}, "not($last = V)"),
     ({}, {"same": "//Record[A = current()/A]"}, "count($same) < 3 and sum($same/V) < 9"),
     ({"ids": "//Record/ID"}, {}, "count($ids[. = current()/ID]) = 1"),
     ({"total": "sum(//Record/V)"}, {}, "V <= 0.5 * $total"),

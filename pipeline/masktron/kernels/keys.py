@@ -95,23 +95,23 @@ def reslot(hashes: NDArray[np.uint64], known: int, slots: NDArray[np.int32]) -> 
 
 
 @kernel
-def tally(
-    own: NDArray[np.int32],
-    other: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    before: NDArray[np.int32],
+def running_sums(
+    groups: NDArray[np.int64], values: NDArray[np.float64], zero: float, sums: NDArray[np.float64]
 ) -> None:
-    """Count keys record by record, in place, and note how often the own key was there before.
+    """Add values one by one within each stretch of equal groups.
 
     Parameters
     ----------
-    own, other : ndarray of int32, shape (n,)
-        The key that a record asks for, and the one that it adds; -1 for none.
-    counts : ndarray of int64, shape (keys,)
-    before : ndarray of int32, shape (n,)
-        Filled.
+    groups : ndarray of int64, shape (n,)
+    values : ndarray of float64, shape (n,)
+    zero : float
+        What each sum begins with.
+    sums : ndarray of float64, shape (n,)
+        Filled: the sum of the values of the stretch up to each row, that of the row included.
     """
-    for row in range(len(own)):
-        before[row] = counts[own[row]] if own[row] >= 0 else 0
-        if other[row] >= 0:
-            counts[other[row]] += 1
+    total = zero
+    for row in range(len(groups)):
+        if row > 0 and groups[row] != groups[row - 1]:
+            total = zero
+        total += values[row]
+        sums[row] = total

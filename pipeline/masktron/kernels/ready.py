@@ -7,14 +7,14 @@ import numpy as np
 from masktron.kernels.assembling import assemble, gather, lay_out
 from masktron.kernels.bytewise import order_cells
 from masktron.kernels.compiling import folder_of, is_compiled, is_kept
-from masktron.kernels.keys import intern, reslot, tally
+from masktron.kernels.keys import intern, reslot, running_sums
 from masktron.kernels.level_scanner import scan_levels
 from masktron.kernels.numbers import powers_of_ten, read_numbers
 from masktron.kernels.scanner import byte_classes, line_breaks, scan_records, table_of
 from masktron.kernels.texts import code_texts
 
 ENTRIES = (
-    *(scan_records, read_numbers, code_texts, order_cells, intern, reslot, tally, assemble, lay_out, gather),
+    *(scan_records, read_numbers, code_texts, order_cells, intern, reslot, running_sums, assemble, lay_out, gather),
     *(scan_levels, line_breaks),
 )
 """What is called from outside the kernels."""
@@ -61,7 +61,7 @@ def compile_kernels() -> None:
     hashes = np.zeros(1, np.uint64)
     intern(octets, nothing, nothing, flags, codes, hashes, places, octets, 0, rows)
     reslot(hashes, 0, codes)
-    tally(rows[:0], rows, places, rows)
+    running_sums(nothing, doubles, 0.0, doubles)
     none = (octets, places[:0], places[:0], flags[:0], flags[:0], flags[:0])
     assemble(*none, 0, octets, octets, places, 0, places[:0], *(octets,) * 4, cells, cells, octets, places, flags)
     lay_out(octets, np.zeros((1, 2), np.int64), places[:0], octets, 0, places, places)

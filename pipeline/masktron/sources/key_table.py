@@ -61,6 +61,11 @@ class KeyTable:
         """Return the keys from a number on as texts."""
         return decoded(self._arena, self._ends[first : self._known], self._ends[first + 1 : self._known + 1], codec)
 
+    def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """Return the bytes of some keys, by their numbers."""
+        starts, stops = self._ends[numbers].tolist(), self._ends[numbers + 1].tolist()
+        return [self._arena[start:stop].tobytes() for start, stop in zip(starts, stops, strict=True)]
+
     def lexicon(self, codec: str, more: Sequence[str | None]) -> Lexicon:
         """Return the keys as texts, and behind them some more that are none of them."""
         if codec == "utf-8":

@@ -1,20 +1,34 @@
-"""What the first pass over a file gathers for one aggregate, and the value that each record gets of it."""
+"""What the first pass over a file gathers for one aggregate, and the value that each record gets of it.
+
+Of an aggregate that differs from record to record, all is one fold. The records that are chosen are sorted by class
+(the keys that have to be equal) and within it by what else is compared: the position in the file, or a value. What a
+record reads is then a stretch of its class, from an end to where the record itself would stand: its length is a
+count, its running sum is a sum, and one of its records has a field that is read.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.across.paths import NotAcross
-from masktron.evaluation.across.rewrite import fraction_of
-from masktron.evaluation.across.selection import Aggregate, Key, Predicate, Selection, Word
+from masktron.evaluation.across.rewrite import Derived, fraction_of
+from masktron.evaluation.across.selection import (
+    POSITION,
+    Aggregate,
+    Join,
+    Key,
+    NotAcross,
+    Predicate,
+    Selection,
+    Word,
+)
 from masktron.evaluation.findings import Verdict
-from masktron.kernels.keys import tally
+from masktron.kernels.keys import running_sums
 from masktron.sources.columns import Batch, Cell, NumberForm
 from masktron.sources.key_table import KeyTable
 from masktron.sources.lexical import XML_SPACE
@@ -62,19 +76,19 @@ def spans(batch: Batch, key: Key) -> KeySpans:
             return KeySpans(batch.buffer, start, stop, np.ones(len(batch), dtype=np.bool_))
         case "number":
             assert isinstance(first, int)  # noqa: S101 - for the type checker
-            return _numbers(batch, first)
+            values = _doubles(batch, first)
+            start = np.arange(len(values), dtype=np.int64) * 8
+            return KeySpans(values.view(np.uint8), start, start + 8, ~np.isnan(values))
         case _:
             return _written(batch, key)
 
 
-def _numbers(batch: Batch, at: int) -> KeySpans:
+def _doubles(batch: Batch, at: int) -> NDArray[np.float64]:
     """NaN equals nothing, and both zeros are one."""
     numbers = batch.numbers(at)
     if (numbers.form == NumberForm.OTHER).any():
         raise NotAcross("a value that may or may not be a number")
-    values = numbers.double + 0.0
-    start = np.arange(len(values), dtype=np.int64) * 8
-    return KeySpans(values.view(np.uint8), start, start + 8, ~np.isnan(values))
+    return numbers.double + 0.0
 
 
 def _written(batch: Batch, key: Key) -> KeySpans:
@@ -106,33 +120,83 @@ def _column(batch: Batch, part: int | Word) -> list[str]:
     return [texts.values[code] if code >= 0 else "" for code in texts.codes]
 
 
-_LARGEST = 2**53
-_SUMS = frozenset({"sum", "avg", "min", "max"})
+_EXACT = 2**53
+"""Up to this sum of absolute values, integers are added without rounding, in whatever order."""
 
 type Verdicts = Mapping[Predicate, NDArray[np.uint8]]
 """`Verdict` codes of conditions on the records of a batch."""
+type ConstantValue = int | float | bool | None
+"""Of an aggregate that is the same for all records; None is the empty sequence."""
 
 
 class Collector:
-    """The running totals of one aggregate."""
+    """The running totals of an aggregate that is the same for all records."""
 
     def __init__(self, aggregate: Aggregate) -> None:
         self.aggregate = aggregate
-        self._chosen: Selection = aggregate.selection
-        self._version = aggregate.selection.version
-        self._tables = [KeyTable() for _ in range(max(1, 2 * len(self._chosen.join) - 1))]
-        self._counts = np.zeros(1, dtype=np.int64)
-        self._keys = 0
-        self._total = 0
-        # what leaves every number as it is: libxml2 starts at 0, Saxon with the first item
-        self._zero = 0.0 if self._version == "1.0" else -0.0
-        self._sums = np.full(1, self._zero)
+        self._distinct = KeyTable()
+        self._count = 0
+        self._sum = _zero(aggregate)
         self._extreme = math.nan
+
+    def add(self, batch: Batch, verdicts: Verdicts) -> None:
+        """Take in the next records of those that are selected.
+
+        Raises
+        ------
+        NotAcross
+            A cell that matters is one that only an engine should read, or a condition has no certain answer.
+        """
+        selection, fold = self.aggregate.selection, self.aggregate.fold
+        chosen = _chosen(batch, selection, verdicts)
+        self._count += int(chosen.sum())
+        if fold == "distinct":
+            self._distinct.number(*spans(batch, _target(selection)).only(chosen))
+        if fold in ("count", "exists", "distinct") or not chosen.any():
+            return
+        values = _values(batch, selection, chosen)
+        if fold in ("sum", "avg"):
+            # one after the other, as both engines add: not numpy's sum, which adds in pairs
+            self._sum = float(np.add.accumulate(np.concatenate(([self._sum], values)))[-1])
+            return
+        if ((values == 0) & np.signbit(values)).any():
+            raise NotAcross("a negative zero")
+        least = fold == "min"
+        here = float(values.min() if least else values.max())
+        self._extreme = here if math.isnan(self._extreme) else (min if least else max)(self._extreme, here)
+
+    def constant(self) -> ConstantValue:
+        """Return the value that all records share."""
+        match self.aggregate.fold:
+            case "count":
+                return self._count
+            case "distinct":
+                return len(self._distinct)
+            case "exists":
+                return self._count > 0
+            case "sum":
+                return _finite(self._sum) if self._count or self.aggregate.version == "1.0" else 0
+            case "avg":
+                return _finite(self._sum / self._count) if self._count else None
+            case _:
+                return self._extreme if self._count else None
+
+
+class RecordCollector:
+    """The columns of an aggregate that differs from record to record, and after `finish` its values."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self.aggregate = aggregate
+        selection = aggregate.selection
+        self._classes = _Classes([join.own for join in selection.equal], [join.other for join in selection.equal])
+        self._order = None if selection.order is None else _Order(selection.order)
+        self._texts = KeyTable()
         self._own: list[NDArray[np.int32]] = []
-        self._before: list[NDArray[np.int32]] = []
-        self._self: list[NDArray[np.bool_]] = []
-        self._starts: list[int] = []
+        self._others: list[NDArray[np.int32]] = []
+        self._read: list[NDArray[np.float64] | NDArray[np.int32]] = []
         self._codec = ""
+        self._values: NDArray[np.int64] | NDArray[np.float64] = np.zeros(0)
+        self._absent = np.zeros(0, dtype=np.bool_)
 
     def add(self, batch: Batch, verdicts: Verdicts, *, others: bool = True, mine: bool = True) -> None:
         """Take in the next records.
@@ -150,182 +214,246 @@ class Collector:
         NotAcross
             A cell that matters is one that only an engine should read, or a condition has no certain answer.
         """
-        self._same_codec(batch)
-        chosen = self._contributes(batch, verdicts) if others else np.zeros(len(batch), dtype=np.bool_)
-        join = self._chosen.join
-        if self.aggregate.constant and self.aggregate.fold != "distinct":
-            self._total += int(chosen.sum())
-            if self.aggregate.fold in _SUMS:
-                self._fold(batch, chosen)
-            return
-        own = np.full(len(batch), -1 if join else 0, dtype=np.int32)
-        if join and mine:
-            own = self._numbered(batch, [key for _, key in join], None)
-        if join and mine and others and all(one == two for one, two in join):
-            other = np.where(chosen, own, np.int32(-1))
-        else:
-            other = self._numbered(batch, self._other_keys(), chosen)
-        if mine and self.aggregate.fold == "sum" and self._version != "1.0" and (own < 0).any():
-            raise NotAcross("the sum of nothing for a record without the value, which is an integer")
-        if mine and self.aggregate.fold == "count" and self.aggregate.own is not None and (own < 0).any():
-            raise NotAcross("index-of() for a record without the value")
-        self._total += int((other >= 0).sum())
-        self._note(batch, own, other, keep=mine)
-        if self.aggregate.fold in _SUMS:
-            self._fold_by_key(batch, other)
-
-    def _same_codec(self, batch: Batch) -> None:
         self._codec = self._codec or batch.codec
         if self._codec != batch.codec:
             raise NotAcross("the original has another encoding")
+        selection, fold = self.aggregate.selection, self.aggregate.fold
+        own, other = self._classes.of(batch, mine=mine, others=others)
+        if others:
+            # a field of a chosen record is read where it is there; it does not choose the record
+            chosen = _chosen(batch, replace(selection, target=None) if fold == "node" else selection, verdicts)
+            other = np.where(chosen, other, np.int32(-1))
+        if self._order is not None:
+            own, other = self._order.add(batch, own, other, mine=mine, others=others)
+        if mine:
+            if self.aggregate.required and (own < 0).any():
+                raise NotAcross("index-of() for a record without the value")
+            self._own.append(own)
+        if others:
+            self._others.append(other)
+            if fold == "sum":
+                self._read.append(_values(batch, selection, other >= 0))
+            elif fold == "node":
+                self._read.append(self._texts.number(*spans(batch, _target(selection)).only(other >= 0))[other >= 0])
 
-    def _other_keys(self) -> list[Key]:
-        if self.aggregate.fold == "distinct":
-            assert self._chosen.target is not None  # noqa: S101 - for the type checker
-            return [Key("node", (self._chosen.target,))]
-        return [other for other, _ in self._chosen.join]
-
-    def _contributes(self, batch: Batch, verdicts: Verdicts) -> NDArray[np.bool_]:
-        chosen = np.ones(len(batch), dtype=np.bool_)
-        target = self._chosen.target
-        if target is not None:
-            chosen &= present(batch, target)
-        for predicate in self._chosen.where:
-            found = verdicts[predicate]
-            if (found == Verdict.ERROR).any():
-                raise NotAcross(f"the condition {predicate.source!r} is an error in some record")
-            chosen &= found == Verdict.HOLDS
-        return chosen
-
-    def _numbered(self, batch: Batch, keys: Sequence[Key], chosen: NDArray[np.bool_] | None) -> NDArray[np.int32]:
-        """Return the number of the combination of keys of each record; -1 for none."""
-        found: NDArray[np.int32] | None = None
-        for at, key in enumerate(keys):
-            one = self._table(at).number(*spans(batch, key).only(chosen))
-            found = one if found is None else self._paired(len(keys) - 1 + at, found, one)
-        if found is None:
-            nobody = np.zeros(len(batch), dtype=np.int32)
-            return nobody if chosen is None else np.where(chosen, nobody, np.int32(-1))
-        return found
-
-    def _table(self, at: int) -> KeyTable:
-        return self._tables[at]
-
-    def _paired(self, at: int, one: NDArray[np.int32], two: NDArray[np.int32]) -> NDArray[np.int32]:
-        pairs = np.ascontiguousarray(np.stack((one, two), axis=1)).view(np.uint8).reshape(-1)
-        start = np.arange(len(one), dtype=np.int64) * 8
-        return self._table(at).number(*KeySpans(pairs, start, start + 8, (one >= 0) & (two >= 0)).only(None))
-
-    def _note(self, batch: Batch, own: NDArray[np.int32], other: NDArray[np.int32], *, keep: bool) -> None:
-        self._keys = max(self._keys, int(own.max(initial=-1)) + 1, int(other.max(initial=-1)) + 1)
-        self._counts = _grown(self._counts, self._keys, 0)
-        before = np.empty(len(own), dtype=np.int32)
-        tally(own, other, self._counts, before)
-        if not keep:
-            return
-        self._starts.append(batch.first)
-        self._own.append(own)
-        if self._chosen.reach != "all":
-            self._before.append(before)
-            self._self.append((own == other) & (own >= 0))
-
-    def _values(self, batch: Batch, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        target = self._chosen.target
-        assert target is not None  # noqa: S101 - for the type checker
-        numbers = batch.numbers(target)
-        if (chosen & (numbers.form == NumberForm.OTHER)).any():
-            raise NotAcross("a value that may or may not be a number")
-        values = numbers.double
-        if self._version != "1.0" and np.isnan(values[chosen]).any():
-            raise NotAcross("a value that is no number")
-        return values
-
-    def _fold(self, batch: Batch, chosen: NDArray[np.bool_]) -> None:
-        values = self._values(batch, chosen)[chosen]
-        if not len(values):
-            return
-        if self.aggregate.fold in ("sum", "avg"):
-            # one after the other, as both engines add: not numpy's sum, which adds in pairs
-            self._sums[0] = np.add.accumulate(np.concatenate((self._sums[:1], values)))[-1]
-            return
-        if ((values == 0) & np.signbit(values)).any():
-            raise NotAcross("a negative zero")
-        least = self.aggregate.fold == "min"
-        here = float(values.min() if least else values.max())
-        self._extreme = here if math.isnan(self._extreme) else (min if least else max)(self._extreme, here)
-
-    def _fold_by_key(self, batch: Batch, other: NDArray[np.int32]) -> None:
-        if self.aggregate.fold != "sum":
-            raise NotAcross(f"{self.aggregate.fold}() by class")
-        chosen = other >= 0
-        values = self._values(batch, chosen)[chosen]
-        self._sums = _grown(self._sums, len(self._counts), self._zero)
-        np.add.at(self._sums, other[chosen], values)
-
-    def constant(self) -> int | float | bool | None:
-        """Return the value that all records share; None is the empty sequence."""
-        match self.aggregate.fold:
-            case "count":
-                return self._total
-            case "distinct":
-                return len(self._tables[0])
-            case "exists" | "differs":
-                return self._total > 0
-            case "sum":
-                return self._finite(float(self._sums[0])) if self._total or self._version == "1.0" else 0
-            case "avg":
-                return self._finite(float(self._sums[0]) / self._total) if self._total else None
-            case _:
-                return self._extreme if self._total else None
-
-    def _finite(self, value: float) -> float:
-        if math.isinf(value):
-            raise NotAcross("a sum beyond the doubles")
-        return value
-
-    def check(self) -> None:
-        """Make sure that every record gets a value.
+    def finish(self) -> None:
+        """Give each record its value.
 
         Raises
         ------
         NotAcross
+            A sum depends on the order in which an engine adds, or cannot be written exactly.
         """
-        if self.aggregate.constant:
-            self.constant()
-        elif self.aggregate.fold == "sum":
-            if self._version != "1.0" and not self._counts[: self._keys].all():
-                raise NotAcross("a class without a value")
-            for value in self._class_sums().tolist():
-                fraction_of(value)
+        own, others = _joined(self._own, np.int32), _joined(self._others, np.int32)
+        here = others >= 0
+        classes, asked = others[here].astype(np.int64), np.maximum(own, 0).astype(np.int64)
+        ends = np.cumsum(np.bincount(classes + 1, minlength=int(asked.max(initial=0)) + 2))
+        low, high, keys = ends[asked], ends[asked + 1], classes
+        counts = high - low
+        if self._order is not None:
+            mine, theirs = self._order.ranks(here)
+            width = 1 + max(int(mine.max(initial=0)), int(theirs.max(initial=0)))
+            keys = classes * width + theirs
+            places, in_order = asked * width + mine, np.sort(keys)
+            left, right = np.searchsorted(in_order, places, "left"), np.searchsorted(in_order, places, "right")
+            match self._order.join.sign:
+                case "<" | "<=" as sign:
+                    high = left if sign == "<" else right
+                case ">" | ">=" as sign:
+                    low = right if sign == ">" else left
+            counts = high - low if self._order.join.sign != "!=" else counts - (right - left)
+        counts = np.where(own >= 0, counts, 0)
+        match self.aggregate.fold:
+            case "sum":
+                self._absent = (counts == 0) & (self.aggregate.version != "1.0")
+                sums = self._sums(classes, keys, (ends[asked], low, high))
+                self._values = np.where(counts > 0, sums, 0.0)
+                for value in np.unique(self._values).tolist():
+                    fraction_of(value)
+            case "node":
+                self._values = self._nodes(keys, low, high, counts)
+                self._absent = self._values < 0
+            case fold:
+                self._values = counts if fold == "count" else (counts > 0).astype(np.int64)
+                self._absent = np.zeros(len(counts), dtype=np.bool_)
 
-    def _class_sums(self) -> NDArray[np.float64]:
-        self._sums = _grown(self._sums, self._keys, self._zero)
-        return self._sums[: max(self._keys, 1)]
+    def _sums(
+        self,
+        classes: NDArray[np.int64],
+        keys: NDArray[np.int64],
+        stretch: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    ) -> NDArray[np.float64]:
+        """Add up stretches, which begin at the second place and end before the third; classes begin at the first.
+
+        Engines add in the order of the file. Running sums do so too, where a stretch begins with its class and the
+        class stands in that order. Else numbers have to be integers, of which no sum is rounded.
+        """
+        rows = np.argsort(keys, kind="stable")
+        values = _joined(self._read, np.float64)
+        order = None if self._order is None else self._order.join
+        if order is not None and (order.own != POSITION or order.sign != "<"):
+            integral = (values == np.rint(values)) & ~((values == 0) & np.signbit(values))
+            if not (integral.all() and np.abs(values).sum() <= _EXACT):
+                raise NotAcross("a sum of fractions in another order than that of the file")
+        sums = np.full(len(values) + 1, _zero(self.aggregate))
+        running_sums(classes[rows], values[rows], _zero(self.aggregate), sums[1:])
+        begin, low, high = stretch
+        until, before = np.where(high > begin, sums[high], 0.0), np.where(low > begin, sums[low], 0.0)
+        found: NDArray[np.float64] = np.where(low > begin, until - before, until)
+        return found
+
+    def _nodes(
+        self, keys: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the number of the text of one record of each stretch; -1 for none."""
+        nth = self.aggregate.selection.nth
+        backwards = self._order is not None and self._order.join.sign == "<"
+        first, last = (high - nth, low) if backwards else (low + nth - 1, high - 1)
+        at = last if nth < 0 else first
+        texts = np.append(_joined(self._read, np.int32)[np.argsort(keys, kind="stable")], np.int32(-1))
+        there = (counts > 0) & (at >= low) & (at < high)
+        return texts[np.where(there, at, -1)].astype(np.int64)
 
     def per_record(self, batch: Batch) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Return the value of each record of a batch; 0 and 1 where it is a truth value."""
-        at = self._starts.index(batch.first)
-        own = self._own[at]
-        asked = own >= 0
-        if self.aggregate.fold == "sum":
-            return np.where(asked, self._class_sums()[np.maximum(own, 0)], 0.0)
-        counts: NDArray[np.int64] = np.where(asked, self._counts[np.maximum(own, 0)], 0)
-        if self._chosen.reach != "all":
-            before, itself = self._before[at].astype(np.int64), self._self[at].astype(np.int64)
-            match self._chosen.reach:
-                case "before":
-                    counts = before
-                case "after":
-                    counts = np.where(asked, counts - before - itself, 0)
-                case _:
-                    counts = np.where(asked, counts - itself, 0)
-        match self.aggregate.fold:
-            case "exists":
-                return (counts > 0).astype(np.int64)
-            case "differs":
-                return (asked & (self._total > counts)).astype(np.int64)
+        """Return the value of each record of a batch; 0 and 1 where it is a truth value, the number of a text."""
+        return self._values[batch.first : batch.first + len(batch)]
+
+    def derived(self, batch: Batch, names: Sequence[str]) -> list[Derived]:
+        """Return the values of the records of a batch as attributes."""
+        values, codes = np.unique(self.per_record(batch), return_inverse=True)
+        absent = self._absent[batch.first : batch.first + len(batch)]
+        codes = np.where(absent, -1, codes)
+        if self.aggregate.fold == "node":
+            return [Derived(names[0], self._texts.keys(np.maximum(values, 0)), codes)]
+        numbers = values.tolist()
+        columns = zip(*map(fraction_of, numbers), strict=True) if self.aggregate.fold == "sum" else (numbers,)
+        written = ([str(part).encode() for part in column] for column in columns)
+        return [Derived(name, texts, codes) for name, texts in zip(names, written, strict=True)]
+
+
+class _Classes:
+    """Numbers for the keys that have to be equal, the same ones for those of the other record."""
+
+    def __init__(self, own: Sequence[Key], others: Sequence[Key]) -> None:
+        self._own, self._others = own, others
+        self._tables = [KeyTable() for _ in range(max(0, 2 * len(own) - 1))]
+
+    def of(self, batch: Batch, *, mine: bool, others: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the class that each record asks for, and the one that it is in; -1 for none."""
+        nobody = np.full(len(batch), -1, dtype=np.int32)
+        own = self._numbered(batch, self._own) if mine else nobody
+        if not others:
+            return own, nobody
+        return own, own if mine and self._own == self._others else self._numbered(batch, self._others)
+
+    def _numbered(self, batch: Batch, keys: Sequence[Key]) -> NDArray[np.int32]:
+        found = np.zeros(len(batch), dtype=np.int32)
+        for at, key in enumerate(keys):
+            one = self._tables[at].number(*spans(batch, key).only(None))
+            found = one if at == 0 else self._paired(len(keys) - 1 + at, found, one)
+        return found
+
+    def _paired(self, at: int, one: NDArray[np.int32], two: NDArray[np.int32]) -> NDArray[np.int32]:
+        pairs = np.ascontiguousarray(np.stack((one, two), axis=1)).view(np.uint8).reshape(-1)
+        start = np.arange(len(one), dtype=np.int64) * 8
+        return self._tables[at].number(pairs, start, start + 8, (one >= 0) & (two >= 0))
+
+
+class _Order:
+    """What is compared within a class, as positions in an order that all values have."""
+
+    def __init__(self, join: Join) -> None:
+        self.join = join
+        self._table = KeyTable()
+        self._codec = ""
+        self._own: list[NDArray[Any]] = []
+        self._others: list[NDArray[Any]] = []
+
+    def add(
+        self, batch: Batch, own: NDArray[np.int32], other: NDArray[np.int32], *, mine: bool, others: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Take in the next records; return their classes, -1 where the value is missing."""
+        self._codec = batch.codec
+        if mine:
+            values, there = self._values(batch, self.join.own)
+            self._own.append(values)
+            own = np.where(there, own, np.int32(-1))
+        if others:
+            values, there = self._values(batch, self.join.other)
+            self._others.append(values)
+            other = np.where(there, other, np.int32(-1))
+        return own, other
+
+    def _values(self, batch: Batch, key: Key) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        match key.kind:
+            case "position":
+                return np.arange(batch.first, batch.first + len(batch)), np.ones(len(batch), dtype=np.bool_)
+            case "number":
+                values = _doubles(batch, *key.fields)
+                return values, ~np.isnan(values)
             case _:
-                return counts
+                numbers = self._table.number(*spans(batch, key).only(None))
+                return numbers, numbers >= 0
+
+    def ranks(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the places of the values of all records in the order, and those of chosen other ones."""
+        own, others = _joined(self._own, np.int64), _joined(self._others, np.int64)
+        match self.join.own.kind:
+            case "position":
+                return own, others[chosen]
+            case "number":
+                order: NDArray[Any] = np.unique(np.concatenate((own, others)))
+                return np.searchsorted(order, own), np.searchsorted(order, others[chosen])
+            case _:
+                texts = self._table.texts(0, self._codec)
+                places = np.empty(len(texts) + 1, dtype=np.int64)
+                # by code points, as both engines compare texts
+                places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+                places[-1] = 0
+                return places[own], places[others[chosen]]
+
+
+def _zero(aggregate: Aggregate) -> float:
+    """Return what leaves every number as it is: libxml2 starts at 0, Saxon with the first item."""
+    return 0.0 if aggregate.version == "1.0" else -0.0
+
+
+def _finite(value: float) -> float:
+    if math.isinf(value):
+        raise NotAcross("a sum beyond the doubles")
+    return value
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
+
+
+def _target(selection: Selection) -> Key:
+    assert selection.target is not None  # noqa: S101 - for the type checker
+    return Key("node", (selection.target,))
+
+
+def _chosen(batch: Batch, selection: Selection, verdicts: Verdicts) -> NDArray[np.bool_]:
+    chosen = np.ones(len(batch), dtype=np.bool_)
+    if selection.target is not None:
+        chosen &= present(batch, selection.target)
+    for predicate in selection.where:
+        found = verdicts[predicate]
+        if (found == Verdict.ERROR).any():
+            raise NotAcross(f"the condition {predicate.source!r} is an error in some record")
+        chosen &= found == Verdict.HOLDS
+    return chosen
+
+
+def _values(batch: Batch, selection: Selection, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the numbers of chosen records."""
+    numbers = batch.numbers(*_target(selection).fields)
+    if (chosen & (numbers.form == NumberForm.OTHER)).any():
+        raise NotAcross("a value that may or may not be a number")
+    values = numbers.double[chosen]
+    if selection.version != "1.0" and np.isnan(values).any():
+        raise NotAcross("a value that is no number")
+    return values
 
 
 def present(batch: Batch, at: int) -> NDArray[np.bool_]:
@@ -341,10 +469,3 @@ def present(batch: Batch, at: int) -> NDArray[np.bool_]:
         raise NotAcross(f"there are values of {batch.layout.fields[at].name} with markup or references in them")
     there: NDArray[np.bool_] = status != Cell.ABSENT
     return there
-
-
-def _grown(values: NDArray[Any], size: int, fill: float) -> NDArray[Any]:
-    if size <= len(values):
-        return values
-    room = max(size, len(values) * 3 // 2)
-    return np.concatenate((values, np.full(room - len(values), fill, dtype=values.dtype)))

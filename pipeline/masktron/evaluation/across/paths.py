@@ -1,34 +1,13 @@
-"""Location paths, and where in a flat file they lead."""
+"""Steps of location paths, and where in a flat file they lead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal as OneOf
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
-from masktron.rulebook.expressions import tree
-from masktron.rulebook.expressions.tree import (
-    ANY,
-    Call,
-    ContextItem,
-    Expression,
-    Filter,
-    KindTest,
-    Literal,
-    NameTest,
-    Root,
-    Step,
-    Variable,
-)
+from masktron.evaluation.across.selection import NotAcross
+from masktron.rulebook.expressions.tree import ANY, ContextItem, Expression, Filter, KindTest, NameTest, Step
 from masktron.sources.record_layout import Layout
-
-type PathOrigin = OneOf["focus", "root", "current", "document", "variable"]
-_FORWARD = frozenset({"child", "attribute", "descendant", "descendant-or-self", "self"})
-_AXES = _FORWARD | {"preceding-sibling", "following-sibling", "preceding", "following", "parent", "ancestor"}
-
-
-class NotAcross(Exception):  # noqa: N818 - an outcome, not an error: the check goes to an engine as it is
-    """An expression has no evaluation as an aggregate; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,69 +17,37 @@ class PathStep:
     axis: str
     tag: str
     gap: bool = False
-    predicates: tuple[Expression, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A path as written; ``name`` is that of the variable it starts with."""
-
-    origin: PathOrigin
-    steps: tuple[PathStep, ...] = ()
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PathReader:
-    """Reads the paths of one rulebook."""
-
-    beside: frozenset[str] = frozenset()
-    """Names of documents that are not the original: nothing is gathered there."""
-
-    def read(self, expression: Expression) -> Path:  # noqa: PLR0911 -- one branch per kind of path
-        """Return the path that an expression is.
+    def only[T](self, found: Collection[T]) -> T:
+        """Return the one place that a step leads to.
 
         Raises
         ------
         NotAcross
-            It is no path, or of a kind that is not analysed.
+            There is none, or more than one.
         """
-        match expression:
-            case Root():
-                return Path("root")
-            case tree.Path(first=first, hops=hops):
-                path = self.read(first)
-                steps = (replace(_step(hop.to), gap=hop.deep) for hop in hops)
-                return replace(path, steps=(*path.steps, *steps))
-            case Filter(base=base, predicates=predicates):
-                path = self.read(base)
-                *before, last = path.steps or (PathStep("self", "*"),)
-                last = replace(last, predicates=(*last.predicates, *predicates))
-                return replace(path, steps=(*before, last))
-            case ContextItem():
-                return Path("focus")
-            case Variable(name=name):
-                return Path("variable", name=name)
-            case Call(standard="document" | "doc", arguments=(where, *_)):
-                if isinstance(where, Literal) and where.value in self.beside:
-                    raise NotAcross("another document than the original")
-                return Path("document")
-            case Call(standard="current"):
-                return Path("current")
-            case _:
-                return Path("focus", (_step(expression),))
+        if len(found) != 1:
+            many = "more than one" if found else "no"
+            raise NotAcross(f"{self.axis}::{self.tag} leads to {many} place of the records")
+        return next(iter(found))
 
 
-def _step(expression: Expression) -> PathStep:
+def step_of(expression: Expression, *, gap: bool) -> tuple[PathStep, tuple[Expression, ...]]:
+    """Return a step of a path, and its predicates.
+
+    Raises
+    ------
+    NotAcross
+        It is no plain step.
+    """
     match expression:
-        case Step(axis=axis, test=test, predicates=predicates) if axis in _AXES:
+        case Step(axis=axis, test=test, predicates=predicates):
             anything = test == KindTest("node") and axis in ("self", "parent")
-            return PathStep(axis, "*" if anything else _tag(test), predicates=predicates)
-        case Filter(base=base, predicates=predicates):
-            inner = _step(base)
-            return replace(inner, predicates=(*inner.predicates, *predicates))
+            return PathStep(axis, "*" if anything else _tag(test), gap), predicates
+        case Filter(base=ContextItem() as base, predicates=predicates):
+            return step_of(base, gap=gap)[0], predicates
         case ContextItem():
-            return PathStep("self", "*")
+            return PathStep("self", "*", gap), ()
         case _:
             raise NotAcross(f"'{expression}' is no plain step")
 
@@ -141,20 +88,16 @@ class Map:
         """Where the records stand."""
         return Spot(len(self.layout.record_path))
 
-    def walk(self, spots: Iterator[Spot] | list[Spot], step: PathStep) -> list[Spot]:
-        """Return where a step leads from some places, each one once.
+    def walk(self, spot: Spot, step: PathStep) -> Spot:
+        """Return where a step leads from a place.
 
         Raises
         ------
         NotAcross
-            It may lead to nodes beside the records too.
+            It leads to no place or to several, or may lead to nodes beside the records too.
         """
-        found: dict[Spot, None] = {}
-        for spot in spots:
-            for start in self._below(spot) if step.gap else [spot]:
-                for reached in self._one(start, step):
-                    found[reached] = None
-        return list(found)
+        starts = self._below(spot) if step.gap else [spot]
+        return step.only({reached for start in starts for reached in self._one(start, step)})
 
     def _below(self, spot: Spot) -> Iterator[Spot]:
         yield spot

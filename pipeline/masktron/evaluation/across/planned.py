@@ -14,13 +14,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from masktron.errors import RulebookError
-from masktron.evaluation.across.paths import Map, NotAcross, PathReader, Spot
-from masktron.evaluation.across.recognise import Hole, Recogniser
+from masktron.evaluation.across.collect import ConstantValue
+from masktron.evaluation.across.paths import Map, Spot
+from masktron.evaluation.across.recognise import Hole, Recogniser, Use
 from masktron.evaluation.across.resolve import Surroundings
 from masktron.evaluation.across.rewrite import (
     PREFIX,
-    AttributeNames,
     TextPlace,
+    attribute_names,
     constant_text,
     extended,
     reads_all_attributes,
@@ -28,7 +29,7 @@ from masktron.evaluation.across.rewrite import (
     transform,
 )
 from masktron.evaluation.across.rewrite import filled as fill
-from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
+from masktron.evaluation.across.selection import Aggregate, NotAcross, Predicate, RecordSource
 from masktron.evaluation.stylesheet import needs_saxon
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath
@@ -180,12 +181,7 @@ class AggregateSurvey:
         self.reasons: dict[TextPlace, str] = {}
         self._rulebook = rulebook
         self._map = maps["file"]
-        around = Surroundings(
-            rulebook.version,
-            PathReader(frozenset(one.name for one in rulebook.beside)),
-            maps,
-            Spot(0),
-        )
+        around = Surroundings(rulebook.version, maps, Spot(0), beside=frozenset(one.name for one in rulebook.beside))
         around = self._lets(around, rulebook.lets, (), shared=True)
         for p, pattern in enumerate(rulebook.patterns):
             self._pattern(replace(around, scope=p, version=pattern.version), p, pattern)
@@ -202,14 +198,14 @@ class AggregateSurvey:
     def _rule(self, around: Surroundings, place: TextPlace, rule: Rule) -> None:
         around = self._lets(around, rule.lets, place, shared=False)
         for c, check in enumerate(rule.checks):
-            self._expression(around, check.test, (*place, c, 0), truth=True)
+            self._expression(around, check.test, (*place, c, 0), "truth")
             for k, part in enumerate(check.message):
                 if isinstance(part, ValueOf) and not part.is_name:
-                    self._expression(around, part.select, (*place, c, k + 1), truth=False)
+                    self._expression(around, part.select, (*place, c, k + 1), "value")
 
     def _lets(self, around: Surroundings, lets: tuple[Let, ...], place: TextPlace, *, shared: bool) -> Surroundings:
         for k, let in enumerate(lets):
-            read = self._expression(around, let.value, (*place, -1 - k), truth=False)
+            read = self._expression(around, let.value, (*place, -1 - k), "nodes")
             known = let.name in around.variables
             value = None
             if read is not None and not known:
@@ -222,13 +218,13 @@ class AggregateSurvey:
                 around = replace(around, shared=around.shared | {let.name})
         return around
 
-    def _expression(self, around: Surroundings, text: str, place: TextPlace, *, truth: bool) -> Expression | None:
+    def _expression(self, around: Surroundings, text: str, place: TextPlace, use: Use) -> Expression | None:
         try:
             expression = parsed(text, self._rulebook.namespaces)
         except RulebookError:
             return None
         recogniser = Recogniser()
-        found = tuple(sorted(recogniser.holes(expression, around, truth=truth), key=lambda hole: hole.start))
+        found = tuple(sorted(recogniser.holes(expression, around, use), key=lambda hole: hole.start))
         if found:
             self.holes[place] = found
         if recogniser.reasons:
@@ -276,7 +272,8 @@ def conditions_of(rulebook: Rulebook, layout: Layout, predicates: Collection[Pre
     patterns = []
     for i, predicate in enumerate(predicates):
         check = Check(f"condition-{i}", i, "assert", predicate.source, (), here)
-        rule = Rule(_context(predicate, layout, prefixes), (), (check,), here)
+        named = (Let(predicate.name, ".", here),) if predicate.name else ()
+        rule = Rule(_context(predicate, layout, prefixes), named, (check,), here)
         own = rulebook.patterns[predicate.scope] if predicate.scope >= 0 else None
         lets, version = ((), rulebook.version) if own is None else (own.lets, own.version)
         patterns.append(Pattern(f"condition-{i}", lets, (rule,), here, version))
@@ -297,9 +294,7 @@ def _step(tag: str, prefixes: Mapping[str, str]) -> str:
     return f"{prefixes[uri]}:{local}" if tag.startswith("{") else tag
 
 
-type ConstantValue = int | float | bool | None
-"""Of an aggregate that is the same for all records; None is the empty sequence."""
-type _Editor = Callable[[Hole, TextPlace], str]
+type _Editor = Callable[[Aggregate, TextPlace], str]
 
 
 class Planned:
@@ -346,7 +341,7 @@ class Planned:
         self.reasons: dict[int, str] = {}
         self._numbers: dict[Aggregate, int] = {}
         self._plan(frozenset(checks))
-        aggregates = {hole.aggregate for c in self.checks for hole in self._used[c]}
+        aggregates = {one for c in self.checks for one in self._used[c]}
         self.aggregates = tuple(sorted(aggregates, key=self._numbers.__getitem__))
         self.predicates: dict[RecordSource, tuple[Predicate, ...]] = {
             source: tuple(
@@ -363,9 +358,9 @@ class Planned:
             for r, rule in enumerate(pattern.rules)
             for c, check in enumerate(rule.checks)
         }
-        for hole in (h for holes in self._survey.holes.values() for h in holes):
-            self._numbers.setdefault(hole.aggregate, len(self._numbers))
-        self._used = {check: self._holes_of(check) for check in self._places}
+        for aggregate in (a for holes in self._survey.holes.values() for hole in holes for a in hole.aggregates):
+            self._numbers.setdefault(aggregate, len(self._numbers))
+        self._used = {check: self._aggregates_of(check) for check in self._places}
         self._wild = reads_all_attributes(book)
         draft = self._rewritten(self._placeholder)
         layout = extended(self._fields, self._names())
@@ -395,13 +390,13 @@ class Planned:
             return "the prefix xs means something else"
         if any(f.tag.startswith(PREFIX) for f in self._fields.fields):
             return f"there are fields named {PREFIX}..."
-        varied = [hole for hole in self._used[check] if not hole.aggregate.constant]
+        varied = [one for one in self._used[check] if not one.constant]
         if varied and self._wild:
             return f"a rule reads all attributes of a record: {self._wild!r}"
-        for hole in self._used[check]:
-            if check in self.outside and not hole.aggregate.constant:
-                return "a value of one record outside the records"
-            reason = self._condition_reason(hole.aggregate)
+        if check in self.outside and varied:
+            return "a value of one record outside the records"
+        for aggregate in self._used[check]:
+            reason = self._condition_reason(aggregate)
             if reason:
                 return f"a condition on other records: {reason}"
         return ""
@@ -416,43 +411,43 @@ class Planned:
             (reason for reason in locality(book, self._maps[source].layout, self._maps[source].outside) if reason), ""
         )
 
-    def _holes_of(self, check: int) -> list[Hole]:
-        """List the holes of a check and of all variables that it may see."""
+    def _aggregates_of(self, check: int) -> list[Aggregate]:
+        """List the aggregates of a check and of all variables that it may see."""
         p, r, c = self._places[check]
         return [
-            hole
+            aggregate
             for place, holes in self._survey.holes.items()
             if place[:3] == (p, r, c) or (place[-1] < 0 and place[:-1] == (p, r)[: len(place) - 1])
             for hole in holes
+            for aggregate in hole.aggregates
         ]
 
     def _names(self) -> list[str]:
         return [name for a in self._numbers if not a.constant for name in self.names_of(a)]
 
-    def _rewritten(self, text_of: _Editor, known: Collection[Aggregate] | None = None) -> Rulebook:
+    def _rewritten(self, text_of: _Editor, known: frozenset[Aggregate] | None = None) -> Rulebook:
         """Return the rulebook with texts for aggregates; where not all of an expression are known, it stays."""
 
         def edit(source: str, place: TextPlace) -> str:
             holes = self._survey.holes.get(place, ())
-            if known is not None and any(hole.aggregate not in known for hole in holes):
+            if known is not None and not known.issuperset(one for hole in holes for one in hole.aggregates):
                 return source
-            return fill(source, holes, lambda hole: text_of(hole, place))
+            return fill(source, holes, lambda aggregate: text_of(aggregate, place))
 
         book = transform(self.original, edit)
         if book.version == "1.0" or "xs" in dict(book.namespaces):
             return book
         return replace(book, namespaces=(*book.namespaces, ("xs", STANDARD_NAMESPACES["xs"])))
 
-    def _placeholder(self, hole: Hole, place: TextPlace) -> str:
-        if hole.aggregate.constant:
-            return constant_text(hole, {"integer": 1, "double": 1.0, "boolean": True}[hole.type])
-        return self._from_record(hole, place)
+    def _placeholder(self, aggregate: Aggregate, place: TextPlace) -> str:
+        if aggregate.constant:
+            return constant_text(aggregate, {"integer": 1, "double": 1.0}.get(aggregate.type, True))
+        return self._from_record(aggregate, place)
 
-    def _from_record(self, hole: Hole, place: TextPlace) -> str:
-        names = AttributeNames.of(self._numbers[hole.aggregate])
+    def _from_record(self, aggregate: Aggregate, place: TextPlace) -> str:
         base = self._survey.bases.get((place[0], place[1])) if len(place) > 2 else None
         in_field = base is not None and base.field is not None
-        return record_text(hole, names, in_field=in_field)
+        return record_text(aggregate, self.names_of(aggregate), in_field=in_field)
 
     def _message_reasons(self, draft: Rulebook, layout: Layout) -> tuple[str, ...]:
         """Return for each check why its message needs the whole document."""
@@ -482,7 +477,7 @@ class Planned:
 
     def used(self, check: int) -> frozenset[Aggregate]:
         """Return the aggregates of a check and of all variables that it may see."""
-        return frozenset(hole.aggregate for hole in self._used[check])
+        return frozenset(self._used[check])
 
     @property
     def holes(self) -> Mapping[TextPlace, tuple[Hole, ...]]:
@@ -494,16 +489,15 @@ class Planned:
         """Whether the original has to be read as well."""
         return any(a.selection.source == "original" for a in self.aggregates)
 
-    def names_of(self, aggregate: Aggregate) -> list[str]:
-        """Return the attributes in which a record carries the value of an aggregate: a sum has three."""
-        names = AttributeNames.of(self._numbers[aggregate])
-        return [names.value, *names.divisors] if aggregate.fold == "sum" else [names.value]
+    def names_of(self, aggregate: Aggregate) -> tuple[str, ...]:
+        """Return the attributes in which a record carries the value of an aggregate."""
+        return attribute_names(aggregate, self._numbers[aggregate])
 
     def carrying(self, aggregates: Iterable[Aggregate]) -> Layout:
         """Return the layout of records that carry the values of some aggregates."""
         return extended(self._fields, [name for a in aggregates if not a.constant for name in self.names_of(a)])
 
-    def text_of(self, hole: Hole, place: TextPlace, constants: Mapping[Aggregate, ConstantValue]) -> str:
+    def text_of(self, aggregate: Aggregate, place: TextPlace, constants: Mapping[Aggregate, ConstantValue]) -> str:
         """Return what stands in the place of an aggregate.
 
         Raises
@@ -511,11 +505,11 @@ class Planned:
         NotAcross
             No expression is exactly the value.
         """
-        if hole.aggregate.constant:
-            return constant_text(hole, constants[hole.aggregate])
-        return self._from_record(hole, place)
+        if aggregate.constant:
+            return constant_text(aggregate, constants[aggregate])
+        return self._from_record(aggregate, place)
 
-    def with_values(self, constants: Mapping[Aggregate, ConstantValue], known: Collection[Aggregate]) -> Rulebook:
+    def with_values(self, constants: Mapping[Aggregate, ConstantValue], known: frozenset[Aggregate]) -> Rulebook:
         """Return the rulebook in which aggregates are values; where not all of an expression are known, it stays.
 
         The checks that are not planned are to be evaluated by the rulebook as it was, since variables that they share
@@ -525,7 +519,7 @@ class Planned:
         ----------
         constants : mapping of Aggregate to value
             Of those that are the same for all records.
-        known : collection of Aggregate
+        known : frozenset of Aggregate
             Those whose values are known, the ones that records carry included.
 
         Raises
@@ -533,7 +527,7 @@ class Planned:
         NotAcross
             No expression is exactly a value.
         """
-        return self._rewritten(lambda hole, place: self.text_of(hole, place, constants), known)
+        return self._rewritten(lambda aggregate, place: self.text_of(aggregate, place, constants), known)
 
 
 def _asking(check: Check, k: int) -> Check:

@@ -2,28 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from masktron.evaluation.across.paths import Map, NotAcross, Path, PathReader, PathStep, Spot
-from masktron.evaluation.across.selection import Key, Predicate, Reach, RecordSource, Selection, Word
+from masktron.evaluation.across.paths import Map, PathStep, Spot, step_of
+from masktron.evaluation.across.selection import (
+    POSITION,
+    Join,
+    Key,
+    NotAcross,
+    Predicate,
+    RecordSource,
+    Selection,
+    Sign,
+    Word,
+)
 from masktron.rulebook.context_match import may_be_positional
-from masktron.rulebook.expressions.tree import Call, Comparison, Connective, Expression, Literal, Variable, walk
+from masktron.rulebook.expressions.tree import (
+    Call,
+    Comparison,
+    Connective,
+    ContextItem,
+    Expression,
+    Filter,
+    Literal,
+    Path,
+    Root,
+    Step,
+    Variable,
+    parts_of,
+    walk,
+)
 from masktron.rulebook.schema import XPathVersion
 
 _KINDS = {"string": "string", "normalize-space": "normal", "number": "number"}
-_SIBLINGS: Mapping[str, Reach] = {"preceding-sibling": "before", "following-sibling": "after"}
-_BESIDE: Mapping[str, Reach] = {"preceding": "before", "following": "after"}
+_SIBLINGS: Mapping[str, Sign] = {"preceding-sibling": "<", "following-sibling": ">"}
+_BESIDE: Mapping[str, Sign] = {"preceding": "<", "following": ">"}
+SIGNS: Mapping[str, Sign] = {
+    **{"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="},
+    **{"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="},
+}
+_MIRRORED: Mapping[Sign, Sign] = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """A node of the record at hand, or above it."""
+class Node:
+    """A node of the record at hand or above it; `other` of the record that a condition is about."""
 
     spot: Spot
+    other: bool = False
+    source: RecordSource = "file"
 
 
-type Operand = Own | Selection | Key
+type Operand = Node | Selection | Key
 """What a variable stands for."""
 
 
@@ -38,26 +69,26 @@ class Surroundings:
         Where the file and the original lead.
     base : Spot
         The node at which the rule fires.
+    beside : frozenset of str
+        Names of documents that are not the original: nothing is gathered there.
     variables : mapping of str to Operand or None
         None for those that are local to a record, or not understood.
     shared : frozenset of str
         Variables that are the same for all records, so that conditions on other records may read them.
     scope : int
         Position of the pattern; -1 outside all patterns.
+    focus : Node, optional
+        The context item, where that is no node of the record at hand.
     """
 
     version: XPathVersion
-    reader: PathReader
     maps: Mapping[RecordSource, Map]
     base: Spot
+    beside: frozenset[str] = frozenset()
     variables: Mapping[str, Operand | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     scope: int = -1
-
-    @property
-    def record(self) -> Spot:
-        """Where the records of the file stand."""
-        return self.maps["file"].record
+    focus: Node | None = None
 
     def bind(self, name: str, value: Operand | None) -> Surroundings:
         """Return these with one more variable."""
@@ -71,158 +102,220 @@ class Surroundings:
         NotAcross
         """
         if isinstance(expression, Call) and expression.standard in (*_KINDS, "concat"):
-            key, own = self.key(expression, None)
-            if not own:
-                raise NotAcross("a text of another record")
-            return key
-        return self.nodes(self.reader.read(expression), None)
+            return self.key(expression)[0]
+        return self.nodes(expression)
 
-    def nodes(self, path: Path, focus: Spot | None) -> Own | Selection | Key:
-        """Return the nodes of a path; `focus` is the place in another record where a condition stands."""
-        source: RecordSource = "original" if path.origin == "document" else "file"
-        state: Own | Selection | Key
-        match path.origin:
-            case "focus":
-                state = Own(focus or self.base)
-            case "current":
-                state = Own(self.base)
-            case "variable":
-                known = self.variables.get(path.name)
+    def selection(self, expression: Expression) -> Selection | None:
+        """Return the other records that an expression selects; None where it is something else."""
+        try:
+            value = self.value(expression)
+        except NotAcross:
+            return None
+        return value if isinstance(value, Selection) else None
+
+    def nodes(self, expression: Expression) -> Operand:  # noqa: PLR0911, PLR0912 -- one branch per kind of path
+        """Return the nodes of a path.
+
+        Raises
+        ------
+        NotAcross
+            It is no path, or leads to nodes that are not understood.
+        """
+        match expression:
+            case Root():
+                return Node(Spot(0))
+            case Path(first=first, hops=hops):
+                state = self.nodes(first)
+                for hop in hops:
+                    state = self._step(state, hop.to, gap=hop.deep)
+                return state
+            case Filter(base=base, predicates=predicates):
+                if any(map(may_be_positional, predicates)):
+                    raise NotAcross("a condition that may be a position among nodes of several steps")
+                return self._filtered(self.nodes(base), predicates)
+            case Variable(name=name):
+                known = self.variables.get(name)
                 if known is None:
-                    raise NotAcross(f"${path.name} is not known to select nodes of other records")
-                state = known
+                    raise NotAcross(f"${name} is not known to select nodes of other records")
+                return known
+            case Call(standard="document" | "doc", arguments=(where, *_)):
+                if isinstance(where, Literal) and where.value in self.beside:
+                    raise NotAcross("another document than the original")
+                if "original" not in self.maps:
+                    raise NotAcross("the original is not read as a table")
+                return Node(Spot(0), source="original")
+            case Call(standard="current"):
+                return Node(self.base)
+            case ContextItem():
+                return self.focus or Node(self.base)
             case _:
-                state = Own(Spot(0))
-        if source not in self.maps:
-            raise NotAcross("the original is not read as a table")
-        for step in path.steps:
-            state = self._step(state, step, source)
+                return self._step(self.focus or Node(self.base), expression, gap=False)
+
+    def _step(self, state: Operand, expression: Expression, *, gap: bool) -> Node | Selection:
+        step, predicates = step_of(expression, gap=gap)
+        match state:
+            case Key():
+                raise NotAcross("a step from a text")
+            case Selection():
+                reached: Node | Selection = self._inside(state, step)
+            case Node():
+                reached = self._from_node(state, step)
+        return self._filtered(reached, predicates, beside=step.axis in (*_SIBLINGS, *_BESIDE))
+
+    def _filtered(
+        self, state: Operand, predicates: tuple[Expression, ...], *, beside: bool = False
+    ) -> Node | Selection:
+        for predicate in predicates:
+            if not isinstance(state, Selection):
+                raise NotAcross("a condition on nodes of the record at hand")
+            nth = _position(predicate)
+            if not nth:
+                state = self.where(state, predicate)
+            elif state.nth or state.target is not None or (state.order is not None and not beside):
+                raise NotAcross("a position among fields, or among records in another order")
+            else:
+                state = replace(state, nth=nth)
+        if isinstance(state, Key):
+            raise NotAcross("a text where nodes are asked for")
         return state
 
-    def _step(self, state: Operand, step: PathStep, source: RecordSource) -> Own | Selection:
-        if isinstance(state, Key):
-            raise NotAcross("a step from a text")
-        map_ = self.maps[state.source if isinstance(state, Selection) else source]
-        if isinstance(state, Selection):
-            reached: Own | Selection = self._inside(state, step, map_)
-        else:
-            reached = self._from_own(state, step, map_, source)
-        for predicate in step.predicates:
-            if not isinstance(reached, Selection):
-                raise NotAcross("a condition on nodes of the record at hand")
-            reached = self._where(reached, predicate, map_)
-        return reached
-
-    def _inside(self, selection: Selection, step: PathStep, map_: Map) -> Selection:
-        spot = Spot(map_.record.level, selection.target)
-        to = _single(map_.walk([spot], step), step)
+    def _inside(self, selection: Selection, step: PathStep) -> Selection:
+        map_ = self.maps[selection.source]
+        to = map_.walk(Spot(map_.record.level, selection.target), step)
         if to.level != map_.record.level:
             raise NotAcross("a path that leaves the records again")
         if to.field is None and selection.target is not None:
             raise NotAcross("a step back from a field")
         return replace(selection, target=to.field)
 
-    def _from_own(self, own: Own, step: PathStep, map_: Map, source: RecordSource) -> Own | Selection:
-        reach = _SIBLINGS.get(step.axis)
-        if reach is not None:
-            if own.spot != map_.record or step.gap:
+    def _from_node(self, node: Node, step: PathStep) -> Node | Selection:
+        map_ = self.maps[node.source]
+        if step.axis in _SIBLINGS:
+            if node.spot != map_.record or step.gap:
                 raise NotAcross(f"the axis {step.axis} from another node than a record")
             beside = any(not name.startswith("@") for name in map_.outside)
             if step.tag != map_.layout.record_tag and (step.tag != "*" or beside):
                 raise NotAcross(f"{step.axis}::{step.tag}, which is not all records")
-            return Selection(source, None, self.version, reach)
-        reach = _BESIDE.get(step.axis)
-        if reach is not None:
-            return self._beside(own, step, map_, reach)
+            return self._reached(node, None, _SIBLINGS[step.axis])
+        if step.axis in _BESIDE:
+            return self._reached(node, self._beside(node.spot, step, map_), _BESIDE[step.axis])
         if step.axis == "ancestor":
             path = map_.layout.record_path
-            levels = [i + 1 for i, tag in enumerate(path[: own.spot.level]) if tag == step.tag]
-            levels = [level for level in levels if own.spot.field is not None or level < own.spot.level]
-            return Own(Spot(_only(levels, f"ancestor::{step.tag}")))
-        to = _single(map_.walk([own.spot], step), step)
-        if own.spot.level < map_.record.level == to.level:
-            return Selection(source, to.field, self.version)
-        return Own(to)
+            levels = [i + 1 for i, tag in enumerate(path[: node.spot.level]) if tag == step.tag]
+            to = Spot(step.only([one for one in levels if node.spot.field is not None or one < node.spot.level]))
+        else:
+            to = map_.walk(node.spot, step)
+        if node.spot.level < map_.record.level == to.level:
+            return Selection(node.source, to.field, self.version)
+        return replace(node, spot=to)
 
-    def _beside(self, own: Own, step: PathStep, map_: Map, reach: Reach) -> Selection:
-        if own.spot.level != map_.record.level or step.gap or step.tag in map_.outside:
+    def _reached(self, node: Node, target: int | None, sign: Sign) -> Selection:
+        if node.other:
+            raise NotAcross("what stands beside another record")
+        return Selection(node.source, target, self.version, joins=(Join(POSITION, sign, POSITION),))
+
+    def _beside(self, spot: Spot, step: PathStep, map_: Map) -> int | None:
+        if spot.level != map_.record.level or step.gap or step.tag in map_.outside:
             raise NotAcross(f"the axis {step.axis}")
         if step.tag == map_.layout.record_tag:
-            return Selection("file", None, self.version, reach)
-        found = [i for i, f in enumerate(map_.layout.fields) if not f.attribute and f.tag == step.tag]
-        at = _only(found, f"{step.axis}::{step.tag}")
-        if own.spot.field not in (None, at):
+            return None
+        at = step.only([i for i, f in enumerate(map_.layout.fields) if not f.attribute and f.tag == step.tag])
+        if spot.field not in (None, at):
             raise NotAcross(f"{step.axis}::{step.tag} may be in the record at hand")
-        return Selection("file", at, self.version, reach)
+        return at
 
-    def _where(self, selection: Selection, predicate: Expression, map_: Map) -> Selection:
-        for part in _conjuncts(predicate):
-            selection = self._condition(selection, part, Spot(map_.record.level, selection.target))
+    def where(self, selection: Selection, condition: Expression, name: str = "") -> Selection:
+        """Return the nodes of a selection on which a condition holds.
+
+        Parameters
+        ----------
+        name : str
+            Of the variable that stands for each of the nodes; without it they are the context item.
+
+        Raises
+        ------
+        NotAcross
+        """
+        if selection.nth:
+            raise NotAcross("a condition on a record that is chosen by its position")
+        node = Node(Spot(self.maps[selection.source].record.level, selection.target), True, selection.source)
+        within = self.bind(name, node) if name else replace(self, focus=node)
+        for part in _conjuncts(condition):
+            joined = within._other(part) or within._join(part)
+            if joined is None:
+                predicate = within._alone(part, selection.target, name)
+                selection = replace(selection, where=(*selection.where, predicate))
+            elif POSITION in (joined.other, joined.own) and selection.source != "file":
+                raise NotAcross("the position of records of another file")
+            else:
+                selection = selection.joined(joined)
         return selection
 
-    def _condition(self, selection: Selection, part: Expression, focus: Spot) -> Selection:
-        if self._is_other(part, focus):
-            if selection.reach != "all":
-                raise NotAcross("a condition that leaves out the record at hand twice")
-            return replace(selection, reach="others")
-        joined = self._join(part, focus)
-        if joined is not None:
-            return replace(selection, join=(*selection.join, joined))
+    def _alone(self, part: Expression, target: int | None, name: str) -> Predicate:
+        """Return a condition that reads the other record alone."""
         for one in walk(part):
             if isinstance(one, Call) and one.standard == "current":
-                raise NotAcross("a condition with current() that is not a plain equality")
-            if isinstance(one, Variable) and one.name not in self.shared:
-                raise NotAcross(f"a condition with ${one.name} that is not a plain equality")
-        if may_be_positional(part):
+                raise NotAcross("a condition with current() that is no plain comparison")
+            if isinstance(one, Variable) and one.name not in (*self.shared, name):
+                raise NotAcross(f"a condition with ${one.name} that is no plain comparison")
+        if name and not _reads_only(part, name):
+            raise NotAcross(f"a condition on ${name} that is no plain comparison")
+        if not name and may_be_positional(part):
             raise NotAcross("a condition that may be a position")
-        return replace(selection, where=(*selection.where, Predicate(part.text, focus.field, self.scope)))
+        return Predicate(part.text, target, self.scope, name)
 
-    def _is_other(self, part: Expression, focus: Spot) -> bool:
-        """Whether a condition is that another node is meant: ``generate-id() != generate-id(current())``."""
-        if focus != self.base or focus != self.record:
-            return False
+    def _other(self, part: Expression) -> Join | None:
+        """Return that another record is meant, or one before: ``generate-id() != generate-id(current())``."""
         match part:
             case Comparison(
                 sign="!=",
                 left=Call(standard="generate-id", arguments=one),
-                right=Call(standard="generate-id", arguments=other),
+                right=Call(standard="generate-id", arguments=two),
             ):
-                origins = [self._origin(side[0]) if side else "focus" for side in (one, other)]
+                sides, sign = [*(one or [ContextItem("", 0, 0)]), *(two or [ContextItem("", 0, 0)])], "!="
             case Call(standard="not", arguments=(Comparison(sign="is", left=left, right=right),)):
-                origins = [self._origin(left), self._origin(right)]
+                sides, sign = [left, right], "!="
+            case Comparison(sign="<<" | ">>" as order, left=left, right=right):
+                sides, sign = [left, right], order[:1]
             case _:
-                return False
-        return sorted(origins) == ["current", "focus"]
+                return None
+        nodes = [self.nodes(side) for side in sides]
+        record = self.maps["file"].record
+        others = [isinstance(node, Node) and node.spot == record and node.other for node in nodes]
+        mine = [node == Node(record) for node in nodes]
+        if not (any(others) and any(mine)):
+            return None
+        return Join(POSITION, SIGNS[sign] if others[0] else _mirrored(SIGNS[sign]), POSITION)
 
-    def _origin(self, expression: Expression) -> str:
-        path = self.reader.read(expression)
-        return "" if path.steps else path.origin
-
-    def _join(self, part: Expression, focus: Spot) -> tuple[Key, Key] | None:
-        if not (isinstance(part, Comparison) and part.sign in ("=", "eq")):
+    def _join(self, part: Expression) -> Join | None:
+        if not (isinstance(part, Comparison) and part.sign in SIGNS):
             return None
         try:
-            keys = [self.key(side, focus) for side in (part.left, part.right)]
+            sides = [self.key(side) for side in (part.left, part.right)]
         except NotAcross:
             return None
-        other = [key for key, own in keys if not own]
-        mine = [key for key, own in keys if own]
-        if len(other) != 1 or not self.comparable(other[0], mine[0]):
+        if sides[0][1] == sides[1][1]:
             return None
-        if "number" in (other[0].kind, mine[0].kind):
-            # XPath 1.0 reads a node as number where it is compared with one
-            return replace(other[0], kind="number"), replace(mine[0], kind="number")
-        return other[0], mine[0]
+        (other, is_other), (own, _) = sides
+        sign = SIGNS[part.sign]
+        return self.compared(other, sign, own) if is_other else self.compared(own, _mirrored(sign), other)
 
-    def comparable(self, one: Key, two: Key) -> bool:
-        """Whether two keys are compared as texts, or both as numbers."""
-        numbers = [key.kind == "number" for key in (one, two)]
-        if self.version == "1.0" and any(numbers):
-            return all(key.kind in ("number", "node") for key in (one, two))
-        return numbers[0] == numbers[1]
+    def compared(self, other: Key, sign: Sign, own: Key) -> Join | None:
+        """Return a comparison of two keys, as texts or as numbers; None where it is neither for sure."""
+        numbers = [key.kind == "number" for key in (other, own)]
+        if self.version == "1.0" and (any(numbers) or sign not in ("=", "!=")):
+            # XPath 1.0 reads a node as number where it is compared with one, or ordered
+            if any(key.kind not in ("number", "node") for key in (other, own)):
+                return None
+            other, own = replace(other, kind="number"), replace(own, kind="number")
+        elif any(numbers) and not all(numbers):
+            return None
+        if sign == "!=" and other.kind == "number":
+            return None
+        return Join(other, sign, own)
 
-    def key(self, expression: Expression, focus: Spot | None) -> tuple[Key, bool]:
-        """Return the key that an expression is, and whether it is one of the record at hand.
+    def key(self, expression: Expression) -> tuple[Key, bool]:
+        """Return the key that an expression is, and whether it is one of another record.
 
         Raises
         ------
@@ -230,63 +323,76 @@ class Surroundings:
             It is something else.
         """
         if not isinstance(expression, Call) or expression.standard in ("", "current"):
-            return self._node(expression, focus)
+            return self._node(self.nodes(expression))
         name, arguments = expression.standard, expression.arguments
         if name == "concat":
-            return self._concat(arguments, focus)
+            return self._concat(arguments)
         if name not in _KINDS or len(arguments) > 1:
             raise NotAcross(f"{name}(), which is no key")
-        if arguments:
-            key, own = self.key(arguments[0], focus)
-        else:
-            key, own = self._spot(Own(focus or self.base), own=focus is None)
+        key, other = self.key(arguments[0]) if arguments else self._node(self.focus or Node(self.base))
         if key.kind != "node":
             raise NotAcross("a key of a key")
-        return replace(key, kind=_KINDS[name]), own  # type: ignore[arg-type]
+        return replace(key, kind=_KINDS[name]), other  # type: ignore[arg-type]
 
-    def _node(self, expression: Expression, focus: Spot | None) -> tuple[Key, bool]:
-        path = self.reader.read(expression)
-        own = focus is None or path.origin in ("current", "variable")
-        value = self.nodes(path, None if own else focus)
-        if isinstance(value, Key):
-            return value, True
-        if isinstance(value, Selection):
-            raise NotAcross("a comparison with all records")
-        return self._spot(value, own=own)
+    def _node(self, value: Operand) -> tuple[Key, bool]:
+        match value:
+            case Key():
+                return value, False
+            case Selection():
+                raise NotAcross("a comparison with all records")
+            case Node(spot=Spot(field=None)):
+                raise NotAcross("a record is compared, not a field")
+            case Node(spot=Spot(field=int(at)), other=other):
+                return Key("node", (at,)), other
+        raise AssertionError(value)
 
-    def _spot(self, value: Own, *, own: bool) -> tuple[Key, bool]:
-        if value.spot.field is None:
-            raise NotAcross("a record is compared, not a field")
-        return Key("node", (value.spot.field,)), own
-
-    def _concat(self, arguments: tuple[Expression, ...], focus: Spot | None) -> tuple[Key, bool]:
+    def _concat(self, arguments: tuple[Expression, ...]) -> tuple[Key, bool]:
         parts: list[int | Word] = []
         sides: set[bool] = set()
         for argument in arguments:
             if isinstance(argument, Literal) and isinstance(argument.value, str):
                 parts.append(Word(argument.value))
                 continue
-            key, own = self.key(argument, focus)
+            key, other = self.key(argument)
             if key.kind not in ("node", "string"):
                 raise NotAcross("a concat() of more than fields")
             parts += key.parts
-            sides.add(own)
+            sides.add(other)
         if len(sides) != 1:
             raise NotAcross("a concat() of two records")
         return Key("concat", tuple(parts)), sides.pop()
 
 
-def _conjuncts(expression: Expression) -> list[Expression]:
+def _mirrored(sign: Sign) -> Sign:
+    return _MIRRORED.get(sign, sign)
+
+
+def _conjuncts(expression: Expression) -> Iterator[Expression]:
     if isinstance(expression, Connective) and expression.sign == "and":
-        return [part for operand in expression.operands for part in _conjuncts(operand)]
-    return [expression]
+        for operand in expression.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield expression
 
 
-def _single(spots: list[Spot], step: PathStep) -> Spot:
-    return _only(spots, f"{step.axis}::{step.tag}")
+def _position(predicate: Expression) -> int:
+    """Return which node a predicate chooses, -1 for the last; 0 where it is no position."""
+    match predicate:
+        case Literal(value=int(nth)) if nth > 0:
+            return nth
+        case Call(standard="last"):
+            return -1
+        case Comparison(sign="=" | "eq", left=Call(standard="position"), right=nth):
+            return _position(nth)
+    return 0
 
 
-def _only[T](found: list[T], what: str) -> T:
-    if len(found) != 1:
-        raise NotAcross(f"{what} leads to {'no' if not found else 'more than one'} place of the records")
-    return found[0]
+def _reads_only(expression: Expression, name: str) -> bool:
+    """Whether all paths of an expression begin at a variable."""
+    match expression:
+        case Path(first=Variable(name=first)):
+            return first == name
+        case Root() | Step() | ContextItem() | Path() | Call(arguments=()):
+            return False
+        case _:
+            return all(_reads_only(part, name) for part in parts_of(expression))

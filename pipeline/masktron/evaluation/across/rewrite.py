@@ -6,14 +6,15 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.recognise import Hole
+from masktron.evaluation.across.selection import Aggregate, NotAcross
 from masktron.rulebook.schema import Let, Rule, Rulebook, ValueOf
-from masktron.sources.columns import Batch, Cell, Cells, NumberForm, Numbers, Texts
+from masktron.sources.columns import Batch, Cell, Cells, Numbers, Texts
 from masktron.sources.record_layout import Field, Layout
 
 type TextPlace = tuple[int, ...]
@@ -23,19 +24,6 @@ _LARGEST = 2**53
 _UNNAMED = re.compile(r"(?:@|\battribute\s*::)\s*(?:\*|\w+\s*\()|\b(?:attribute|deep-equal|serialize)\s*\(")
 PREFIX = "m.across."
 """Of the attributes that records seem to have."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeNames:
-    """The attributes in which a record carries the value of an aggregate; a double needs two divisors."""
-
-    value: str
-    divisors: tuple[str, str]
-
-    @classmethod
-    def of(cls, number: int) -> AttributeNames:
-        """Return the names for the aggregate with a number."""
-        return cls(f"{PREFIX}a{number}", (f"{PREFIX}b{number}", f"{PREFIX}c{number}"))
 
 
 def transform(rulebook: Rulebook, edit: Editor) -> Rulebook:
@@ -75,19 +63,19 @@ def reads_all_attributes(rulebook: Rulebook) -> str:
     return next((" ".join(e.split()) for e in found if _UNNAMED.search(e)), "")
 
 
-def filled(expression: str, holes: Sequence[Hole], text_of: Callable[[Hole], str]) -> str:
-    """Return an expression with texts in its holes."""
+def filled(expression: str, holes: Sequence[Hole], text_of: Callable[[Aggregate], str]) -> str:
+    """Return an expression with the texts of aggregates in its holes."""
     parts: list[str] = []
     at = 0
     for hole in holes:
-        text = f"not({text_of(hole)})" if hole.negated else text_of(hole)
+        text = hole.written(text_of)
         # brackets of the part are those that its neighbours need: 5or is no XPath 2
         parts += expression[at : hole.start], f"({text})" if expression[hole.start] == "(" else text
         at = hole.end
     return "".join((*parts, expression[at:]))
 
 
-def constant_text(hole: Hole, value: float | bool | None) -> str:
+def constant_text(aggregate: Aggregate, value: float | bool | None) -> str:
     """Write a value as an expression that an engine reads bit by bit as it is.
 
     Raises
@@ -97,11 +85,11 @@ def constant_text(hole: Hole, value: float | bool | None) -> str:
     """
     if value is None:
         return "()"
-    if hole.type == "boolean":
+    if aggregate.type == "boolean":
         return "true()" if value else "false()"
     if isinstance(value, int):
         return str(value)
-    if hole.version != "1.0":
+    if aggregate.version != "1.0":
         text = repr(value)
         return f"({text if 'e' in text else f'{text}e0'})"
     return _dyadic(value)
@@ -133,58 +121,62 @@ def fraction_of(value: float) -> tuple[int, int, int]:
     return top, min(bottom, _LARGEST), max(bottom // _LARGEST, 1)
 
 
-def record_text(hole: Hole, names: AttributeNames, *, in_field: bool) -> str:
-    """Return the expression that reads an aggregate from the record."""
-    above = "../" if in_field else ""
-    value = f"{above}@{names.value}"
-    match hole.type:
+def attribute_names(aggregate: Aggregate, number: int) -> tuple[str, ...]:
+    """Return the attributes in which a record carries the value of an aggregate; a double has two divisors."""
+    return tuple(f"{PREFIX}{part}{number}" for part in ("abc" if aggregate.type == "double" else "a"))
+
+
+def record_text(aggregate: Aggregate, names: Sequence[str], *, in_field: bool) -> str:
+    """Return the expression that reads an aggregate from the record; a sum of nothing is an integer since XPath 2."""
+    value, *divisors = (f"{'../' if in_field else ''}@{name}" for name in names)
+    match aggregate.type:
+        case "node":
+            return value
         case "boolean":
             return f"({value} = '1')"
         case "integer":
-            return f"number({value})" if hole.version == "1.0" else f"xs:integer({value})"
-        case _:
-            divided = "".join(f" div number({above}@{name})" for name in names.divisors)
-            return f"(number({value}){divided})"
+            return f"number({value})" if aggregate.version == "1.0" else f"xs:integer({value})"
+        case "double":
+            double = " div ".join(f"number({part})" for part in (value, *divisors))
+            return f"({double})" if aggregate.version == "1.0" else f"(if ({value}) then {double} else 0)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Derived:
-    """An attribute that every record of a batch gets: integers, each distinct one once.
+    """An attribute of records of a batch.
 
     Attributes
     ----------
     name : str
         Of the attribute, which has no namespace.
-    values : ndarray of int64, shape (distinct,)
+    texts : sequence of bytes
+        Each distinct one once, in the encoding of the batch.
     codes : ndarray of intp, shape (n,)
-        Positions in `values`.
+        Positions in `texts`; -1 for none.
     """
 
     name: str
-    values: NDArray[np.int64]
+    texts: Sequence[bytes]
     codes: NDArray[np.intp]
 
 
 class DerivedBatch(Batch):
-    """A batch with more attributes, behind the fields that it has."""
+    """A batch with more attributes, behind the fields that it has; its buffer begins with that of the batch."""
 
-    __slots__ = ("_added", "_inner")
-    _added: tuple[Derived, ...]
+    __slots__ = ("_inner",)
     _inner: Batch
 
     @classmethod
     def of(cls, inner: Batch, added: Sequence[Derived]) -> DerivedBatch:
         """Return a batch with some attributes added."""
-        size = len(inner.buffer)
         extra = bytearray()
         cells = list(inner.cells)
         for derived in added:
-            texts = [str(value).encode() for value in derived.values.tolist()]
-            ends = size + len(extra) + np.cumsum([len(text) for text in texts], dtype=np.int64)
-            starts = ends - np.array([len(text) for text in texts], dtype=np.int64)
-            extra += b"".join(texts)
-            status = np.full(len(inner), Cell.TEXT, dtype=np.uint8)
-            cells.append(Cells(starts[derived.codes], ends[derived.codes], status))
+            ends = len(inner.buffer) + len(extra) + np.cumsum([0, *map(len, derived.texts)], dtype=np.int64)
+            extra += b"".join(derived.texts)
+            starts, stops = ends[derived.codes], ends[np.where(derived.codes < 0, -1, derived.codes + 1)]
+            status = np.where(starts == stops, np.uint8(Cell.EMPTY), np.uint8(Cell.TEXT))
+            cells.append(Cells(starts, stops, np.where(derived.codes < 0, np.uint8(Cell.ABSENT), status)))
         batch = cls(
             layout=extended(inner.layout, [derived.name for derived in added]),
             codec=inner.codec,
@@ -197,49 +189,40 @@ class DerivedBatch(Batch):
             odd=inner.odd,
             cells=tuple(cells),
         )
-        object.__setattr__(batch, "_added", tuple(added))
         object.__setattr__(batch, "_inner", inner)
         return batch
 
     @property
     def inner(self) -> Batch:
-        """The batch as it is in the file; the buffer of this one begins with that of it."""
+        """The batch as it is in the file."""
         return self._inner
-
-    @property
-    def added(self) -> tuple[Derived, ...]:
-        """The attributes that were added."""
-        return self._added
 
     def numbers(self, at: int) -> Numbers:
         """Return a field as numbers."""
-        own = at - len(self._inner.cells)
-        if own < 0:
-            return self._inner.numbers(at)
-        derived = self._added[own]
-        doubles = derived.values.astype(np.float64)[derived.codes]
-        return Numbers(
-            form=np.full(len(self), NumberForm.INTEGER, dtype=np.uint8),
-            double=doubles,
-            libxml2=doubles,
-            mantissa=derived.values[derived.codes],
-            scale=np.zeros(len(self), dtype=np.int16),
-        )
+        return self._inner.numbers(at) if at < len(self._inner.cells) else super().numbers(at)
 
     def texts(self, at: int) -> Texts:
         """Return a field as text."""
-        own = at - len(self._inner.cells)
-        if own < 0:
-            return self._inner.texts(at)
-        derived = self._added[own]
-        return Texts(derived.codes.astype(np.int32), tuple(str(value) for value in derived.values.tolist()))
+        return self._inner.texts(at) if at < len(self._inner.cells) else super().texts(at)
+
+    def misread_rows(self) -> NDArray[np.int64]:
+        """Return no record: what libxml2 alone would say is not asked across records."""
+        return np.zeros(0, dtype=np.int64)
 
     def record(self, row: int) -> bytes:
         """Return the bytes of one record, with the attributes that were added."""
         text = self._inner.record(row)
         end = next(at for at in range(1, len(text)) if text[at : at + 1] in (b" ", b"\t", b"\n", b"\r", b"/", b">"))
-        added = "".join(f' {d.name}="{d.values[d.codes[row]]}"' for d in self._added)
-        return text[:end] + added.encode() + text[end:]
+        own = len(self._inner.cells)
+        added = "".join(
+            f" {field.name.removeprefix('@')}={quoteattr(self._text(cells, row))}"
+            for field, cells in zip(self.layout.fields[own:], self.cells[own:], strict=True)
+            if cells.status[row] != Cell.ABSENT
+        )
+        return text[:end] + added.encode(self.codec) + text[end:]
+
+    def _text(self, cells: Cells, row: int) -> str:
+        return self.buffer[cells.start[row] : cells.stop[row]].tobytes().decode(self.codec)
 
     def records(self, rows: NDArray[np.int64]) -> bytes:
         """Return the bytes of some records, each with the attributes that were added."""

@@ -17,11 +17,10 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.evaluation.across.collect import Collector
-from masktron.evaluation.across.paths import NotAcross
+from masktron.evaluation.across.collect import Collector, ConstantValue, RecordCollector
 from masktron.evaluation.across.planned import Planned
-from masktron.evaluation.across.rewrite import Derived, DerivedBatch, constant_text, fraction_of
-from masktron.evaluation.across.selection import Aggregate, Predicate, RecordSource
+from masktron.evaluation.across.rewrite import DerivedBatch, constant_text
+from masktron.evaluation.across.selection import Aggregate, NotAcross, Predicate, RecordSource
 from masktron.evaluation.deferral import DocumentFrame, OutcomeCache
 from masktron.evaluation.exact import BatchEvaluator, report_whole
 from masktron.evaluation.findings import HandedBack, Shown, Verdict
@@ -71,18 +70,18 @@ class Across(Planned):
         self.rulebook = rulebook
         self.layout = layout
         self._failed: dict[Aggregate, str] = {}
-        self._collectors = {a: Collector(a) for a in self.aggregates}
-        self._alive: list[Aggregate] = []
+        self._totals = {a: Collector(a) for a in self.aggregates if a.constant}
+        self._columns = {a: RecordCollector(a) for a in self.aggregates if not a.constant}
 
     @property
     def needed(self) -> bool:
         """Whether there is anything to gather: else no check reads other records, or none is planned that does."""
-        return bool(self._collectors)
+        return bool(self.aggregates)
 
     @property
     def names(self) -> frozenset[str]:
         """Names of the attributes that `extend` adds."""
-        return frozenset(name for a in self._alive for name in self.names_of(a))
+        return frozenset(name for a in self._columns for name in self.names_of(a))
 
     def first_pass(self, batch: Batch, judge: BatchJudge | None = None) -> None:
         """Gather what a batch of the file adds, in the order of the file.
@@ -111,55 +110,50 @@ class Across(Planned):
                 raise ValueError("there are conditions, and nobody to judge them")
             codes = judge(batch)
             verdicts = {p: codes[:, i] for i, p in enumerate(self.predicates[source])}
-        for aggregate, collector in self._collectors.items():
-            others = aggregate.selection.source == source
-            if aggregate in self._failed or not (others or source == "file"):
-                continue
-            if not others and aggregate.constant:
-                continue
+        for aggregate, total in self._totals.items():
+            if aggregate.selection.source == source:
+                self._try(aggregate, total.add, batch, verdicts)
+        for aggregate, column in self._columns.items():
+            others, mine = aggregate.selection.source == source, source == "file"
+            if others or mine:
+                self._try(aggregate, partial(column.add, others=others, mine=mine), batch, verdicts)
+
+    def _try[**P](self, aggregate: Aggregate, step: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
+        if aggregate not in self._failed:
             try:
-                collector.add(batch, verdicts, others=others, mine=source == "file")
+                step(*given, **named)
             except NotAcross as problem:
                 self._failed[aggregate] = str(problem)
 
     def finish(self) -> None:
         """End the first pass: rewrite the checks, and give those up that cannot be."""
-        for aggregate, collector in self._collectors.items():
-            if aggregate not in self._failed:
-                try:
-                    self._settle(aggregate, collector)
-                except NotAcross as problem:
-                    self._failed[aggregate] = str(problem)
+        constants: dict[Aggregate, ConstantValue] = {}
+        for aggregate, total in self._totals.items():
+            self._try(aggregate, self._settle, total, constants)
+        for aggregate, column in self._columns.items():
+            self._try(aggregate, column.finish)
         for check in self.checks:
-            reason = next((self._failed[h.aggregate] for h in self._used[check] if h.aggregate in self._failed), "")
+            reason = next((self._failed[one] for one in self._used[check] if one in self._failed), "")
             if reason:
                 self.reasons[check] = reason
         self.checks -= set(self.reasons)
         self.outside &= self.checks
-        self._alive = [a for a in self._collectors if a not in self._failed and not a.constant]
-        self.layout = self.carrying(self._alive)
-        known = frozenset(self._collectors) - set(self._failed)
-        self.rulebook = self.with_values({a: self._collectors[a].constant() for a in known if a.constant}, known)
+        self._columns = {one: column for one, column in self._columns.items() if one not in self._failed}
+        self.layout = self.carrying(self._columns)
+        self.rulebook = self.with_values(constants, frozenset((*constants, *self._columns)))
 
-    def _settle(self, aggregate: Aggregate, collector: Collector) -> None:
-        collector.check()
-        if aggregate.constant:
-            for hole in (h for holes in self.holes.values() for h in holes if h.aggregate == aggregate):
-                constant_text(hole, collector.constant())
+    @staticmethod
+    def _settle(total: Collector, constants: dict[Aggregate, ConstantValue]) -> None:
+        value = total.constant()
+        constant_text(total.aggregate, value)
+        constants[total.aggregate] = value
 
     def extend(self, batch: Batch) -> DerivedBatch:
         """Return a batch of the file whose records carry the values of their aggregates."""
-        added: list[Derived] = []
-        for aggregate in self._alive:
-            values, codes = np.unique(self._collectors[aggregate].per_record(batch), return_inverse=True)
-            names = self.names_of(aggregate)
-            if aggregate.fold == "sum":
-                pairs = [fraction_of(value) for value in values.tolist()]
-                for name, part in zip(names, zip(*pairs, strict=True), strict=True):
-                    added.append(Derived(name, np.array(part, dtype=np.int64), codes))
-            else:
-                added.append(Derived(names[0], values.astype(np.int64), codes))
-        return DerivedBatch.of(batch, added)
+        columns = self._columns.items()
+        return DerivedBatch.of(
+            batch, [d for one, column in columns for d in column.derived(batch, self.names_of(one))]
+        )
 
 
 def plan_across(

@@ -2,7 +2,7 @@
 
 `masktron.evaluation.across` decides such rules: it reads columns, gathers aggregates, and puts them into the rules.
 Here each engine reads the records with its own parser (`field_values`), aggregates are computed from what it read
-with plain dictionaries (`aggregates`), records carry them as attributes, and the engine evaluates the
+by Arrow and plain dictionaries (`aggregates`), records carry them as attributes, and the engine evaluates the
 rewritten rules on every record. Nothing of that is shared with `across`: not the reader of columns, not the kernels,
 not the tables of keys, not the sums.
 

@@ -8,22 +8,39 @@ from __future__ import annotations
 
 import math
 import re
-from array import array
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
-from masktron.evaluation.across.paths import NotAcross
-from masktron.evaluation.across.planned import ConstantValue, Planned
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from masktron.evaluation.across.collect import ConstantValue
+from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.rewrite import PREFIX, fraction_of
-from masktron.evaluation.across.selection import Aggregate, Key, RecordSource, Selection, Word
+from masktron.evaluation.across.selection import (
+    POSITION,
+    Aggregate,
+    Join,
+    Key,
+    NotAcross,
+    RecordSource,
+    Selection,
+    Sign,
+    Word,
+)
 from masktron.evaluation.programs import Guard
 from masktron.evaluation.recount.field_values import FieldValues, PrefixedNames, Wanted, reads_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, framed_test
+
+type _Value = float | str | None
 
 
 class NotRecountedError(Exception):
@@ -38,14 +55,14 @@ class Recounted:
     ----------
     constants : dict of Aggregate to value
         Those that are the same for all records.
-    columns : dict of Aggregate to array
-        The others, a value for each record of the file; 0 and 1 for truth values.
+    columns : dict of Aggregate to sequence
+        The others, a value for each record of the file; 0 and 1 for truth values, None for nothing.
     failed : dict of Aggregate to str
         Why one has no value.
     """
 
     constants: dict[Aggregate, ConstantValue] = field(default_factory=dict)
-    columns: dict[Aggregate, Sequence[float]] = field(default_factory=dict)
+    columns: dict[Aggregate, Sequence[_Value]] = field(default_factory=dict)
     failed: dict[Aggregate, str] = field(default_factory=dict)
 
     @property
@@ -88,14 +105,12 @@ def writable(planned: Planned, found: Recounted) -> Recounted:
     for aggregate in found.known:
         try:
             if aggregate.constant:
-                for place, holes in planned.holes.items():
-                    for hole in (one for one in holes if one.aggregate == aggregate):
-                        planned.text_of(hole, place, found.constants)
+                planned.text_of(aggregate, (), found.constants)
                 kept.constants[aggregate] = found.constants[aggregate]
                 continue
             if aggregate.fold == "sum":
-                for value in set(found.columns[aggregate]):
-                    fraction_of(value)
+                for value in {*found.columns[aggregate]} - {None}:
+                    fraction_of(value)  # type: ignore[arg-type]
             kept.columns[aggregate] = found.columns[aggregate]
         except NotAcross as problem:
             kept.failed[aggregate] = str(problem)
@@ -103,35 +118,29 @@ def writable(planned: Planned, found: Recounted) -> Recounted:
 
 
 def _constant(aggregate: Aggregate, table: FieldValues, engine: EngineName) -> ConstantValue:
-    chosen = _chosen(aggregate.selection, table)
+    selection = aggregate.selection
+    chosen = _chosen(selection, table)
+    count: int = chosen.true_count
     match aggregate.fold:
         case "count":
-            return sum(chosen)
+            return count
         case "exists":
-            return any(chosen)
+            return count > 0
         case "distinct":
-            texts = table.columns[Wanted(_target(aggregate.selection), "text")]
-            return len({text for text, own in zip(texts, chosen, strict=True) if own})
+            return len(table.columns[Wanted(_target(selection), "text")].filter(chosen).unique())
         case "sum" | "avg" | "min" | "max":
-            return _folded(aggregate, list(_numbers(aggregate.selection, table, chosen, engine)), engine)
+            return _folded(
+                aggregate,
+                [number for number in _numbers(selection, table, chosen, engine) if number is not None],
+                engine,
+            )
         case _:
             raise NotRecountedError(f"'{aggregate.fold}' of all records")
 
 
-def _typed(selection: Selection) -> bool:
-    """Whether the sum of nothing is an integer, and no double."""
-    return selection.version != "1.0"
-
-
-def _zero(engine: EngineName) -> float:
-    """Return what a sum begins with: libxml2 starts at 0, Saxon with the first number."""
-    return 0.0 if engine == "libxml2" else -0.0
-
-
-def _folded(aggregate: Aggregate, numbers: list[float], engine: EngineName) -> ConstantValue:
+def _folded(aggregate: Aggregate, numbers: Sequence[float], engine: EngineName) -> ConstantValue:
     if not numbers:
-        empty: Mapping[str, ConstantValue] = {"sum": 0 if _typed(aggregate.selection) else 0.0}
-        return empty.get(aggregate.fold)
+        return None if aggregate.fold != "sum" else 0 if aggregate.version != "1.0" else 0.0
     if aggregate.fold in ("min", "max"):
         if any(number == 0 and math.copysign(1.0, number) < 0 for number in numbers):
             raise NotRecountedError("a negative zero")
@@ -144,91 +153,156 @@ def _folded(aggregate: Aggregate, numbers: list[float], engine: EngineName) -> C
     return total if aggregate.fold == "sum" else total / len(numbers)
 
 
+def _zero(engine: EngineName) -> float:
+    """Return what a sum begins with: libxml2 starts at 0, Saxon with the first number."""
+    return 0.0 if engine == "libxml2" else -0.0
+
+
 def _by_record(
     aggregate: Aggregate, tables: Mapping[RecordSource, FieldValues], engine: EngineName
-) -> Sequence[float]:
-    selection = aggregate.selection
-    table = tables[selection.source]
-    own = keys_of(tables["file"], [mine for _, mine in selection.join])
-    chosen = _chosen(selection, table)
-    others = keys_of(table, [other for other, _ in selection.join])
-    # what is not chosen has no key
-    keys = [key if wanted else None for key, wanted in zip(others, chosen, strict=True)]
-    match aggregate.fold:
-        case "sum":
-            numbers = _numbers(selection, table, [key is not None for key in keys], engine)
-            return _sums(keys, own, numbers, _zero(engine), typed=_typed(selection))
+) -> Sequence[_Value]:
+    selection, fold = aggregate.selection, aggregate.fold
+    file, table = tables["file"], tables[selection.source]
+    order = selection.order or Join(POSITION, "=", POSITION)
+    own, others = classes_of(tables, selection)
+    if aggregate.required and -1 in own:
+        raise NotRecountedError("index-of() for a record without the value")
+    chosen = _chosen(selection, table, target=fold != "node")
+    others = [key if here else -1 for key, here in zip(others, chosen.to_pylist(), strict=True)]
+    in_file = order.own == POSITION and order.sign != "!="
+    numbers: Sequence[float | None] = ()
+    if fold == "sum":
+        read = pa.array([key >= 0 for key in others], pa.bool_())
+        numbers = list(_numbers(selection, table, read, engine))
+        if not in_file or order.sign == ">":
+            _require_exact(numbers)
+    if not in_file:
+        ranked = _ranked((own, _key(file, order.own)), (others, _key(table, order.other)), order.sign, numbers)
+        return [min(value, 1) for value in ranked] if fold == "exists" else ranked
+    match fold:
         case "count" | "exists":
-            counts = _counts(selection, keys, own)
-            if aggregate.own is not None and any(key is None for key in own):
-                raise NotRecountedError("index-of() for a record without the value")
-            return counts if aggregate.fold == "count" else array("q", (count > 0 for count in counts))
-        case "differs":
-            equal = Counter(key for key in keys if key is not None)
-            total = sum(equal.values())
-            return array("q", (key is not None and total > equal[key] for key in own))
+            counts = _states(own, others, order, lambda seen, _: (seen or 0) + 1)
+            return [min(count or 0, 1) if fold == "exists" else count or 0 for count in counts]
+        case "sum":
+            zero = _zero(engine)
+            nothing = 0.0 if aggregate.version == "1.0" else None
+            sums = _states(
+                own, others, order, lambda seen, row: (zero if seen is None else seen) + (numbers[row] or 0.0)
+            )
+            return [nothing if total is None else total for total in sums]
+        case "node":
+            nth = selection.nth
+            texts = table.columns[Wanted(_target(selection), "text")].to_pylist()
+            rows = _states(
+                own,
+                others,
+                order,
+                lambda seen, row: (*(seen or ()), row)[-nth:] if nth > 0 else seen or (row,),
+                backwards=order.sign != "<",
+            )
+            return [texts[found[0]] if found and len(found) == max(nth, 1) else None for found in rows]
         case _:
-            raise NotRecountedError(f"{aggregate.fold}() by class")
+            raise NotRecountedError(f"{fold}() by class")
 
 
-def _counts(selection: Selection, keys: Sequence[Hashable], own: Sequence[Hashable]) -> array[int]:
-    """Count the chosen records that have the key of each record: before it, after it, or anywhere."""
-    if selection.reach == "before":
-        return _running(keys, own)
-    if selection.reach == "after":
-        found = _running(keys[::-1], own[::-1])
-        found.reverse()
-        return found
-    equal = Counter(key for key in keys if key is not None)
-    if selection.reach == "all":
-        return array("q", (0 if key is None else equal[key] for key in own))
-    return array("q", (0 if k is None else equal[k] - (k == other) for k, other in zip(own, keys, strict=True)))
+def _states(
+    own: Sequence[int],
+    others: Sequence[int],
+    order: Join,
+    update: Callable[[Any, int], Any],
+    *,
+    backwards: bool | None = None,
+) -> list[Any]:
+    """Go through the records in the order of the file, and return for each record the state of its class.
+
+    Parameters
+    ----------
+    own, others : sequence of int
+        The class that a record asks for, and the one that it is in; -1 for none.
+    order : Join
+        Whether the state is that of all records, of those before, or of those after.
+    update : callable
+        Returns the next state of a class from the last one, None at first, and the position of a record.
+    """
+    seen: dict[int, Any] = {}
+    found: list[Any] = [None] * len(own)
+    rows = range(len(others))
+    for row in reversed(rows) if (order.sign == ">" if backwards is None else backwards) else rows:
+        if order.sign != "=":
+            found[row] = seen.get(own[row])
+        if others[row] >= 0:
+            seen[others[row]] = update(seen.get(others[row]), row)
+    return found if order.sign != "=" else [seen.get(key) for key in own]
 
 
-def _running(keys: Sequence[Hashable], own: Sequence[Hashable]) -> array[int]:
-    seen: Counter[Hashable] = Counter()
-    found = array("q")
-    for mine, key in zip(own, keys, strict=True):
-        found.append(0 if mine is None else seen[mine])
-        if key is not None:
-            seen[key] += 1
+def _ranked(
+    own: tuple[Sequence[int], pa.Array],
+    others: tuple[Sequence[int], pa.Array],
+    sign: Sign,
+    numbers: Sequence[float | None],
+) -> Sequence[float]:
+    """Count, or add up, the records of each record's class whose value is less, more or another one.
+
+    Parameters
+    ----------
+    own, others : (sequence of int, pyarrow.Array)
+        The class and the value of each record, and of each other one.
+    numbers : sequence of float or None
+        What is added; empty for counts.
+    """
+    table = pa.table(
+        {"class": pa.array(others[0], pa.int64()), "value": others[1], "row": pa.array(range(len(others[0])))}
+    )
+    table = table.filter(pc.and_(pc.greater_equal(table["class"], 0), pc.is_valid(table["value"])))
+    table = table.sort_by([("class", "ascending"), ("value", "ascending")])
+    classes, values = table["class"].to_pylist(), table["value"].to_pylist()
+    weights = [numbers[row] or 0 if numbers else 1 for row in table["row"].to_pylist()]
+    until = [0, *accumulate(weights)]
+    found: list[float] = []
+    for key, value in zip(own[0], own[1].to_pylist(), strict=True):
+        low, high = (0, 0) if key < 0 or value is None else (bisect_left(classes, key), bisect_right(classes, key))
+        left, right = (bisect(values, value, low, high) if high else 0 for bisect in (bisect_left, bisect_right))
+        low, high = {"<": (low, left), "<=": (low, right), ">": (right, high), ">=": (left, high)}.get(
+            sign, (low, high)
+        )
+        ties = until[right] - until[left] if sign == "!=" else 0
+        found.append(until[high] - until[low] - ties)
     return found
 
 
-def _sums(
-    keys: Sequence[Hashable], own: Sequence[Hashable], numbers: Iterable[float], zero: float, *, typed: bool
-) -> array[float]:
-    totals: dict[Hashable, float] = {}
-    for key, number in zip((key for key in keys if key is not None), numbers, strict=True):
-        totals[key] = totals.get(key, zero) + number
-    if typed and any(key not in totals for key in own):
-        raise NotRecountedError("the sum of nothing, which is an integer")
-    return array("d", (totals.get(key, 0.0) for key in own))
+def _require_exact(numbers: Sequence[float | None]) -> None:
+    """Integers are added without rounding in any order, and other numbers only as an engine adds them."""
+    known = [number for number in numbers if number is not None]
+    plain = all(number.is_integer() and (number or math.copysign(1.0, number) > 0) for number in known)
+    if not plain or sum(map(abs, known)) > _EXACT:
+        raise NotRecountedError("a sum of fractions in another order than that of the file")
 
 
-def _chosen(selection: Selection, table: FieldValues) -> list[bool]:
+_EXACT = 2**53
+
+
+def _chosen(selection: Selection, table: FieldValues, *, target: bool = True) -> pa.BooleanArray:
     """Say of each record whether it has the field that is asked for, and all conditions hold on it."""
     if broken := next((one for one in selection.where if one in table.errors), None):
         raise NotRecountedError(f"the condition {broken.source!r} is an error in some record")
-    chosen = [True] * table.records
-    if selection.target is not None:
+    chosen = pa.array(np.ones(table.records, dtype=np.bool_))
+    if target and selection.target is not None:
         there, text = Wanted(selection.target, "there"), Wanted(selection.target, "text")
-        chosen = (
-            list(map(bool, table.columns[there]))
-            if there in table.columns
-            else [value is not None for value in table.columns[text]]
-        )
+        chosen = table.columns[there] if there in table.columns else table.columns[text].is_valid()
     for predicate in selection.where:
-        chosen = [own and bool(holds) for own, holds in zip(chosen, table.holds[predicate], strict=True)]
+        chosen = pc.and_(chosen, table.holds[predicate])
     return chosen
 
 
-def _numbers(selection: Selection, table: FieldValues, chosen: Sequence[bool], engine: EngineName) -> Iterator[float]:
-    for number, own in zip(table.columns[Wanted(_target(selection), "number")], chosen, strict=True):
-        if own:
-            if engine == "saxon" and math.isnan(number):
-                raise NotRecountedError("a value that is no number")
-            yield number
+def _numbers(
+    selection: Selection, table: FieldValues, chosen: pa.BooleanArray, engine: EngineName
+) -> Iterator[float | None]:
+    """Yield the numbers of chosen records, and None for the others."""
+    numbers = table.columns[Wanted(_target(selection), "number")]
+    for number, own in zip(numbers.to_pylist(), chosen.to_pylist(), strict=True):
+        if own and engine == "saxon" and math.isnan(number):
+            raise NotRecountedError("a value that is no number")
+        yield number if own else None
 
 
 def _target(selection: Selection) -> int:
@@ -237,34 +311,39 @@ def _target(selection: Selection) -> int:
     return selection.target
 
 
-def keys_of(table: FieldValues, keys: Sequence[Key]) -> list[Hashable]:
-    """Return the combination of keys of each record; None where one of them is missing."""
-    columns = [list(_key(table, key)) for key in keys]
-    if not columns:
-        return [()] * table.records
-    if len(columns) == 1:
-        return columns[0]
-    return [None if None in row else row for row in zip(*columns, strict=True)]
+def classes_of(tables: Mapping[RecordSource, FieldValues], selection: Selection) -> tuple[list[int], list[int]]:
+    """Return the class that each record of the file asks for, and the one of each other record; -1 for none."""
+    file, table = tables["file"], tables[selection.source]
+    found = pa.array(np.zeros(file.records + table.records, dtype=np.int64))
+    for join in selection.equal:
+        codes = _codes(pa.concat_arrays([_key(file, join.own), _key(table, join.other)]))
+        # one behind the other, and numbered anew, so that they stay small; what is missing stays so
+        found = _codes(pc.add(pc.multiply(found, pa.scalar(len(codes) + 1, pa.int64())), codes))
+    numbers = found.fill_null(-1).to_pylist()
+    return numbers[: file.records], numbers[file.records :]
 
 
-def _key(table: FieldValues, key: Key) -> Iterable[Hashable]:
-    fields: list[Sequence[Any]] = [
-        table.columns[Wanted(at, reads_of(key))] for at in key.parts if isinstance(at, int)
+def _codes(values: pa.Array) -> pa.Array:
+    return values.dictionary_encode().indices.cast(pa.int64())
+
+
+def _key(table: FieldValues, key: Key) -> pa.Array:
+    """Return a key of each record; null where it is missing."""
+    if key.kind == "position":
+        return pa.array(range(table.records), pa.int64())
+    parts = [
+        part.text if isinstance(part, Word) else table.columns[Wanted(part, reads_of(key))] for part in key.parts
     ]
     match key.kind:
         case "node" | "normal":
-            return fields[0]
-        case "string":
-            return (text or "" for text in fields[0])
+            return parts[0]
         case "number":
-            return (None if math.isnan(number) else number for number in fields[0])
+            # both zeros are one
+            numbers = pc.add(parts[0], 0.0)
+            return pc.if_else(pc.is_nan(numbers), None, numbers)
         case _:
-            texts = iter(fields)
-            parts = [
-                [part.text] * table.records if isinstance(part, Word) else [text or "" for text in next(texts)]
-                for part in key.parts
-            ]
-            return ("".join(row) for row in zip(*parts, strict=True))
+            texts = [part if isinstance(part, str) else pc.fill_null(part, "") for part in parts]
+            return pc.binary_join_element_wise(*texts, "") if len(texts) > 1 else texts[0]
 
 
 _NUMBER = f"{PREFIX}n"
@@ -281,26 +360,21 @@ def attributes_of(planned: Planned, found: Recounted, begin: int, end: int) -> t
     """
     columns = [[""] * (end - begin)]
     for aggregate, column in found.columns.items():
-        write = _Writer(planned.names_of(aggregate), exact=aggregate.fold == "sum")
-        columns.append([write(value) for value in column[begin:end]])
+        names = planned.names_of(aggregate)
+        written = {value: _attributes(aggregate, names, value) for value in {*column[begin:end]}}
+        columns.append([written[value] for value in column[begin:end]])
     return tuple(map("".join, zip(*columns, strict=True)))
 
 
-class _Writer:
-    """Writes values as attributes, each one once."""
-
-    def __init__(self, names: Sequence[str], *, exact: bool) -> None:
-        self._names = names
-        self._exact = exact
-        self._known: dict[float, str] = {}
-
-    def __call__(self, value: float) -> str:
-        text = self._known.get(value)
-        if text is None:
-            parts = fraction_of(value) if self._exact else (int(value),)
-            text = "".join(f' {name}="{part}"' for name, part in zip(self._names, parts, strict=True))
-            self._known[value] = text
-        return text
+def _attributes(aggregate: Aggregate, names: Sequence[str], value: _Value) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            parts: Sequence[object] = (value,)
+        case _:
+            parts = fraction_of(value) if aggregate.fold == "sum" else (int(value),)
+    return "".join(f" {name}={quoteattr(str(part))}" for name, part in zip(names, parts, strict=True))
 
 
 def carrying(frame: Frame, records: bytes, attributes: Sequence[str]) -> bytes:
@@ -318,7 +392,7 @@ def carrying(frame: Frame, records: bytes, attributes: Sequence[str]) -> bytes:
     if len(pieces) != len(attributes) + 1:
         raise RefusedError("start tags of records that are none")
     numbered = (
-        b"".join((start, f' {_NUMBER}="{number}"{own}'.encode(), piece))
+        b"".join((start, f' {_NUMBER}="{number}"{own}'.encode(frame.encoding.codec, "xmlcharrefreplace"), piece))
         for number, own, piece in zip(range(1, len(pieces)), attributes, pieces[1:], strict=True)
     )
     return frame.document(pieces[0] + b"".join(numbered))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
@@ -10,6 +9,7 @@ from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
+import pyarrow as pa
 from lxml import etree
 
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, RecordSource
@@ -26,8 +26,6 @@ from masktron.sources.xml.slices import Frame, framed_test
 
 SUMS = frozenset({"sum", "avg", "min", "max"})
 type ReadAs = Literal["text", "normal", "number", "there"]
-_FEW = 10_000
-"""Different texts of a field up to which equal ones are kept once."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,35 +48,28 @@ class FieldValues:
 
     Attributes
     ----------
-    columns : dict of Wanted to list or array
-        Texts, None where the field is absent; numbers, NaN where it is none; 0 and 1.
-    holds : dict of Predicate to bytearray
-        1 for each record on which a condition holds.
+    columns : dict of Wanted to pyarrow.Array
+        Texts, null where the field is absent; numbers, NaN where it is none; truth values.
+    holds : dict of Predicate to pyarrow.Array
+        Whether a condition holds on each record.
     errors : set of Predicate
         Conditions that were a dynamic error somewhere.
     """
 
     records: int = 0
-    columns: dict[Wanted, Any] = field(default_factory=dict)
-    holds: dict[Predicate, bytearray] = field(default_factory=dict)
+    columns: dict[Wanted, pa.Array] = field(default_factory=dict)
+    holds: dict[Predicate, pa.Array] = field(default_factory=dict)
     errors: set[Predicate] = field(default_factory=set)
-    _known: dict[Wanted, dict[str | None, str | None]] = field(default_factory=dict)
 
-    def add(self, more: FieldValues) -> None:
-        """Put the records that follow behind these."""
-        self.records += more.records
-        for wanted, column in more.columns.items():
-            self.columns.setdefault(wanted, column[:0]).extend(self._shared(wanted, column))
-        for predicate, holds in more.holds.items():
-            self.holds.setdefault(predicate, bytearray()).extend(holds)
-        self.errors |= more.errors
-
-    def _shared(self, wanted: Wanted, column: Any) -> Any:
-        """Return a column in which equal texts, if there are few, are one object."""
-        known = self._known.setdefault(wanted, {})
-        if wanted.kind not in ("text", "normal") or len(known) > _FEW:
-            return column
-        return [known.setdefault(text, text) for text in column]
+    @classmethod
+    def joined(cls, parts: Sequence[FieldValues]) -> FieldValues:
+        """Put the records of some parts one behind the other."""
+        return cls(
+            sum(part.records for part in parts),
+            {one: pa.concat_arrays([part.columns[one] for part in parts]) for one in parts[0].columns},
+            {one: pa.concat_arrays([part.holds[one] for part in parts]) for one in parts[0].holds},
+            set().union(*(part.errors for part in parts)),
+        )
 
 
 def wanted_of(aggregates: Iterable[Aggregate], source: RecordSource) -> tuple[Wanted, ...]:
@@ -87,12 +78,12 @@ def wanted_of(aggregates: Iterable[Aggregate], source: RecordSource) -> tuple[Wa
     for aggregate in aggregates:
         selection = aggregate.selection
         if source == "file":
-            found |= {part for _, own in selection.join for part in _parts(own)}
+            found |= {part for join in selection.joins for part in _parts(join.own)}
         if source != selection.source:
             continue
-        found |= {part for other, _ in selection.join for part in _parts(other)}
+        found |= {part for join in selection.joins for part in _parts(join.other)}
         if selection.target is not None:
-            found.add(Wanted(selection.target, "text" if aggregate.fold == "distinct" else "there"))
+            found.add(Wanted(selection.target, "text" if aggregate.fold in ("distinct", "node") else "there"))
             if aggregate.fold in SUMS:
                 found.add(Wanted(selection.target, "number"))
     return tuple(sorted(found))
@@ -168,7 +159,7 @@ class Reader:
         found = self._read(self._values.run_parsed(document))
         for wanted, number in self._numbers.items():
             nodes = document.xpath(self._names.path, namespaces=self._names.prefixes or None)
-            found.columns[wanted] = array("d", map(number, nodes))
+            found.columns[wanted] = pa.array(map(number, nodes), pa.float64())
         if self._conditions is not None:
             self._judge(found, Events.of(self._conditions.run_parsed(document)))
         if any(len(column) != found.records for column in found.columns.values()):
@@ -183,6 +174,7 @@ class Reader:
             raise RefusedError("a record with a field that is more than text")
         found = FieldValues(len(words) // width)
         lengths: dict[Wanted, list[int]] = {}
+        there: dict[Wanted, Sequence[str]] = {}
         at = 1
         for one in self._written:
             own = dict(zip(_WORDS[one.kind], (words[at + k :: width] for k in range(width)), strict=False))
@@ -190,21 +182,19 @@ class Reader:
             if not {*own.get("count", ())} <= {"0", "1"}:
                 raise RefusedError("a record that has a field twice")
             if one.kind == "there":
-                found.columns[one] = array("b", map(int, own["count"]))
+                found.columns[one] = pa.array([count == "1" for count in own["count"]], pa.bool_())
             elif one.kind == "number":
-                found.columns[one] = array("d", map(float, own["number"]))
+                found.columns[one] = pa.array(map(float, own["number"]), pa.float64())
             else:
                 lengths[one] = list(map(int, own["length"]))
-                found.columns[one] = own.get("count", ())
+                there[one] = own.get("count", ["1"] * found.records)
         ends = list(accumulate(chain.from_iterable(zip(*lengths.values(), strict=True)), initial=0))
         texts = [body[begin:end] for begin, end in pairwise(ends)]
         if ends[-1] != len(body) or len(words) != found.records * width:
             raise RefusedError("what an engine wrote is not what it was asked for")
         for k, one in enumerate(lengths):
-            own_texts, there = texts[k :: len(lengths)], found.columns[one]
-            if one.kind == "text":
-                own_texts = [text if count == "1" else None for text, count in zip(own_texts, there, strict=True)]  # type: ignore[misc]
-            found.columns[one] = own_texts
+            own_texts = zip(texts[k :: len(lengths)], there[one], strict=True)
+            found.columns[one] = pa.array((text if count == "1" else None for text, count in own_texts), pa.string())
         return found
 
     def _judge(self, found: FieldValues, events: Events) -> None:
@@ -212,9 +202,9 @@ class Reader:
             raise RefusedError("conditions that saw another number of records")
         for number, predicate in enumerate(self._predicates):
             own = events.check == number
-            holds = np.zeros(found.records, dtype=np.uint8)
-            holds[events.record[own & (events.verdict == Verdict.HOLDS)]] = 1
-            found.holds[predicate] = bytearray(holds.tobytes())
+            holds = np.zeros(found.records, dtype=np.bool_)
+            holds[events.record[own & (events.verdict == Verdict.HOLDS)]] = True
+            found.holds[predicate] = pa.array(holds)
             if (own & ((events.verdict == Verdict.ERROR) | (events.verdict == Verdict.NOT_FIRED))).any():
                 found.errors.add(predicate)
 

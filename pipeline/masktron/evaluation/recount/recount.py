@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from masktron.evaluation.across.paths import NotAcross
 from masktron.evaluation.across.planned import Planned
-from masktron.evaluation.across.selection import RecordSource
+from masktron.evaluation.across.selection import NotAcross, RecordSource
 from masktron.evaluation.engine_counts import EngineCounts, Sum
 from masktron.evaluation.programs import EngineError, NotFramedError, Program
 from masktron.evaluation.recount.aggregates import (
@@ -343,7 +342,11 @@ class Recount:
 
     def _second_round(self, lane: int, engine: EngineName, planned: Planned) -> Iterator[RecountTask]:
         counted = [part.records for _, part in sorted(self._read[lane, "file"].items())]
-        tables = {source: self._joined(lane, source) for source in self._pieces if (lane, source) in self._read}
+        tables = {
+            source: FieldValues.joined([part for _, part in sorted(self._read.pop((lane, source)).items())])
+            for source in self._pieces
+            if (lane, source) in self._read
+        }
         self._records[lane] = sum(counted)
         yield TryTask(lane, engine, self._places(positions_of(planned, tables), tables))
         found = writable(planned, recounted(planned.aggregates, tables, engine))
@@ -358,12 +361,6 @@ class Recount:
             if inside:
                 attributes = attributes_of(planned, found, first, after)
                 yield JudgeTask(lane, engine, number, begin, end, attributes, book, layout, inside)
-
-    def _joined(self, lane: int, source: RecordSource) -> FieldValues:
-        whole = FieldValues()
-        for _, part in sorted(self._read.pop((lane, source)).items()):
-            whole.add(part)
-        return whole
 
     def _places(
         self, positions: Mapping[RecordSource, Sequence[int]], tables: Mapping[RecordSource, FieldValues]

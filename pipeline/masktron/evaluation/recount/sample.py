@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.recognise import Hole
@@ -22,11 +24,11 @@ from masktron.evaluation.recount.aggregates import (
     attributes_of,
     carrying,
     carrying_guard,
-    keys_of,
+    classes_of,
     recounted,
     writable,
 )
-from masktron.evaluation.recount.field_values import FieldValues, Reader, Wanted, program_of, wanted_of
+from masktron.evaluation.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.evaluation.report_reader import Events
 from masktron.evaluation.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.rulebook.expressions.parsing import parsed
@@ -84,46 +86,38 @@ def positions_of(planned: Planned, tables: Mapping[RecordSource, FieldValues]) -
     for source, table in tables.items():
         few = min(table.records, SPREAD)
         own = dict.fromkeys(np.unique(np.linspace(0, max(table.records - 1, 0), few).astype(np.intp)).tolist())
-        for wanted, column in table.columns.items():
-            absent = 0 if wanted.kind == "there" else None
-            own.update(dict.fromkeys(_odd(column, absent)))
+        for column in table.columns.values():
+            own.update(dict.fromkeys(_odd(column)))
         for holds in table.holds.values():
-            own.update(dict.fromkeys([*_first(holds, 1), *_first(holds, 0)]))
+            own.update(dict.fromkeys([*_first(holds), *_first(pc.invert(holds))]))
         chosen[source] = own
-    # Saxon has no double for the sum of a class without values, so classes are filled last
-    for aggregate in sorted(planned.aggregates, key=lambda one: one.fold == "sum"):
+    for aggregate in planned.aggregates:
         chosen[aggregate.selection.source].update(dict.fromkeys(_mates(aggregate, tables, chosen["file"])))
     return {source: sorted(own) for source, own in chosen.items()}
 
 
-def _odd(column: Sequence[object], absent: int | None) -> list[int]:
-    found = [at for at, value in enumerate(column) if value in (absent, "") or value != value]  # noqa: PLR0124
-    spaced = [at for at, value in enumerate(column) if isinstance(value, str) and value != value.strip()]
-    return [*found[:_FEW], *spaced[:_FEW]]
+def _odd(column: pa.Array) -> list[int]:
+    """Return some records whose value is absent, empty or no number, and some whose text has space around it."""
+    if not pa.types.is_string(column.type):
+        return _first(pc.is_nan(column) if pa.types.is_floating(column.type) else pc.invert(column))
+    spaced = pc.not_equal(column, pc.utf8_trim_whitespace(column))
+    return [*_first(pc.or_(pc.is_null(column), pc.fill_null(pc.equal(column, ""), False))), *_first(spaced)]
 
 
-def _first(holds: bytearray, wanted: int) -> list[int]:
-    found: list[int] = []
-    at = holds.find(wanted)
-    while at >= 0 and len(found) < _FEW:
-        found.append(at)
-        at = holds.find(wanted, at + 1)
+def _first(which: pa.BooleanArray) -> list[int]:
+    found: list[int] = pc.indices_nonzero(which)[:_FEW].to_pylist()
     return found
 
 
 def _mates(aggregate: Aggregate, tables: Mapping[RecordSource, FieldValues], sample: Iterable[int]) -> list[int]:
-    """Return records with the keys of every second record of the sample; for sums, with a value for every record."""
-    selection = aggregate.selection
-    if not selection.join:
+    """Return records with the keys of every second record of the sample."""
+    if not aggregate.selection.equal:
         return []
-    summed = aggregate.fold == "sum"
-    own = keys_of(tables["file"], [mine for _, mine in selection.join])
-    asked = {own[at]: at for at in list(sample)[:: 1 if summed else 2] if own[at] is not None}
-    table = tables[selection.source]
-    there = table.columns[Wanted(selection.target, "there")] if summed and selection.target is not None else ()
+    own, others = classes_of(tables, aggregate.selection)
+    asked = {own[at]: at for at in list(sample)[::2] if own[at] >= 0}
     found = []
-    for at, key in enumerate(keys_of(table, [other for other, _ in selection.join])):
-        if key in asked and (there[at] if there else asked[key] != at):
+    for at, key in enumerate(others):
+        if key in asked and asked[key] != at:
             found.append(at)
             del asked[key]
     return found
@@ -262,12 +256,16 @@ class _Probe:
 
     def equal(self, expression: str, place: TextPlace) -> list[str]:
         """Return the comparisons for an expression."""
-        holes = [hole for hole in self.planned.holes.get(place, ()) if hole.aggregate in self.found.known]
-        texts = {hole: self.planned.text_of(hole, place, self.found.constants) for hole in holes}
+        known = self.found.known
+        holes = [hole for hole in self.planned.holes.get(place, ()) if known.issuperset(hole.aggregates)]
+
+        def text_of(aggregate: Aggregate) -> str:
+            return self.planned.text_of(aggregate, place, self.found.constants)
+
         if any(self._reads_bound(expression, hole) for hole in holes):
             # a part has no value outside the expression that binds its variable
-            return [f"deep-equal(({expression}), ({filled(expression, holes, texts.__getitem__)}))"]
-        return [self._same(expression[hole.start : hole.end], hole, text) for hole, text in texts.items()]
+            return [f"deep-equal(data(({expression})), data(({filled(expression, holes, text_of)})))"]
+        return [self._same(expression[hole.start : hole.end], hole, hole.written(text_of)) for hole in holes]
 
     def _reads_bound(self, expression: str, hole: Hole) -> bool:
         """Whether a part of an expression reads a variable that the expression itself binds."""
@@ -277,9 +275,14 @@ class _Probe:
         return any(isinstance(part, Variable) and part.name in bound for part in inside)
 
     def _same(self, written: str, hole: Hole, text: str) -> str:
-        if hole.type == "boolean":
-            return f"(boolean({written}) = {f'not({text})' if hole.negated else f'boolean({text})'})"
-        if hole.version != "1.0":
+        kind = "boolean" if len(hole.aggregates) > 1 else hole.aggregates[0].type
+        later = hole.aggregates[0].version != "1.0"
+        if kind == "boolean":
+            return f"(boolean({written}) = boolean({text}))"
+        if kind == "node":
+            strings = f"string({written}) = string({text})"
+            return f"({strings} and boolean({written}) = boolean({text}))"
+        if later:
             return f"deep-equal(({written}), ({text}))"
         # NaN is the only number that is not itself
         return f"(({written}) = ({text}) or (({written}) != ({written}) and ({text}) != ({text})))"
