@@ -46,7 +46,7 @@ _MIRRORED: Mapping[Sign, Sign] = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class RecordNode:
     """A node of the record at hand or above it; `other` of the record that a condition is about."""
 
     spot: Spot
@@ -54,7 +54,7 @@ class Node:
     source: RecordSource = "file"
 
 
-type Operand = Node | Selection | Key
+type Operand = RecordNode | Selection | Key
 """What a variable stands for."""
 
 
@@ -77,7 +77,7 @@ class Surroundings:
         Variables that are the same for all records, so that conditions on other records may read them.
     scope : int
         Position of the pattern; -1 outside all patterns.
-    focus : Node, optional
+    focus : RecordNode, optional
         The context item, where that is no node of the record at hand.
     """
 
@@ -88,7 +88,7 @@ class Surroundings:
     variables: Mapping[str, Operand | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     scope: int = -1
-    focus: Node | None = None
+    focus: RecordNode | None = None
 
     def bind(self, name: str, value: Operand | None) -> Surroundings:
         """Return these with one more variable."""
@@ -123,7 +123,7 @@ class Surroundings:
         """
         match expression:
             case Root():
-                return Node(Spot(0))
+                return RecordNode(Spot(0))
             case Path(first=first, hops=hops):
                 state = self.nodes(first)
                 for hop in hops:
@@ -143,28 +143,28 @@ class Surroundings:
                     raise NotAcross("another document than the original")
                 if "original" not in self.maps:
                     raise NotAcross("the original is not read as a table")
-                return Node(Spot(0), source="original")
+                return RecordNode(Spot(0), source="original")
             case Call(standard="current"):
-                return Node(self.base)
+                return RecordNode(self.base)
             case ContextItem():
-                return self.focus or Node(self.base)
+                return self.focus or RecordNode(self.base)
             case _:
-                return self._step(self.focus or Node(self.base), expression, gap=False)
+                return self._step(self.focus or RecordNode(self.base), expression, gap=False)
 
-    def _step(self, state: Operand, expression: Expression, *, gap: bool) -> Node | Selection:
+    def _step(self, state: Operand, expression: Expression, *, gap: bool) -> RecordNode | Selection:
         step, predicates = step_of(expression, gap=gap)
         match state:
             case Key():
                 raise NotAcross("a step from a text")
             case Selection():
-                reached: Node | Selection = self._inside(state, step)
-            case Node():
+                reached: RecordNode | Selection = self._inside(state, step)
+            case RecordNode():
                 reached = self._from_node(state, step)
         return self._filtered(reached, predicates, beside=step.axis in (*_SIBLINGS, *_BESIDE))
 
     def _filtered(
         self, state: Operand, predicates: tuple[Expression, ...], *, beside: bool = False
-    ) -> Node | Selection:
+    ) -> RecordNode | Selection:
         for predicate in predicates:
             if not isinstance(state, Selection):
                 raise NotAcross("a condition on nodes of the record at hand")
@@ -188,7 +188,7 @@ class Surroundings:
             raise NotAcross("a step back from a field")
         return replace(selection, target=to.field)
 
-    def _from_node(self, node: Node, step: PathStep) -> Node | Selection:
+    def _from_node(self, node: RecordNode, step: PathStep) -> RecordNode | Selection:
         map_ = self.maps[node.source]
         if step.axis in _SIBLINGS:
             if node.spot != map_.record or step.gap:
@@ -209,7 +209,7 @@ class Surroundings:
             return Selection(node.source, to.field, self.version)
         return replace(node, spot=to)
 
-    def _reached(self, node: Node, target: int | None, sign: Sign) -> Selection:
+    def _reached(self, node: RecordNode, target: int | None, sign: Sign) -> Selection:
         if node.other:
             raise NotAcross("what stands beside another record")
         return Selection(node.source, target, self.version, joins=(Join(POSITION, sign, POSITION),))
@@ -238,7 +238,7 @@ class Surroundings:
         """
         if selection.nth:
             raise NotAcross("a condition on a record that is chosen by its position")
-        node = Node(Spot(self.maps[selection.source].record.level, selection.target), True, selection.source)
+        node = RecordNode(Spot(self.maps[selection.source].record.level, selection.target), True, selection.source)
         within = self.bind(name, node) if name else replace(self, focus=node)
         for part in _conjuncts(condition):
             joined = within._other(part) or within._join(part)
@@ -281,8 +281,8 @@ class Surroundings:
                 return None
         nodes = [self.nodes(side) for side in sides]
         record = self.maps["file"].record
-        others = [isinstance(node, Node) and node.spot == record and node.other for node in nodes]
-        mine = [node == Node(record) for node in nodes]
+        others = [isinstance(node, RecordNode) and node.spot == record and node.other for node in nodes]
+        mine = [node == RecordNode(record) for node in nodes]
         if not (any(others) and any(mine)):
             return None
         return Join(POSITION, SIGNS[sign] if others[0] else _mirrored(SIGNS[sign]), POSITION)
@@ -329,7 +329,7 @@ class Surroundings:
             return self._concat(arguments)
         if name not in _KINDS or len(arguments) > 1:
             raise NotAcross(f"{name}(), which is no key")
-        key, other = self.key(arguments[0]) if arguments else self._node(self.focus or Node(self.base))
+        key, other = self.key(arguments[0]) if arguments else self._node(self.focus or RecordNode(self.base))
         if key.kind != "node":
             raise NotAcross("a key of a key")
         return replace(key, kind=_KINDS[name]), other  # type: ignore[arg-type]
@@ -340,9 +340,9 @@ class Surroundings:
                 return value, False
             case Selection():
                 raise NotAcross("a comparison with all records")
-            case Node(spot=Spot(field=None)):
+            case RecordNode(spot=Spot(field=None)):
                 raise NotAcross("a record is compared, not a field")
-            case Node(spot=Spot(field=int(at)), other=other):
+            case RecordNode(spot=Spot(field=int(at)), other=other):
                 return Key("node", (at,)), other
         raise AssertionError(value)
 
