@@ -287,9 +287,11 @@ def _engine(rulebook: Rulebook, layout: Layout, engine: EngineChoice, pattern: P
     hard = next((rule for rule in pattern.rules if needs_saxon(rule, rulebook, layout)), None)
     if engine == "libxml2" and pattern.version != "1.0":
         raise _beyond_libxml2(str(rulebook.path), f"XPath {pattern.version}")
+    if engine == "libxml2" and rulebook.programs:
+        raise _beyond_libxml2(str(rulebook.programs[0].origin), f"xsl:{rulebook.programs[0].name}")
     if engine == "libxml2" and hard is not None:
         raise _beyond_libxml2(str(hard.origin), "a context that takes more than linear time")
-    if pattern.version != "1.0" or engine == "saxon" or hard is not None:
+    if pattern.version != "1.0" or engine == "saxon" or hard is not None or rulebook.programs:
         return "saxon"
     return "recommended" if engine == "auto" else "libxml2"
 

@@ -27,7 +27,8 @@ from masktron.rulebook.context_match import ContextPath, condition
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Call, Path, Root, walk
 from masktron.rulebook.expressions.words import STANDARD_NAMESPACES, XSL, declarations
-from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schema import Check, Instruction, Note, Pattern, Rule, Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schematron.programs import visible, written
 from masktron.sources.record_layout import Layout
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
@@ -138,6 +139,7 @@ class _Stylesheet:
             self.saxon,
             beside,
             converts=engine == "recommended",
+            own=rulebook.own_functions,
             xpath1=self.is_xpath1(rulebook.version),
         )
         self.scope = scope.extend(rulebook.lets, "s", is_global=True)
@@ -150,6 +152,7 @@ class _Stylesheet:
     def text(self) -> str:
         """Return the whole stylesheet."""
         templates = [t for i, p in enumerate(self.rulebook.patterns) for t in self.pattern(i, p)]
+        programs = "".join(map(self.program, self.rulebook.programs))
         main = self.main()
         prefixes = " ".join(
             f"xmlns:m-r{i}={quoteattr(tag[1:].partition('}')[0])}"
@@ -173,8 +176,20 @@ class _Stylesheet:
             f"{declarations(self.rulebook.namespaces)}>"
             f'<m-xsl:output method="{"xml" if self.selection.report else "text"}" encoding="UTF-8" '
             f'omit-xml-declaration="yes"/>{parameter}{shared}{"".join(self.globals.values())}'
-            f"{main}{''.join(templates)}{called}{self.where() if self.selection.report else ''}</m-xsl:stylesheet>"
+            f"{programs}{main}"
+            f"{''.join(templates)}{called}{self.where() if self.selection.report else ''}</m-xsl:stylesheet>"
         )
+
+    def program(self, program: Instruction) -> str:
+        """Return a function or a key that the rulebook declares."""
+        lets = self.scope.lets
+        kept = {id(one) for one in visible(program, tuple(named.let for named in lets))}
+        scope = replace(self.scope, lets=tuple(named for named in lets if id(named.let) in kept))
+        texts = [text for part in program.walk() for text in part.expressions]
+        for named in scope.needed(*texts):
+            self.need(named, scope)
+        before = scope.declarations(*texts) if program.name == "function" else ""
+        return written(program, scope.expression, before, scope.mode)
 
     def main(self) -> str:
         """Return the template for the document: what is outside the records, then record by record."""

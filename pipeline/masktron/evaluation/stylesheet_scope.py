@@ -61,6 +61,8 @@ class VariableScope:
     """What shortcuts ask the stylesheet to declare, with its name; one for all scopes of a stylesheet."""
     converts: bool = False
     """Whether our functions convert between numbers and texts; see `masktron.evaluation.conversions`."""
+    own: frozenset[tuple[str, str]] = frozenset()
+    """Functions that the rulebook declares; see `masktron.rulebook.expressions.forbidden.screen`."""
     xpath1: bool = False
     """Whether Saxon evaluates XPath 1.0."""
 
@@ -85,7 +87,7 @@ class VariableScope:
         tree = understood(expression, self.namespaces)
         if tree is not None:
             return self.part(tree, origin, written=written, alone=True)
-        calls = screen(expression, origin, self.namespaces)  # the engine says what is wrong with it
+        calls = screen(expression, origin, self.namespaces, self.own)  # the engine says what is wrong with it
         places = [(call.start, call.end, self._document(call.uri)) for call in calls]
         names = self._names()
         places += [(start, end, f"${names(name)}") for name, start, end in variable_places(expression)]
@@ -130,7 +132,7 @@ class VariableScope:
         """Return what stands in the stylesheet for documents, variables and shortcuts of an expression."""
         calls = [
             call
-            for call in screen(tree.source, origin, self.namespaces)
+            for call in screen(tree.source, origin, self.namespaces, self.own)
             if tree.start <= call.start and call.end <= tree.end
         ]
         changes = [

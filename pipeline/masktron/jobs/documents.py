@@ -74,7 +74,8 @@ def bound(rulebook: Rulebook, given: Given) -> Rulebook:
         _require_known(rulebook, asked)
     files = {name: path for name, path in given.files.items() if name not in unread}
     files = {name: path for name, path in files.items() if not _same(path, given.original)}
-    left = [name for name in rulebook.documents if name not in given.files]
+    own = {one.name for one in rulebook.beside}
+    left = [name for name in rulebook.documents if name not in given.files and name not in own]
     unknown = [name for name in left if not _is_original(name, given)]
     if given.alone and given.original is not None and len(left) == len(unknown) == 1:
         unknown = []
@@ -100,7 +101,7 @@ def _with_documents(rulebook: Rulebook, beside: tuple[Document, ...], notes: tup
     """Return a rulebook with its documents: one for equal documents, so that what is made of it is made once."""
     if not beside and not notes:
         return rulebook
-    return replace(rulebook, beside=beside, notes=(*rulebook.notes, *notes))
+    return replace(rulebook, beside=(*rulebook.beside, *beside), notes=(*rulebook.notes, *notes))
 
 
 def _require_known(rulebook: Rulebook, names: list[str]) -> None:

@@ -68,6 +68,9 @@ def with_lets(texts: Iterable[str], lets: Iterable[Let]) -> Iterator[str]:
 def readers(rulebook: Rulebook) -> Mapping[int, frozenset[str]]:
     """Return what each check reads: in its test, its message, its context or an earlier one, or by a variable."""
     found: dict[int, frozenset[str]] = {}
+    own, spaces = rulebook.own_functions, rulebook.namespaces
+    bodies = [(text, part.origin) for one in rulebook.programs for part in one.walk() for text in part.expressions]
+    by_functions = frozenset(call.uri for text, origin in bodies for call in screen(text, origin, spaces, own))
     for pattern, position, check in rulebook.situated():
         rule = pattern.rules[position]
         contexts = [earlier.context for earlier in pattern.rules[: position + 1]]
@@ -76,8 +79,9 @@ def readers(rulebook: Rulebook) -> Mapping[int, frozenset[str]]:
         calls = (
             call
             for text in with_lets([check.test, *shown, *contexts], lets)
-            for call in screen(text, check.origin, rulebook.namespaces)
+            for call in screen(text, check.origin, rulebook.namespaces, own)
         )
-        if names := frozenset(call.uri for call in calls):
+        # whatever functions of the rulebook read, each check may read that calls one
+        if names := frozenset(call.uri for call in calls) | by_functions:
             found[check.index] = names
     return found

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from masktron.problems import problem
 from masktron.problems.problem import Sentence
+from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE, expanded
 from masktron.rulebook_text.rule_entries import SOFT
 
 type XPathVersion = Literal["1.0", "2.0", "3.0", "3.1"]
@@ -37,6 +38,43 @@ class Let:
     name: str
     value: str
     origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """An instruction of XSLT: a function or a key that a rulebook declares, or a part of a function.
+
+    Attributes
+    ----------
+    name : str
+        Its local name.
+    attributes : tuple of (str, str)
+    children : tuple of Instruction
+    origin : Origin
+    text : str
+        Of ``xsl:text``.
+    """
+
+    name: str
+    attributes: tuple[tuple[str, str], ...]
+    children: tuple[Instruction, ...]
+    origin: Origin
+    text: str = ""
+
+    def value(self, name: str) -> str:
+        """Return an attribute; empty where there is none."""
+        return dict(self.attributes).get(name, "")
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The attributes that hold XPath, or a type."""
+        return tuple(value for name, value in self.attributes if name in ("select", "test", "match", "use", "as"))
+
+    def walk(self) -> Iterator[Instruction]:
+        """Yield the instruction and all in it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +313,8 @@ class Rulebook:
         Those of them that are files of their own; what is not among them is the original.
     notes : tuple of str
         What was repaired on reading, for the user.
+    programs : tuple of Instruction
+        The functions and keys that expressions may use.
     missing : mapping of str to frozenset of str
         Codes that mean 'missing' to rules in plain text, by field, ``*`` for all.
     analyses : dict
@@ -290,6 +330,7 @@ class Rulebook:
     beside: tuple[Document, ...] = ()
     notes: tuple[Sentence, ...] = ()
     about: About = About()
+    programs: tuple[Instruction, ...] = ()
     missing: Mapping[str, frozenset[str]] = field(default_factory=dict)
     analyses: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -305,6 +346,14 @@ class Rulebook:
     def versions(self) -> tuple[XPathVersion, ...]:
         """The XPath version of each check, by index."""
         return tuple(pattern.version for pattern, _, _ in self.situated())
+
+    @property
+    def own_functions(self) -> frozenset[tuple[str, str]]:
+        """Namespace and local name of the functions that rules may call beside those of XPath."""
+        spaces = dict(self.namespaces)
+        names = {expanded(one.value("name"), spaces) for one in self.programs if one.name == "function"}
+        keys = {(FUNCTIONS_NAMESPACE, "key") for one in self.programs if one.name == "key"}
+        return frozenset(names | keys)
 
     @property
     def reads_original(self) -> bool:

@@ -25,7 +25,7 @@ _FORBIDDEN = (
     ),
     ("it parses text that may name other files", "parse-xml parse-xml-fragment"),
     ("it can call any function", "transform load-xquery-module function-lookup"),
-    ("it needs an xsl:key, which is not Schematron", "key"),
+    ("it needs an <xsl:key>, and the rulebook has none", "key"),
     ("its result changes from run to run", "current-dateTime current-date current-time random-number-generator"),
     (
         "it tells where a file lies, not what is in it, and each engine has another answer",
@@ -71,11 +71,21 @@ class DocumentCall:
     end: int
 
 
-def screen(expression: str, origin: Origin, namespaces: tuple[tuple[str, str], ...]) -> tuple[DocumentCall, ...]:
+def screen(
+    expression: str,
+    origin: Origin,
+    namespaces: tuple[tuple[str, str], ...],
+    own: frozenset[tuple[str, str]] = frozenset(),
+) -> tuple[DocumentCall, ...]:
     """Refuse what an expression must not call, and return its calls of ``document()``.
 
     The test is lexical: every name before a parenthesis outside literals and comments is taken for a call, so
     nothing escapes in an expression that a parser does not understand.
+
+    Parameters
+    ----------
+    own : frozenset of (str, str)
+        Namespace and local name of the functions that the rulebook declares, and of ``key`` where it has keys.
 
     Raises
     ------
@@ -88,7 +98,7 @@ def screen(expression: str, origin: Origin, namespaces: tuple[tuple[str, str], .
         reason = f"{problem} (character {problem.at + 1})"
         raise syntax_error(expression, reason, origin, at=problem.at) from None
     _refuse_ids(expression, tokens, origin, dict(namespaces))
-    return tuple(_screened(expression, calls(expression), origin, dict(namespaces)))
+    return tuple(_screened(expression, calls(expression), origin, dict(namespaces), own))
 
 
 def shortened(expression: str, at: int = 0) -> str:
@@ -123,10 +133,16 @@ def syntax_error(
 
 
 def _screened(
-    expression: str, found: Iterator[NamedCall], origin: Origin, namespaces: Mapping[str, str]
+    expression: str,
+    found: Iterator[NamedCall],
+    origin: Origin,
+    namespaces: Mapping[str, str],
+    own: frozenset[tuple[str, str]],
 ) -> Iterator[DocumentCall]:
     for call in found:
         uri, local = expanded(call.name, namespaces)
+        if (uri, local) in own:
+            continue
         if uri not in STANDARD_NAMESPACES.values():
             instead = f"{shortened(expression, call.start)} without it"
             raise _refused(call.name, origin, "it is an extension, no function of XPath itself", instead)

@@ -37,7 +37,8 @@ from masktron.rulebook.expressions.words import (
     word_from,
 )
 from masktron.rulebook.functions import FUNCTIONS, in_version, not_in_version, since
-from masktron.rulebook.schema import Let, Namespaces, Origin, Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schema import Instruction, Let, Namespaces, Origin, Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schematron.programs import visible, written
 
 LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
 _IF = re.compile(r"\s*(?:if\b)?(?P<when>.*?)\bthen\b(?P<then>.*)", re.DOTALL | re.IGNORECASE)
@@ -183,7 +184,7 @@ def compile_all(rulebook: Rulebook) -> None:
     """
     found = tuple(expressions(rulebook))
     for expression in found:
-        screen(expression.source, expression.origin, rulebook.namespaces)
+        screen(expression.source, expression.origin, rulebook.namespaces, rulebook.own_functions)
         _check_functions(expression, rulebook.namespaces)
         if (tree := expression.tree(rulebook.namespaces)) is not None:
             _check_variables(expression, tree)
@@ -194,8 +195,13 @@ def compile_all(rulebook: Rulebook) -> None:
             if (tree := expression.tree(rulebook.namespaces)) is not None:
                 _check_numbers(expression, tree)
             _compile_1(expression, dict(rulebook.namespaces))
+    if rulebook.programs:
+        try:
+            Stylesheet(_stylesheet((), rulebook))
+        except SaxonError as wrong:
+            raise syntax_error(rulebook.programs[0].value("name"), wrong.first, rulebook.programs[0].origin) from None
     if later:
-        _compile_2(later, rulebook.namespaces)
+        _compile_2(later, rulebook)
 
 
 def _check_functions(expression: SourceExpression, namespaces: Namespaces) -> None:
@@ -286,13 +292,13 @@ def _unknown(name: str) -> Problem:
     return Problem("unknown-name", kind="function", name=f"{name}()", known=Known(name, tuple(sorted(_FUNCTIONS_1))))
 
 
-def _compile_2(found: tuple[SourceExpression, ...], namespaces: tuple[tuple[str, str], ...]) -> None:
+def _compile_2(found: tuple[SourceExpression, ...], rulebook: Rulebook) -> None:
     try:
-        Stylesheet(_stylesheet(found, namespaces))
+        Stylesheet(_stylesheet(found, rulebook))
     except SaxonError as whole:
         for expression in found:
             try:
-                Stylesheet(_stylesheet((expression,), namespaces))
+                Stylesheet(_stylesheet((expression,), rulebook))
             except SaxonError as problem:
                 raise _wrong(expression, advice(expression.source, "2.0") or problem.first) from None
         raise syntax_error("", whole.first, found[0].origin) from None
@@ -314,13 +320,19 @@ def _declared(scope: tuple[Let, ...]) -> Iterator[str]:
         yield f'<m-xsl:variable name="v{k}.{_plain(let.name)}" select={value}/>'
 
 
-def _stylesheet(found: tuple[SourceExpression, ...], namespaces: tuple[tuple[str, str], ...]) -> str:
+def _program(program: Instruction, rulebook: Rulebook) -> str:
+    """Return a function or a key with the variables of the schema that it may see."""
+    lets = visible(program, rulebook.lets) if program.name == "function" else ()
+    return written(program, lambda text, _: rename_variables(text, innermost(lets)), "".join(_declared(lets)))
+
+
+def _stylesheet(found: tuple[SourceExpression, ...], rulebook: Rulebook) -> str:
     templates = (
         f'<m-xsl:template name="t{i}">{"".join(_declared(e.scope))}'
         f"<m-xsl:sequence select={quoteattr(rename_variables(e.source, innermost(e.scope)))}/></m-xsl:template>"
         for i, e in enumerate(found)
     )
     return (
-        f'<m-xsl:stylesheet version="3.0" xmlns:m-xsl="{XSL}" {declarations(namespaces)}>'
-        f"{''.join(templates)}</m-xsl:stylesheet>"
+        f'<m-xsl:stylesheet version="3.0" xmlns:m-xsl="{XSL}" {declarations(rulebook.namespaces)}>'
+        f"{''.join(_program(one, rulebook) for one in rulebook.programs)}{''.join(templates)}</m-xsl:stylesheet>"
     )

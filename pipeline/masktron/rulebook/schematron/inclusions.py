@@ -216,6 +216,10 @@ class IncludedFiles:
     """The edition that the rulebook declares."""
     bound: dict[str, str] = field(default_factory=dict)
     """The prefixes of the rulebook with those of all files that it includes."""
+    programs: list[etree._Element] = field(default_factory=list)
+    """The functions and keys of XSLT."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """What variables have as their content, as documents, by the names that stand for them in expressions."""
     gone: list[tuple[str, etree._Element]] = field(default_factory=list)
     """Inclusions, and roots whose children were taken, each with the name of the element that it was in."""
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,7 +28,18 @@ from masktron.errors import RulebookError
 from masktron.files import file_hash
 from masktron.problems.problem import Known, Note
 from masktron.rulebook.expressions.forbidden import DocumentCall, screen
-from masktron.rulebook.schema import About, Check, Let, Origin, Pattern, Rule, Rulebook, XPathVersion, softens
+from masktron.rulebook.schema import (
+    About,
+    Check,
+    Document,
+    Let,
+    Origin,
+    Pattern,
+    Rule,
+    Rulebook,
+    XPathVersion,
+    softens,
+)
 from masktron.rulebook.schematron.expressions import compile_all, expressions
 from masktron.rulebook.schematron.inclusions import ISO, MARK, IncludedFiles, iso_children, load
 from masktron.rulebook.schematron.notes import (
@@ -42,6 +54,7 @@ from masktron.rulebook.schematron.notes import (
     rich_of,
     subject_of,
 )
+from masktron.rulebook.schematron.programs import program_documents, read_program, require_allowed
 from masktron.rulebook.schematron.structure import check_structure, expanded, flatten, is_abstract, name_of
 from masktron.rulebook.schematron.vocabulary import check_edition, check_included, check_vocabulary
 
@@ -470,15 +483,19 @@ def _read_rules(path: Path, phase: str | None, called: Path | None) -> tuple[Rul
     namespaces = tuple((ns.get("prefix", ""), ns.get("uri", "")) for ns in iso_children(schema, "ns"))
     namespaces = tuple(dict.fromkeys(namespaces))
     lets, patterns, about = resolve(schema, sources, phase, namespaces, version)
+    contents = sources.contents.items()
     rulebook = Rulebook(
         path=called or path,
         binding=binding or "xslt",
         namespaces=namespaces,
         lets=lets,
         patterns=patterns,
+        beside=tuple(Document(name, path, text, sha256(text.encode()).hexdigest()) for name, text in contents),
         notes=tuple(sources.notes),
         about=about,
+        programs=tuple(read_program(one, sources, namespaces) for one in sources.programs),
     )
+    require_allowed(rulebook)
     compile_all(rulebook)
     documents = tuple(dict.fromkeys(call.uri for call in _documents(rulebook)))
     return replace(rulebook, documents=documents), sources.digests
@@ -500,4 +517,6 @@ def _version(binding: str, schema: etree._Element, sources: IncludedFiles) -> XP
 def _documents(rulebook: Rulebook) -> Iterator[DocumentCall]:
     """Yield every call of ``document()`` and ``doc()``."""
     for expression in expressions(rulebook):
-        yield from screen(expression.source, expression.origin, rulebook.namespaces)
+        yield from screen(expression.source, expression.origin, rulebook.namespaces, rulebook.own_functions)
+    for program in rulebook.programs:
+        yield from program_documents(program, rulebook)

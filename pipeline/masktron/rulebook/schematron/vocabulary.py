@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from types import MappingProxyType
 
 from lxml import etree
@@ -11,6 +12,7 @@ from masktron.errors import RulebookError
 from masktron.problems.problem import Known
 from masktron.rulebook.expressions.words import XSL
 from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, IncludedFiles
+from masktron.rulebook.schematron.programs import PROGRAMS
 
 EDITIONS = ("2016", "2020", "2025")
 OLDER = ("2000", "2006")
@@ -177,7 +179,7 @@ def check_vocabulary(element: etree._Element, sources: IncludedFiles) -> None:
     _check_text(element, name, sources)
     allowed = CHILDREN[name]
     if name == "let" and len(element) and element.get("value") is None:
-        raise RulebookError.of("attribute-missing", str(sources.origin(element)), element=name, attribute="value")
+        _take_content(element, sources)
     for child in list(element):
         if etree.QName(child).namespace != ISO:
             _check_foreign(child, name, sources)
@@ -189,6 +191,37 @@ def check_vocabulary(element: etree._Element, sources: IncludedFiles) -> None:
         _admitted(sources, EDITION_OF[inner], f"<{inner}>", where)
         _admitted(sources, allowed[inner], f"<{inner}> in <{name}>", where)
         check_vocabulary(child, sources)
+
+
+def _take_content(let: etree._Element, sources: IncludedFiles) -> None:
+    """Make a document of the content of a variable, which it stands for; nothing in it is carried out.
+
+    Raises
+    ------
+    RulebookError
+        It is not one element, or a stylesheet would carry out a part of it.
+    """
+    where = str(sources.origin(let))
+    instead = "put one element around it, without elements of Schematron or XSLT and without braces in attributes"
+    content = let[0]
+    for part in content.iter():
+        names = [etree.QName(part), *(etree.QName(str(key)) for key in part.attrib)]
+        braces = any("{" in str(value) or "}" in str(value) for value in part.attrib.values())
+        if braces or any(one.namespace in (*_PROGRAMS, ISO) for one in names):
+            raise RulebookError.of("not-supported", where, construct="this content of <let>", instead=instead)
+    if len(let) > 1:
+        raise RulebookError.of("not-supported", where, construct="several elements in <let>", instead=instead)
+    let.remove(content)
+    content.tail = None
+    plain = deepcopy(content)
+    for part in plain.iter():
+        part.attrib.pop(MARK, "")
+        part.text = part.text if (part.text or "").strip() else None
+        part.tail = part.tail if (part.tail or "").strip() else None
+    etree.cleanup_namespaces(plain)
+    called = f"let:{len(sources.contents) + 1}"
+    sources.contents[called] = etree.tostring(plain, encoding="unicode")
+    let.set("value", f"document('{called}')")
 
 
 def _misplaced(child: str, parent: str, where: str, known: Known | None = None) -> RulebookError:
@@ -262,8 +295,12 @@ def _check_foreign(child: etree._Element, parent: str, sources: IncludedFiles) -
     qname = etree.QName(child)
     where = str(sources.origin(child))
     shown = f"<{child.prefix}:{qname.localname}>" if child.prefix else f"<{qname.localname}>"
+    if qname.namespace == XSL and qname.localname in PROGRAMS and parent in ("schema", "library"):
+        sources.programs.append(child)
+        child.getparent().remove(child)  # type: ignore[union-attr]
+        return
     if qname.namespace in _PROGRAMS:
-        instead = "write XPath and <let>"
+        instead = "write XPath and <let>, or <xsl:function> and <xsl:key> in the schema"
         raise RulebookError.of("not-supported", where, construct=f"the foreign element {shown}", instead=instead)
     if (not qname.namespace or qname.namespace == ASCC) and qname.localname in (*EDITION_OF, "include"):
         raise _misplaced(f"{shown} outside the namespace of Schematron", f"<{parent}>", where)
