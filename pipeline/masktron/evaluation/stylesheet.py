@@ -27,8 +27,8 @@ from masktron.rulebook.context_match import ContextPath, condition
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Call, Path, Root, walk
 from masktron.rulebook.expressions.words import STANDARD_NAMESPACES, XSL, declarations
+from masktron.rulebook.programs import visible, written
 from masktron.rulebook.schema import Check, Instruction, Note, Pattern, Rule, Rulebook, ValueOf, XPathVersion
-from masktron.rulebook.schematron.programs import visible, written
 from masktron.sources.record_layout import Layout
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]

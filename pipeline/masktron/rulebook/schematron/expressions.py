@@ -37,8 +37,8 @@ from masktron.rulebook.expressions.words import (
     word_from,
 )
 from masktron.rulebook.functions import FUNCTIONS, in_version, not_in_version, since
+from masktron.rulebook.programs import visible, written
 from masktron.rulebook.schema import Instruction, Let, Namespaces, Origin, Rulebook, ValueOf, XPathVersion
-from masktron.rulebook.schematron.programs import visible, written
 
 LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
 _IF = re.compile(r"\s*(?:if\b)?(?P<when>.*?)\bthen\b(?P<then>.*)", re.DOTALL | re.IGNORECASE)
