@@ -54,7 +54,7 @@ from masktron.rulebook.schematron.notes import (
     rich_of,
     subject_of,
 )
-from masktron.rulebook.schematron.programs import program_documents, read_program, require_allowed
+from masktron.rulebook.schematron.program_reader import program_documents, read_program, require_allowed
 from masktron.rulebook.schematron.structure import check_structure, expanded, flatten, is_abstract, name_of
 from masktron.rulebook.schematron.vocabulary import check_edition, check_included, check_vocabulary
 

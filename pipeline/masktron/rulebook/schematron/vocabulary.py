@@ -12,7 +12,7 @@ from masktron.errors import RulebookError
 from masktron.problems.problem import Known
 from masktron.rulebook.expressions.words import XSL
 from masktron.rulebook.schematron.inclusions import ASCC, ISO, MARK, IncludedFiles
-from masktron.rulebook.schematron.programs import PROGRAMS
+from masktron.rulebook.schematron.program_reader import PROGRAMS
 
 EDITIONS = ("2016", "2020", "2025")
 OLDER = ("2000", "2006")
