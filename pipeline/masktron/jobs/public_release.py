@@ -228,19 +228,6 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
     whole = config.text("grouping") == "all"
     nested = manifest.has("nested")
     figures = PublicFigures.of_records(None if compared is None or nested else compared.files, whole=whole)
-    treatments = _treatments(result)
-    recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
-    spread = {one.text("field"): tuple(one.names("within")) for one in _treatments(manifest) if _is_spread(one)}
-    weights = {fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "weight"}
-    suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"} - weights
-    treated = {
-        name
-        for one in treatments
-        for name in one.text("field").split(", ")
-        if name not in weights or one.text("kind") != "suppression"
-    }
-    classes = public_classes(_treatments(manifest))
-    untrue = _untrue(manifest)
     blocks = _blocks(manifest)
     edits = _classified(rulebook, compared, nested=nested)
     release = PublicRelease(
@@ -257,19 +244,12 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         random_order=isinstance(manifest.content.get("order"), list),
         left_out=(gone := result.count("records_in") - result.count("records_out")),
         missing_weight=f"{manifest.part('result').number('missing_weight'):.1f}"
-        if weights and gone >= FEW_LEFT_OUT and manifest.part("result").has("missing_weight")
+        if any(fact.text("role") == "weight" for fact in plan.parts("fields"))
+        and gone >= FEW_LEFT_OUT
+        and manifest.part("result").has("missing_weight")
         else "",
         fields=tuple(
-            replace(
-                found := _field(fact, blocks.get(fact.text("name")), figures),
-                reweighted=spread.get(found.name, ()),
-                recoded=recoded.get(found.name, ""),
-                classes=classes.get(found.name, ()),
-                suppressed=found.name in suppressed,
-                missing=_lacking(found.name, manifest) if found.name in suppressed else found.missing,
-                untrue=untrue.get(found.name, ""),
-                treated=found.name in treated,
-            )
+            _field(fact, blocks.get(fact.text("name")), figures)
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
         ),
@@ -286,17 +266,51 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         compared=compared is not None,
         takes_over=not config.switch("keep_missing"),
         written_as={} if compared is None else compared.released.reading_options,
-        shared_keys=" ".join(_shared(one.part("contract")) for one in _suppressions(manifest)),
         fates=tuple(
             PublicFate(one.text("rule"), one.text("fate"), one.text("after"))
             for one in (result.parts("fates") if result.has("fates") else ())
         ),
     )
-    if not nested:
-        return release
-    levels = () if compared is None else compared.levels
-    own = "" if compared is None or not compared.released.path.is_file() else file_hash(compared.released.path)
-    return with_levels(release, manifest, levels, [edit.check.id for edit in edits], _field, own)
+    if nested:
+        levels = () if compared is None else compared.levels
+        own = "" if compared is None or not compared.released.path.is_file() else file_hash(compared.released.path)
+        release = with_levels(release, manifest, levels, [edit.check.id for edit in edits], _field, own)
+    return _with_treatments(release, manifest)
+
+
+def _with_treatments(release: PublicRelease, manifest: PlainData) -> PublicRelease:
+    """Say of each field what steps did to it before others were masked; of a nested file, of those of the levels."""
+    treatments = _treatments(manifest.part("result"))
+    recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
+    spread = {one.text("field"): tuple(one.names("within")) for one in _treatments(manifest) if _is_spread(one)}
+    suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"}
+    changed = {
+        name for one in treatments if one.text("kind") != "suppression" for name in one.text("field").split(", ")
+    }
+    classes, untrue = public_classes(_treatments(manifest)), _untrue(manifest)
+    records = {one.name: one.records for one in release.levels} | {"": release.records}
+
+    def told(one: PublicField) -> PublicField:
+        gone = one.name in suppressed and not one.weight
+        return replace(
+            one,
+            reweighted=spread.get(one.name, ()),
+            recoded=recoded.get(one.name, ""),
+            classes=classes.get(one.name, ()),
+            suppressed=gone,
+            missing=_lacking(one.name, manifest, records.get(one.level)) if gone else one.missing,
+            untrue=untrue.get(one.name, ""),
+            treated=gone or one.name in changed,
+        )
+
+    level_of = {one.name: one.level for one in release.fields}
+    shared: list[str] = []
+    for one in _suppressions(manifest):
+        says = _shared(one.part("contract"))
+        level = max((level_of.get(name, "") for name in one.names("fields")), key=len)
+        of = f"Of the records of {level.rpartition('/')[2]}: " if level else ""
+        shared.append(f"{of}{says}." if of else f"{says[:1].upper()}{says[1:]}.")
+    return replace(release, fields=tuple(map(told, release.fields)), shared_keys=" ".join(shared))
 
 
 def _blocks(manifest: PlainData) -> dict[str, tuple[int, PlainData]]:
@@ -338,19 +352,20 @@ def _suppressions(manifest: PlainData) -> list[PlainData]:
 
 def _shared(contract: PlainData) -> str:
     """Say what holds of the keys as they are written."""
-    shared = SharedKeys(contract.count("k"), contract.optional_count("subsets"), contract.switch("missing_matches"))
-    return f"{shared.says[:1].upper()}{shared.says[1:]}."
+    return SharedKeys(
+        contract.count("k"), contract.optional_count("subsets"), contract.switch("missing_matches")
+    ).says
 
 
-def _lacking(name: str, manifest: PlainData) -> int | None:
+def _lacking(name: str, manifest: PlainData, records: int | None) -> int | None:
     """Return how many values of a suppressed key are missing in the released file, which whoever has it can count.
 
     How many of them were missing before is told to nobody.
     """
     for one in _suppressions(manifest):
-        if name in (cells := one.part("cells").content):
+        if records is not None and name in (cells := one.part("cells").content):
             gone, there = cells[name]
-            return manifest.part("result").count("records_out") - int(there) + int(gone)
+            return records - int(there) + int(gone)
     return None
 
 

@@ -281,7 +281,8 @@ class PublicRelease:
     compared : bool
         Whether the original was at hand, so that figures of it could be told at all.
     shared_keys : str
-        How many records share which combinations of keys, in a sentence; empty where nothing was left out for that.
+        How many records share which combinations of keys, in a sentence for each level; empty where nothing was left
+        out for that.
     fates : tuple of PublicFate
         Of rules that read recoded fields.
     levels : tuple of PublicLevel

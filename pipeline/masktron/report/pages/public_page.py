@@ -329,12 +329,13 @@ def _keys(release: PublicRelease) -> list[PagePart]:
     treated = [one for one in release.fields if one.recoded or one.suppressed]
     if not treated:
         return []
+    of = {one.name: one.records or 0 for one in release.levels} | {"": release.records}
     rows = tuple(
         (
             one.name,
             one.recoded or NOTHING,
             NOTHING if not one.suppressed else "left out where keys were rare",
-            NOTHING if one.missing is None else f"{number(one.missing)} ({per_cent(one.missing, release.records)})",
+            NOTHING if one.missing is None else f"{number(one.missing)} ({per_cent(one.missing, of[one.level])})",
         )
         for one in treated
     )
