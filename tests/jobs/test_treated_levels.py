@@ -218,3 +218,20 @@ def test_a_rule_that_passes_elements_without_a_name_is_kept(tmp_path: Path) -> N
     files.rules.write_text(text.replace("</schema>", f"{more}</rule></pattern></schema>"), encoding="utf-8")
     result = files.mask(xml=True, recode={"Age": AGES}, allow_lost=LOST, roles={"@id": "untouched"})
     assert "once" not in {one.rule for one in result.fates}
+
+
+@pytest.mark.parametrize("level", ["Household", "Person"])
+def test_a_recoded_weight_is_a_key_of_its_level_and_of_those_in_it(tmp_path: Path, level: str) -> None:
+    survey = made(1, 150)
+    table = survey.households if level == "Household" else survey.persons
+    table["W"] = [("1.5", "2.5", "8", "9")[at * 7 % 4] for at in range(len(table))]
+    files = Files(tmp_path, survey)
+    recode = {"Age": "breaks:0,40", "W": "breaks:0,5:mean"}
+    files.mask(recode=recode, allow_lost=LOST, key_k=3, roles={"W": "weight"})
+    released = files.released()
+    of_households = [*HOUSEHOLD_KEYS, *(["W"] if level == "Household" else [])]
+    assert released.smallest(of_households, persons=False) >= 3
+    assert released.smallest([*PERSON_KEYS, *HOUSEHOLD_KEYS, "W"], persons=True) >= 3
+    assert (released.joined["W"] != "").all(), "a weight is never left out"
+    found = files.check()
+    assert found.complies, found.problems

@@ -31,7 +31,7 @@ from masktron.treatments.allowing import (
     hidden_from_rules,
 )
 from masktron.treatments.suppression import LocalSuppression, NoWayError, local_suppression
-from masktron.write.treatments import SharedKeys, Suppressed, perturbed_fields, reweighted_in
+from masktron.write.treatments import SharedKeys, Suppressed, perturbed_fields, recodings_in, reweighted_in
 
 _MOST_STANDING = 4
 """Values of the original that stand for a class, when a completion has another class than the record."""
@@ -236,7 +236,8 @@ def _keys(original: Run) -> list[str]:
     """Return the quasi-identifiers; a weight is one of them where it was recoded, so that others can share it."""
     config = original.config
     known = original.keys
-    names = [name for name in known.names if name != known.weight or name in config.recode]
+    recoded = recodings_in(original.account.treatments)
+    names = [name for name in known.names if name != known.weight or name in recoded]
     where = str(original.job.source.path)
     if not names:
         raise needs_keys(Setting("--key-k", (str(config.key_k),)), where)
