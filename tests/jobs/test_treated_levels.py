@@ -235,3 +235,20 @@ def test_a_recoded_weight_is_a_key_of_its_level_and_of_those_in_it(tmp_path: Pat
     assert (released.joined["W"] != "").all(), "a weight is never left out"
     found = files.check()
     assert found.complies, found.problems
+
+
+def test_cells_that_other_members_of_the_household_give_away_are_told(tmp_path: Path) -> None:
+    survey = made(3, 200)
+    language = {str(number): "aaaabbbbc"[number * 7 % 9] for number in range(1, 201)}
+    survey.persons["Language"] = [language[number] for number in survey.persons["HID"]]
+    files = Files(tmp_path, survey)
+    roles = {"Language": "quasi-identifier"}
+    result = files.mask(recode={"Age": AGES}, allow_lost=LOST, key_k=3, roles=roles)
+    released = files.released().joined
+    gone = released[released["Language"] == ""]
+    shown = {(row.HID, row.PID): row.Language for row in released.itertuples() if row.Language}
+    back = [row for row in gone.itertuples() if any(number == row.HID for number, _ in shown)]
+    assert len(back) > 5
+    found = [one for one in result.concerns if one.kind == "read-off-key" and "Language" in one.field]
+    assert found
+    assert sum(one.records for one in found) >= 0.8 * len(back)

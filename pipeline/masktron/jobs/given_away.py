@@ -118,9 +118,16 @@ def with_read_off(
 
 
 def _hidden(treatments: Iterable[Treatment]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the fields that were suppressed, drawn or swapped, and with which ones each was suppressed."""
+    """Return the fields that were suppressed, drawn or swapped, and with which ones of its record each was suppressed.
+
+    Of nested files, the fields of a household stand in the suppressions of its members, too, which come later and leave
+    them as they are.
+    """
     done = tuple(treatments)
-    beside = {name: one.fields for one in suppressed_in(done) for name in one.fields}
+    beside: dict[str, tuple[str, ...]] = {}
+    for one in suppressed_in(done):
+        for name in one.fields:
+            beside.setdefault(name, one.fields)
     return tuple(dict.fromkeys([*beside, *perturbed_fields(done)])), beside
 
 

@@ -48,12 +48,29 @@ def as_wide(treatments: Iterable[Treatment], names: Mapping[str, Sequence[str]])
             case Swapped():
                 found.append(replace(one, settings=replace(one.settings, regions=wide(one.fields))))
             case Suppressed():
-                found.append(replace(one, fields=wide(one.fields), also=wide(one.also)))
+                found += _of_each_record(one, names)
             case Reweighted():
                 found.append(one)
             case _:
                 assert_never(one)
     return tuple(found)
+
+
+def _of_each_record(one: Suppressed, names: Mapping[str, Sequence[str]]) -> Iterator[Suppressed]:
+    """Yield what was suppressed in the record at each position: its fields, with those of the records around it."""
+    places = {
+        name: [(wide.removesuffix(name.rpartition("/")[2]), wide) for wide in names.get(name, (name,))]
+        for name in one.changed
+    }
+    known = dict.fromkeys(place for own in places.values() for place, _ in own)
+    for place in known:
+        if any(other != place and other.startswith(place) for other in known):
+            continue
+
+        def here(fields: Iterable[str], place: str = place) -> tuple[str, ...]:
+            return tuple(wide for name in fields for around, wide in places[name] if place.startswith(around))
+
+        yield replace(one, fields=here(one.fields), also=here(one.also))
 
 
 def described_as_wide(described: DescribedRelease) -> DescribedRelease:
