@@ -118,10 +118,9 @@ def with_read_off(
 
 
 def _hidden(treatments: Iterable[Treatment]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the fields that were suppressed, drawn or swapped, and with which ones of its record each was suppressed.
+    """Return the fields that were suppressed, drawn or swapped, and those of its record each was suppressed with.
 
-    Of nested files, the fields of a household stand in the suppressions of its members, too, which come later and leave
-    them as they are.
+    In a nested file, later suppressions of members name the fields of their household, too, and leave them as they are.
     """
     done = tuple(treatments)
     beside: dict[str, tuple[str, ...]] = {}
