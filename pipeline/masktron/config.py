@@ -681,11 +681,6 @@ class Config(Settings):
         k = keys.pop("k", self.key_k)
         if self.key_k not in (None, k):
             raise UsageError.of("given-twice", one=f"key_k = {self.key_k}", other=f"keys.k = {k}")
-        if k is None and keys:
-            option = SettingName("keys", (next(iter(keys)),))
-            raise UsageError.of(
-                "needs-setting", name=option, setting=Setting("--key-k", ("3",)), needed="another option"
-            )
         if k != self.key_k:
             least = declared_in(Config)["key_k"]
             if k is not None and k < least.least:

@@ -220,7 +220,7 @@ def test_a_key_that_would_go_everywhere_is_refused(tmp_path: Path, rules: Path) 
     [
         ({"key_k": 1}, ""),
         ({"key_k": 2.5}, ""),
-        ({"key_k": None, "keys": {"subsets": 2}}, ""),
+        ({"key_k": None, "keys": {"subsets": 2}}, "needs-setting"),
         ({"keys": {"subset": 2}}, ""),
         ({"keys": {"subsets": 0}}, ""),
         ({"keys": {"subsets": 3}}, "bad-value"),
@@ -240,6 +240,17 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given:
         masktron.mask(data_of(tmp_path, ".csv"), rules, tmp_path / "m.csv", **settings(**given))
     assert not code or code_of(caught.value) == code
     assert not (tmp_path / "m.csv").exists()
+
+
+def test_settings_say_how_keys_are_suppressed_and_an_option_says_k(tmp_path: Path, rules: Path) -> None:
+    (tmp_path / "own.toml").write_text("[keys]\nsubsets = 1\n")
+    config = masktron.load_config(tmp_path / "own.toml")
+    data, out = data_of(tmp_path, ".csv"), tmp_path / "m.csv"
+    with refused(UsageError, "needs-setting"):
+        masktron.mask(data, rules, out, **settings(config=config, key_k=None))
+    masktron.mask(data, rules, out, **settings(config=config))
+    manifest = json.loads((tmp_path / "m.manifest.json").read_text(encoding="utf-8"))
+    assert [one["contract"]["subsets"] for one in manifest["treatments"]] == [1]
 
 
 def test_rules_across_records_that_read_keys_are_named(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def with_read_off(
 def _hidden(treatments: Iterable[Treatment]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """Return the fields that were suppressed, drawn or swapped, and those of its record each was suppressed with.
 
-    In a nested file, later suppressions of members name the fields of their household, too, and leave them as they are.
+    In a nested file, suppressions of members name the fields of their household, too, and leave them as they are.
     """
     done = tuple(treatments)
     beside: dict[str, tuple[str, ...]] = {}

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from masktron.config import Config, Role
+from masktron.errors import UsageError
 from masktron.jobs.keys_known import needs_keys
 from masktron.jobs.levels import Levels
 from masktron.jobs.post_randomised import draw_categories
@@ -25,7 +26,7 @@ from masktron.jobs.swapped import swap_regions
 from masktron.jobs.translated_rules import refuse_lost, rules_beside, rules_read_back, title_of
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import pram_settings, together
-from masktron.problems.problem import Setting
+from masktron.problems.problem import Setting, SettingName
 from masktron.progress import Progress, Told, no_progress, told_as
 from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath
@@ -63,7 +64,15 @@ def chain_of(config: Config, rules_out: Path | None = None, progress: Progress =
     rules_out : Path, optional
         What a translated rulebook is going to be called; where nothing is published, None.
     progress : callable
+
+    Raises
+    ------
+    UsageError
+        Settings say how keys are suppressed, and not until how many records share them.
     """
+    if config.key_k is None and config.keys:
+        said = SettingName("keys", (next(iter(config.keys)),))
+        raise UsageError.of("needs-setting", name=said, setting=Setting("--key-k", ("3",)), needed="another option")
     found: list[Step] = []
     if config.recode:
         found.append(Step("recoding", tuple(config.recode), partial(_recode_fields, rules_out=rules_out)))

@@ -262,7 +262,11 @@ def _keys(original: Run) -> list[str]:
             )
     if (size := config.keys.get("subsets", 0)) > len(names):
         raise UsageError.of(
-            "bad-value", where, name="keys.subsets", expected=f"at most {len(names)}, the number of keys", given=size
+            "bad-value",
+            where,
+            name="keys.subsets",
+            expected=f"at most {len(names)}, the number of keys ({', '.join(names)})",
+            given=size,
         )
     return names
 
