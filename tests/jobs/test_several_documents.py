@@ -160,6 +160,15 @@ def test_a_folder_of_reports_is_no_file(tmp_path: Path, rules: Path, run: Runner
     assert paths[0].read_text() == GOOD
 
 
+def test_a_link_in_a_folder_of_reports_leads_nowhere(tmp_path: Path, rules: Path, run: Runner) -> None:
+    paths = documents(tmp_path, good=GOOD, bad=BAD)
+    (tmp_path / "svrl").mkdir()
+    (tmp_path / "svrl" / "good.xml.svrl").symlink_to(paths[0])
+    outcome = run("validate", *paths, "-r", rules, "--svrl", tmp_path / "svrl")
+    assert code_of(outcome.err) == "would-overwrite"
+    assert paths[0].read_text() == GOOD
+
+
 def test_a_rulebook_is_read_and_compiled_once(tmp_path: Path, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     compiled, read = runner.compile_program, reader.compile_all

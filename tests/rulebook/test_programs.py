@@ -189,6 +189,15 @@ def test_key_needs_a_key_and_functions_a_namespace(tmp_path: Path) -> None:
         read_rules(book(tmp_path, GTIN, ("code", "u:gtin(.)"), query="xslt"))
 
 
+def test_a_declared_name_allows_no_other_number_of_arguments(tmp_path: Path) -> None:
+    path = book(tmp_path, '<xsl:function name="u:evaluate"/>', ("item", "u:evaluate('1', 2)"))
+    path.write_text(path.read_text().replace('uri="utils"', 'uri="http://saxon.sf.net/"'))
+    with refused(RulebookError, "forbidden-function"):
+        read_rules(path)
+    with refused(RulebookError, "forbidden-function"):
+        read_rules(book(tmp_path, KEY, ("item", "key('items')")))
+
+
 def test_a_function_that_does_not_end_is_ended(tmp_path: Path) -> None:
     data = tmp_path / "order.xml"
     data.write_text(DATA)

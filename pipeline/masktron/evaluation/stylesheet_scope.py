@@ -13,7 +13,7 @@ from masktron.rulebook.expressions.forbidden import screen
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Expression, replaced
 from masktron.rulebook.expressions.words import variable_places, variables
-from masktron.rulebook.schema import Let, Origin
+from masktron.rulebook.schema import Let, Origin, OwnFunction
 
 ORIGINAL = "m.original"
 """Stylesheet parameter of Saxon: the document that ``document()`` returns."""
@@ -61,7 +61,7 @@ class VariableScope:
     """What shortcuts ask the stylesheet to declare, with its name; one for all scopes of a stylesheet."""
     converts: bool = False
     """Whether our functions convert between numbers and texts; see `masktron.evaluation.conversions`."""
-    own: frozenset[tuple[str, str]] = frozenset()
+    own: frozenset[OwnFunction] = frozenset()
     """Functions that the rulebook declares; see `masktron.rulebook.expressions.forbidden.screen`."""
     xpath1: bool = False
     """Whether Saxon evaluates XPath 1.0."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from masktron.evaluation.findings import Finding
+from masktron.files import refuse_outputs
 from masktron.report.formats import EXAMPLES, FORMATS, Report, ReportTarget
 from masktron.report.text import plain
 from masktron.results import ValidateResult
@@ -151,10 +152,17 @@ class DocumentOutputs:
             yield self
 
     def of(self, data: Path) -> Outputs:
-        """Return the outputs for the next document."""
+        """Return the outputs for the next document.
+
+        Raises
+        ------
+        UsageError
+            A report would overwrite what must stay, or a link leads out of the folder.
+        """
         name = data.name if not self._names[data.name] else f"{data.stem}-{self._names[data.name] + 1}{data.suffix}"
         self._names[data.name] += 1
         files = {one: folder / f"{name}.{one}" for one, folder in self.folders.items()}
+        refuse_outputs({f"--{one}": file for one, file in files.items()}, {"the data": data})
         return Outputs(files, self._outputs.limit, {one: io.BytesIO() for one in self._shared}, self._written)
 
     def add(self, outputs: Outputs) -> None:

@@ -15,6 +15,8 @@ from masktron.rulebook_text.rule_entries import SOFT
 type XPathVersion = Literal["1.0", "2.0", "3.0", "3.1"]
 type Namespaces = tuple[tuple[str, str], ...]
 """Prefixes with their URIs."""
+type OwnFunction = tuple[str, str, int]
+"""Namespace, local name and number of arguments of a function that a rulebook declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,12 +350,16 @@ class Rulebook:
         return tuple(pattern.version for pattern, _, _ in self.situated())
 
     @property
-    def own_functions(self) -> frozenset[tuple[str, str]]:
-        """Namespace and local name of the functions that rules may call beside those of XPath."""
-        spaces = dict(self.namespaces)
-        names = {expanded(one.value("name"), spaces) for one in self.programs if one.name == "function"}
-        keys = {(FUNCTIONS_NAMESPACE, "key") for one in self.programs if one.name == "key"}
-        return frozenset(names | keys)
+    def own_functions(self) -> frozenset[OwnFunction]:
+        """The functions that rules may call beside those of XPath."""
+        spaces, found = dict(self.namespaces), set[OwnFunction]()
+        for one in self.programs:
+            taken = sum(child.name == "param" for child in one.children)
+            if one.name == "key":
+                found |= {(FUNCTIONS_NAMESPACE, "key", count) for count in (2, 3)}
+            else:
+                found.add((*expanded(one.value("name"), spaces), taken))
+        return frozenset(found)
 
     @property
     def reads_original(self) -> bool:

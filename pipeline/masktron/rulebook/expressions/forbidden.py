@@ -11,7 +11,7 @@ from masktron.problems.problem import Place, Problem, Rule
 from masktron.rulebook.expressions.lexer import LexicalError, Token, tokenize
 from masktron.rulebook.expressions.tree import DOCUMENTS
 from masktron.rulebook.expressions.words import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES, NamedCall, calls, expanded
-from masktron.rulebook.schema import Origin
+from masktron.rulebook.schema import Origin, OwnFunction
 
 _FORBIDDEN = (
     (
@@ -75,7 +75,7 @@ def screen(
     expression: str,
     origin: Origin,
     namespaces: tuple[tuple[str, str], ...],
-    own: frozenset[tuple[str, str]] = frozenset(),
+    own: frozenset[OwnFunction] = frozenset(),
 ) -> tuple[DocumentCall, ...]:
     """Refuse what an expression must not call, and return its calls of ``document()``.
 
@@ -84,8 +84,8 @@ def screen(
 
     Parameters
     ----------
-    own : frozenset of (str, str)
-        Namespace and local name of the functions that the rulebook declares, and of ``key`` where it has keys.
+    own : frozenset of (str, str, int)
+        The functions that the rulebook declares, and ``key`` where it has keys.
 
     Raises
     ------
@@ -137,11 +137,11 @@ def _screened(
     found: Iterator[NamedCall],
     origin: Origin,
     namespaces: Mapping[str, str],
-    own: frozenset[tuple[str, str]],
+    own: frozenset[OwnFunction],
 ) -> Iterator[DocumentCall]:
     for call in found:
         uri, local = expanded(call.name, namespaces)
-        if (uri, local) in own:
+        if (uri, local, call.arguments) in own:  # with other arguments it may be an extension of an engine
             continue
         if uri not in STANDARD_NAMESPACES.values():
             instead = f"{shortened(expression, call.start)} without it"
