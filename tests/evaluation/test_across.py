@@ -197,6 +197,16 @@ def test_values_of_the_original(version: XPathVersion, data: list[Row], original
     assert compare(book, LAYOUT, data, 2, original) >= set(range(7)) - {5}
 
 
+def test_the_original_may_have_its_fields_in_another_order() -> None:
+    test = "count(document('o.xml')//Record[ID = current()/A]) > 0 and A = document('o.xml')//Record[2]/B"
+    book = replace(book_of([test], "1.0"), documents=("o.xml",))
+    other = replace(LAYOUT, fields=LAYOUT.fields[::-1])
+    across, _ = plan_across(book, LAYOUT, [0], original_layout=other)
+    assert across.checks == {0}
+    assert [[join.other.fields for join in a.selection.joins] for a in across.aggregates] == [[{3}], []]
+    assert [a.selection.target for a in across.aggregates] == [None, 1]
+
+
 @pytest.mark.parametrize("version", BOTH)
 def test_names_may_have_a_namespace(version: XPathVersion) -> None:
     # attributes have none

@@ -253,6 +253,13 @@ BROKEN: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "sum by class": (
         "sum(//Record[Area = current()/Area]/A) = 260", "record", record_off(joined("sum"), lambda v: v * 0 + 260)
     ),
+    "the record before": (
+        "not(preceding-sibling::Record[1]/A = 5)", "record", record_off(joined("node", "<"), nothing)
+    ),
+    "rank": ("count(//Record[A > current()/A]) < 39", "record", record_off(joined("count", ">"), nothing)),
+    "running sum": (
+        "sum(preceding-sibling::Record/A) < 700", "record", record_off(joined("sum", "<"), lambda v: v * 0)
+    ),
     "a value of the original": (
         "A = document('original.xml')//T", "record", record_off(joined("exists", "", "original"), everything)
     ),
@@ -262,6 +269,11 @@ BROKEN_LATER: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "least": ("min(//A) = 1", "constant", constant_off("min", 1)),
     "most": ("max(//A) = 40", "constant", constant_off("max", 1)),
     "distinct values": ("count(distinct-values(//Id)) = 21", "constant", constant_off("distinct", 1)),
+    "another record": (
+        "not(some $r in //Record satisfies ($r/Id = Id and not($r is .)))",
+        "record",
+        record_off(joined("exists", "!="), nothing),
+    ),
     "index-of": ("count(index-of(//Id, Id)) = 1", "record", record_off(joined("count"), none_twice)),
 }
 
