@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,14 @@ import masktron
 from cli_runner import Runner, write_rules
 from masktron.config import Role, config_from
 from masktron.errors import RefusalFacts, UsageError, ViolationError
+from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
 from masktron.jobs.search.asked import tune_settings_from
+from masktron.jobs.search.bench import secret_of_run
+from masktron.jobs.search.grid import settings_of
 from masktron.jobs.search.remedies import RefusedRun, remedies_for
 from masktron.jobs.search.tuning import run_tune
+from masktron.problems.wording import sentence
 from masktron.progress import no_progress
 from nested_survey import ROLES as SURVEY_ROLES
 from nested_survey import made
@@ -258,19 +263,35 @@ NESTED_ROLES = {"REGION": "quasi-identifier", "SIZE": "untouched", "AGE": "quasi
 
 
 @pytest.mark.parametrize(
-    ("axes", "option"),
+    ("axes", "kinds"),
     [
-        ({"recode": {"AGE": ["width:5"]}}, "--recode"),
-        ({"key_k": [3]}, "--key-k"),
-        ({"pram": {"REGION": ["change:0.1"]}}, "--pram"),
+        ({"recode": {"AGE": ["width:5"]}, "key_k": [2]}, {"recoding", "suppression"}),
+        ({"pram": {"REGION": ["change:0.1"]}}, {"pram"}),
     ],
 )
-def test_tune_tries_no_treatment_of_a_nested_file(
-    nested: tuple[Path, Path], tmp_path: Path, axes: dict[str, Any], option: str
+def test_tune_treats_keys_of_a_nested_file_as_mask_does(
+    nested: tuple[Path, Path], tmp_path: Path, axes: dict[str, Any], kinds: set[str]
 ) -> None:
-    asked = tune_settings_from({"methods": ["mdav"], "k": [3], "workers": 0, **axes})
-    with refused(UsageError, "setting-not-usable", name=(option,)):
-        run_tune(*nested, config=config_from({"roles": NESTED_ROLES, "numeric": ["A"]}), asked=asked)
+    asked = tune_settings_from({"methods": ["mdav"], "k": [3], "seeds": 1, "workers": 0, **axes})
+    config = config_from({"roles": NESTED_ROLES, "numeric": ["A"]})
+    tried = run_tune(*nested, config=config, asked=asked).candidates[-1]
+    assert tried.state == "measured", tried.reasons
+    same = replace(settings_of(tried, config), secret=secret_of_run(0))
+    masked = run_mask(*nested, tmp_path / "m.xml", config=same)
+    assert {one.kind for one in masked.treatments} == kinds
+    figures = {one.name: one.value for one in masked.figures}
+    assert figures.items() >= {"key_k": tried.figures["key_k"], "linkage": tried.figures["linkage"]}.items()
+    assert {level.level for level in masked.levels} == {*tried.levels}
+    for level in masked.levels:
+        assert tried.levels[level.level] == pytest.approx({one.name: one.value for one in level.figures})
+
+
+def test_tune_says_why_keys_of_members_alone_are_not_treated(tmp_path: Path) -> None:
+    asked = tune_settings_from({"methods": ["mdav"], "k": [3], "workers": 0, "key_k": [2]})
+    config = config_from({"roles": SURVEY_ROLES, "protect": "Person", "max_observed_share": 100})
+    found = run_tune(*made(tmp_path, 2, 30), config=config, asked=asked).candidates
+    assert [one.state for one in found] == ["measured", "same", "refused", "refused"]
+    assert "--protect protects their members alone" in sentence(found[-1].reasons[0])
 
 
 def test_no_recoding_of_a_nested_file_is_searched(nested: tuple[Path, Path], tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.lowering.lower import Flat
-from masktron.jobs.lowering.wide_settings import refuse_treatments
 from masktron.jobs.opening import open_original
 from masktron.jobs.post_randomised import read_transition
 from masktron.jobs.run import Run
@@ -101,9 +100,6 @@ def run_tune(
             raise ResourceError.of("budget-over", data) from None
         except UsageError as error:
             raise _by_axis(error, asked) from error
-        axes = ("recode", "key_k", "pram", "swap_rate")
-        tried = [Setting(f"--{name.replace('_', '-')}") for name in axes if getattr(asked, name)]
-        refuse_treatments(tried, original.job.source)
         asked = _with_groupings(asked, original)
         told = MapSoFar(None if out is None else out / RESULT, so_far)
         found = candidates(original.config, asked, **kinds_masked(original))
