@@ -86,20 +86,13 @@ class KeptOutcomes:
             body = entry["body"]
             if entry["key"] != key or entry["sha256"] != _digest([key, body]):
                 return None
-            figures = {name: (_number(value), str(worst)) for name, (value, worst) in body["figures"].items()}
-            protection = {str(name): _number(value) for name, value in body["protection"].items()}
-            given_away = tuple(map(_said, body["given_away"]))
-            levels = {
-                str(level): {str(name): _number(value) for name, value in own.items()}
-                for level, own in body["levels"].items()
-            }
             return TuneOutcome(
-                _said(body["refused"]),
-                figures,
-                float(body["seconds"]),
-                protection=protection,
-                given_away=given_away,
-                levels=levels,
+                refused=_said(body["refused"]),
+                figures={name: (float(value), worst) for name, (value, worst) in body["figures"].items()},
+                seconds=body["seconds"],
+                protection=_numbers(body["protection"]),
+                given_away=tuple(map(_said, body["given_away"])),
+                levels={level: _numbers(own) for level, own in body["levels"].items()},
                 concerns=tuple(map(_said, body["concerns"])),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -122,12 +115,10 @@ class KeptOutcomes:
             "refused": _as_data(outcome.refused),
             "figures": {name: [_kept(value), worst] for name, (value, worst) in outcome.figures.items()},
             "seconds": round(outcome.seconds, 3),
-            "protection": {name: _kept(value) for name, value in outcome.protection.items()},
+            "protection": _kept_all(outcome.protection),
             "given_away": [*map(_as_data, outcome.given_away)],
             "concerns": [*map(_as_data, outcome.concerns)],
-            "levels": {
-                level: {name: _kept(value) for name, value in own.items()} for level, own in outcome.levels.items()
-            },
+            "levels": {level: _kept_all(own) for level, own in outcome.levels.items()},
         }
         with atomic_path(self._folder / f"{key}.json", noted=False) as temporary:
             write_plain(temporary, {"key": key, "sha256": _digest([key, body]), "body": body})
@@ -190,10 +181,12 @@ def _kept(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def _number(value: object) -> float:
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return float(value)
-    raise TypeError("no number")
+def _kept_all(values: Mapping[str, float]) -> dict[str, float | str]:
+    return {name: _kept(value) for name, value in values.items()}
+
+
+def _numbers(kept: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in kept.items()}
 
 
 def _as_data(one: Sentence) -> str | dict[str, Any]:
