@@ -36,7 +36,7 @@ from across_rules import (
 )
 from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
 from examples import examples, spread
-from masktron.evaluation.across.two_passes import ColumnJudge, plan_across
+from masktron.evaluation.across.two_passes import Across, ColumnJudge
 from masktron.evaluation.columns.items import Outcome
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Verdict
@@ -201,7 +201,7 @@ def test_the_original_may_have_its_fields_in_another_order() -> None:
     test = "count(document('o.xml')//Record[ID = current()/A]) > 0 and A = document('o.xml')//Record[2]/B"
     book = replace(book_of([test], "1.0"), documents=("o.xml",))
     other = replace(LAYOUT, fields=LAYOUT.fields[::-1])
-    across, _ = plan_across(book, LAYOUT, [0], original_layout=other)
+    across = Across(book, LAYOUT, [0], original_layout=other)
     assert across.checks == {0}
     assert [[join.other.fields for join in a.selection.joins] for a in across.aggregates] == [[{3}], []]
     assert [a.selection.target for a in across.aggregates] == [None, 1]
@@ -344,7 +344,7 @@ class HalfSure:
 
 def test_conditions_may_be_judged_over_columns() -> None:
     book = book_of(["count(//Record[A = 1]) = 4", "sum(//V[. > 3]) < 100"], "1.0")
-    across, _ = plan_across(book, LAYOUT, [0, 1])
+    across = Across(book, LAYOUT, [0, 1])
     conditions = across.conditions()
     engine = engine_judge(conditions, LAYOUT, range(2))
     truth = np.concatenate([engine(batch) for batch in batches(LAYOUT, GOOD, 3)])

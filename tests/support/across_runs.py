@@ -11,7 +11,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
-from masktron.evaluation.across.two_passes import Across, EngineJudge, plan_across
+from masktron.evaluation.across.two_passes import Across, EngineJudge
 from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
@@ -92,7 +92,7 @@ def gathered(
     outside: Collection[str] = (),
 ) -> Across:
     """Plan all checks and make the first pass."""
-    across, _ = plan_across(
+    across = Across(
         book, layout, range(len(book.checks)), outside=outside, original_layout=layout if book.documents else None
     )
     judges: dict[str, EngineJudge] = {}

@@ -151,3 +151,28 @@ class Map:
         if above.level < 1 or step.tag not in ("*", self.layout.record_path[above.level - 1]):
             return []
         return [above]
+
+
+class PrefixedNames:
+    """Paths of the records and of their fields, with prefixes for their namespaces."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.prefixes: dict[str, str] = {}
+        self.path = "".join(f"/{self._name(tag)}" for tag in layout.record_path)
+        self._fields = [("@" if one.attribute else "") + self._name(one.tag) for one in layout.fields]
+
+    def of(self, at: int) -> str:
+        """Return the path of a field from its record."""
+        return self._fields[at]
+
+    def at(self, field: int | None) -> str:
+        """Return the path of the records, or of a field, from the root."""
+        return self.path if field is None else f"{self.path}/{self.of(field)}"
+
+    def _name(self, tag: str) -> str:
+        uri, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
+        if not uri:
+            return local
+        prefix = next((p for p, u in self.prefixes.items() if u == uri), f"m-v{len(self.prefixes)}")
+        self.prefixes[prefix] = uri
+        return f"{prefix}:{local}"

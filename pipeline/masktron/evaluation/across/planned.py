@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from masktron.errors import RulebookError
 from masktron.evaluation.across.collect import ConstantValue
-from masktron.evaluation.across.paths import Map, Spot
+from masktron.evaluation.across.paths import Map, PrefixedNames, Spot
 from masktron.evaluation.across.recognise import Hole, Recogniser, Use
 from masktron.evaluation.across.resolve import Surroundings
 from masktron.evaluation.across.rewrite import (
@@ -265,33 +265,18 @@ def conditions_of(rulebook: Rulebook, layout: Layout, predicates: Collection[Pre
     layout : Layout
         Of the records that they are asked of.
     """
-    tags = (*layout.record_path, *(field.tag for field in layout.fields))
-    uris = dict.fromkeys(tag[1:].partition("}")[0] for tag in tags if tag.startswith("{"))
-    prefixes = {uri: f"m-across{k}" for k, uri in enumerate(uris)}
+    names = PrefixedNames(layout)
     here = Origin(str(rulebook.path), 0)
     patterns = []
     for i, predicate in enumerate(predicates):
         check = Check(f"condition-{i}", i, "assert", predicate.source, (), here)
         named = (Let(predicate.name, ".", here),) if predicate.name else ()
-        rule = Rule(_context(predicate, layout, prefixes), named, (check,), here)
+        rule = Rule(names.at(predicate.field), named, (check,), here)
         own = rulebook.patterns[predicate.scope] if predicate.scope >= 0 else None
         lets, version = ((), rulebook.version) if own is None else (own.lets, own.version)
         patterns.append(Pattern(f"condition-{i}", lets, (rule,), here, version))
-    namespaces = (*rulebook.namespaces, *((prefix, uri) for uri, prefix in prefixes.items()))
+    namespaces = (*rulebook.namespaces, *names.prefixes.items())
     return replace(rulebook, patterns=tuple(patterns), namespaces=namespaces)
-
-
-def _context(predicate: Predicate, layout: Layout, prefixes: Mapping[str, str]) -> str:
-    steps = [_step(tag, prefixes) for tag in layout.record_path]
-    if predicate.field is not None:
-        field = layout.fields[predicate.field]
-        steps.append(("@" if field.attribute else "") + _step(field.tag, prefixes))
-    return "/" + "/".join(steps)
-
-
-def _step(tag: str, prefixes: Mapping[str, str]) -> str:
-    uri, _, local = tag[1:].partition("}")
-    return f"{prefixes[uri]}:{local}" if tag.startswith("{") else tag
 
 
 type _Editor = Callable[[Aggregate, TextPlace], str]
@@ -317,8 +302,17 @@ class Planned:
 
     Parameters
     ----------
-    rulebook, layout, checks, outside, original_layout, original_outside
-        As for `masktron.evaluation.across.two_passes.plan_across`.
+    rulebook : Rulebook
+    layout : Layout
+    checks : collection of int
+        Indices of the checks, mostly those to which `masktron.rulebook.locality.locality` gives a reason.
+    outside : collection of str
+        Clark names of the elements (``@`` before attributes) that the file has outside its records.
+    original_layout : Layout, optional
+        Of the file that ``document()`` names, where that is flat; it may be the file itself. Without it, rules that
+        read other records there are not planned.
+    original_outside : collection of str
+        As `outside`, for the original.
     """
 
     def __init__(
@@ -365,12 +359,11 @@ class Planned:
         draft = self._rewritten(self._placeholder)
         layout = extended(self._fields, self._names())
         tests = locality(draft, layout, self._outside_names)
-        messages = self._message_reasons(draft, layout)
         self.outside = frozenset(
             i for i in checks if tests[i] and stands_alone(draft, self._maps["file"], self._survey.bases, i)
         )
         for check in checks:
-            reason = "" if check in self.outside else tests[check] or messages[check]
+            reason = "" if check in self.outside else tests[check]
             reason = (self._why(check) or reason) if reason else self._hindrance(check)
             if reason:
                 self.reasons[check] = reason
@@ -449,24 +442,6 @@ class Planned:
         in_field = base is not None and base.field is not None
         return record_text(aggregate, self.names_of(aggregate), in_field=in_field)
 
-    def _message_reasons(self, draft: Rulebook, layout: Layout) -> tuple[str, ...]:
-        """Return for each check why its message needs the whole document."""
-        reasons = [""] * len(draft.checks)
-        for k in range(max((len(check.message) for check in draft.checks), default=0)):
-            asked = replace(
-                draft,
-                patterns=tuple(
-                    replace(
-                        p, rules=tuple(replace(r, checks=tuple(_asking(c, k) for c in r.checks)) for r in p.rules)
-                    )
-                    for p in draft.patterns
-                ),
-            )
-            reasons = [
-                old or new for old, new in zip(reasons, locality(asked, layout, self._outside_names), strict=True)
-            ]
-        return tuple(reasons)
-
     def conditions(self, source: RecordSource = "file") -> Rulebook:
         """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
         return conditions_of(self.original, self._maps[source].layout, self.predicates[source])
@@ -528,8 +503,3 @@ class Planned:
             No expression is exactly a value.
         """
         return self._rewritten(lambda aggregate, place: self.text_of(aggregate, place, constants), known)
-
-
-def _asking(check: Check, k: int) -> Check:
-    part = check.message[k] if k < len(check.message) else None
-    return replace(check, test=part.select if isinstance(part, ValueOf) else "true()")

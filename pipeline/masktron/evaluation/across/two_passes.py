@@ -62,9 +62,9 @@ class Across(Planned):
         rulebook: Rulebook,
         layout: Layout,
         checks: Collection[int],
-        outside: Collection[str],
-        original_layout: Layout | None,
-        original_outside: Collection[str],
+        outside: Collection[str] = (),
+        original_layout: Layout | None = None,
+        original_outside: Collection[str] = (),
     ) -> None:
         super().__init__(rulebook, layout, checks, outside, original_layout, original_outside)
         self.rulebook = rulebook
@@ -156,41 +156,6 @@ class Across(Planned):
         )
 
 
-def plan_across(
-    rulebook: Rulebook,
-    layout: Layout,
-    checks: Collection[int],
-    *,
-    outside: Collection[str] = (),
-    original_layout: Layout | None = None,
-    original_outside: Collection[str] = (),
-) -> tuple[Across, Mapping[int, str]]:
-    """Plan the evaluation of checks that look beyond one record of a flat file.
-
-    Parameters
-    ----------
-    rulebook : Rulebook
-    layout : Layout
-    checks : collection of int
-        Indices of the checks, mostly those to which `masktron.rulebook.locality.locality` gives a reason.
-    outside : collection of str
-        Clark names of the elements (``@`` before attributes) that the file has outside its records.
-    original_layout : Layout, optional
-        Of the file that ``document()`` names, where that is flat; it may be the file itself. Without it, rules that
-        read other records there are not planned.
-    original_outside : collection of str
-        As `outside`, for the original.
-
-    Returns
-    -------
-    Across
-    dict of int to str
-        Why a check is not planned, for `explain`.
-    """
-    across = Across(rulebook, layout, checks, outside, original_layout, original_outside)
-    return across, across.reasons
-
-
 type Batches = Callable[[], Generator[Batch]]
 _CHUNK = 5000
 
@@ -228,7 +193,7 @@ def plan_passes(
     Parameters
     ----------
     outside : collection of str
-        As for `plan_across`.
+        As for `Planned`.
     original : (Layout, collection of str), optional
         Layout of the original, and what stands outside its records; None where it is no flat file.
     """
@@ -241,15 +206,15 @@ def plan_passes(
     if not asked:
         return None, tuple(tiers)
     beside, around = original or (None, ())
-    plan = partial(plan_across, rulebook, layout, outside=outside, original_layout=beside, original_outside=around)
-    across, reasons = plan(asked)
+    plan = partial(Across, rulebook, layout, outside=outside, original_layout=beside, original_outside=around)
+    across = plan(asked)
     alone = [i for i in across.checks if tiers[i].tier is Tier.RECORDS and not across.reads_others(i)]
     if alone:
-        across, reasons = plan([i for i in asked if i not in alone])
+        across = plan([i for i in asked if i not in alone])
     assigned = tuple(
         Assigned(Tier.ACROSS, own.reason)
         if i in across.checks
-        else Assigned(own.tier, _both(own.reason, reasons.get(i, "") if own.tier is Tier.DOCUMENT else ""))
+        else Assigned(own.tier, _both(own.reason, across.reasons.get(i, "") if own.tier is Tier.DOCUMENT else ""))
         for i, own in enumerate(tiers)
     )
     return (across if across.checks else None), assigned

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.evaluation.across.collect import ConstantValue
+from masktron.evaluation.across.paths import PrefixedNames
 from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.across.rewrite import PREFIX, fraction_of
 from masktron.evaluation.across.selection import (
@@ -34,17 +35,13 @@ from masktron.evaluation.across.selection import (
     Word,
 )
 from masktron.evaluation.programs import Guard
-from masktron.evaluation.recount.field_values import FieldValues, PrefixedNames, Wanted, reads_of
+from masktron.evaluation.recount.field_values import FieldValues, Wanted, reads_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.worker_pool import RefusedError
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, framed_test
 
 type _Value = float | str | None
-
-
-class NotRecountedError(Exception):
-    """An aggregate has no value here; the text says why. It never reaches the user as an error."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,10 +72,8 @@ class Recounted:
         return next((self.failed[a] for a in aggregates if a in self.failed), "")
 
 
-def recounted(
-    aggregates: Collection[Aggregate], tables: Mapping[RecordSource, FieldValues], engine: EngineName
-) -> Recounted:
-    """Compute aggregates.
+def recounted(planned: Planned, tables: Mapping[RecordSource, FieldValues], engine: EngineName) -> Recounted:
+    """Compute the aggregates of a plan of which an expression can be exactly the value; the others have failed.
 
     Parameters
     ----------
@@ -88,33 +83,20 @@ def recounted(
         That read them. Saxon, in XPath 1.0 mode too, has no sum of what is no number.
     """
     found = Recounted()
-    for aggregate in aggregates:
+    for aggregate in planned.aggregates:
         try:
             if aggregate.constant:
-                found.constants[aggregate] = _constant(aggregate, tables[aggregate.selection.source], engine)
-            else:
-                found.columns[aggregate] = _by_record(aggregate, tables, engine)
-        except NotRecountedError as problem:
+                value = _constant(aggregate, tables[aggregate.selection.source], engine)
+                planned.text_of(aggregate, (), {aggregate: value})
+                found.constants[aggregate] = value
+                continue
+            column = _by_record(aggregate, tables, engine)
+            for total in {*column} - {None} if aggregate.fold == "sum" else ():
+                fraction_of(total)  # type: ignore[arg-type]
+            found.columns[aggregate] = column
+        except NotAcross as problem:
             found.failed[aggregate] = str(problem)
     return found
-
-
-def writable(planned: Planned, found: Recounted) -> Recounted:
-    """Return the aggregates of which an expression can be exactly the value; the others have failed."""
-    kept = Recounted(failed=dict(found.failed))
-    for aggregate in found.known:
-        try:
-            if aggregate.constant:
-                planned.text_of(aggregate, (), found.constants)
-                kept.constants[aggregate] = found.constants[aggregate]
-                continue
-            if aggregate.fold == "sum":
-                for value in {*found.columns[aggregate]} - {None}:
-                    fraction_of(value)  # type: ignore[arg-type]
-            kept.columns[aggregate] = found.columns[aggregate]
-        except NotAcross as problem:
-            kept.failed[aggregate] = str(problem)
-    return kept
 
 
 def _constant(aggregate: Aggregate, table: FieldValues, engine: EngineName) -> ConstantValue:
@@ -135,7 +117,7 @@ def _constant(aggregate: Aggregate, table: FieldValues, engine: EngineName) -> C
                 engine,
             )
         case _:
-            raise NotRecountedError(f"'{aggregate.fold}' of all records")
+            raise NotAcross(f"'{aggregate.fold}' of all records")
 
 
 def _folded(aggregate: Aggregate, numbers: Sequence[float], engine: EngineName) -> ConstantValue:
@@ -143,13 +125,13 @@ def _folded(aggregate: Aggregate, numbers: Sequence[float], engine: EngineName) 
         return None if aggregate.fold != "sum" else 0 if aggregate.version != "1.0" else 0.0
     if aggregate.fold in ("min", "max"):
         if any(number == 0 and math.copysign(1.0, number) < 0 for number in numbers):
-            raise NotRecountedError("a negative zero")
+            raise NotAcross("a negative zero")
         return min(numbers) if aggregate.fold == "min" else max(numbers)
     total = _zero(engine)
     for number in numbers:
         total += number
     if math.isinf(total):
-        raise NotRecountedError("a sum beyond the doubles")
+        raise NotAcross("a sum beyond the doubles")
     return total if aggregate.fold == "sum" else total / len(numbers)
 
 
@@ -166,7 +148,7 @@ def _by_record(
     order = selection.order or Join(POSITION, "=", POSITION)
     own, others = classes_of(tables, selection)
     if aggregate.required and -1 in own:
-        raise NotRecountedError("index-of() for a record without the value")
+        raise NotAcross("index-of() for a record without the value")
     chosen = _chosen(selection, table, target=fold != "node")
     others = [key if here else -1 for key, here in zip(others, chosen.to_pylist(), strict=True)]
     in_file = order.own == POSITION and order.sign != "!="
@@ -202,7 +184,7 @@ def _by_record(
             )
             return [texts[found[0]] if found and len(found) == max(nth, 1) else None for found in rows]
         case _:
-            raise NotRecountedError(f"{fold}() by class")
+            raise NotAcross(f"{fold}() by class")
 
 
 def _states(
@@ -275,7 +257,7 @@ def _require_exact(numbers: Sequence[float | None]) -> None:
     known = [number for number in numbers if number is not None]
     plain = all(number.is_integer() and (number or math.copysign(1.0, number) > 0) for number in known)
     if not plain or sum(map(abs, known)) > _EXACT:
-        raise NotRecountedError("a sum of fractions in another order than that of the file")
+        raise NotAcross("a sum of fractions in another order than that of the file")
 
 
 _EXACT = 2**53
@@ -284,7 +266,7 @@ _EXACT = 2**53
 def _chosen(selection: Selection, table: FieldValues, *, target: bool = True) -> pa.BooleanArray:
     """Say of each record whether it has the field that is asked for, and all conditions hold on it."""
     if broken := next((one for one in selection.where if one in table.errors), None):
-        raise NotRecountedError(f"the condition {broken.source!r} is an error in some record")
+        raise NotAcross(f"the condition {broken.source!r} is an error in some record")
     chosen = pa.array(np.ones(table.records, dtype=np.bool_))
     if target and selection.target is not None:
         there, text = Wanted(selection.target, "there"), Wanted(selection.target, "text")
@@ -301,13 +283,13 @@ def _numbers(
     numbers = table.columns[Wanted(_target(selection), "number")]
     for number, own in zip(numbers.to_pylist(), chosen.to_pylist(), strict=True):
         if own and engine == "saxon" and math.isnan(number):
-            raise NotRecountedError("a value that is no number")
+            raise NotAcross("a value that is no number")
         yield number if own else None
 
 
 def _target(selection: Selection) -> int:
     if selection.target is None:
-        raise NotRecountedError("a number of whole records")
+        raise NotAcross("a number of whole records")
     return selection.target
 
 

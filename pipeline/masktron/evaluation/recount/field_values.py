@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from lxml import etree
 
+from masktron.evaluation.across.paths import PrefixedNames
 from masktron.evaluation.across.selection import Aggregate, Key, Predicate, RecordSource
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.programs import Guard, Program, compile_program
@@ -207,28 +208,6 @@ class Reader:
             found.holds[predicate] = pa.array(holds)
             if (own & ((events.verdict == Verdict.ERROR) | (events.verdict == Verdict.NOT_FIRED))).any():
                 found.errors.add(predicate)
-
-
-class PrefixedNames:
-    """Paths of the records and of their fields, with prefixes for their namespaces."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.prefixes: dict[str, str] = {}
-        self._layout = layout
-        self.path = "".join(f"/{self._name(tag)}" for tag in layout.record_path)
-        self._fields = [("@" if one.attribute else "") + self._name(one.tag) for one in layout.fields]
-
-    def of(self, at: int) -> str:
-        """Return the path of a field from its record."""
-        return self._fields[at]
-
-    def _name(self, tag: str) -> str:
-        uri, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
-        if not uri:
-            return local
-        prefix = next((p for p, u in self.prefixes.items() if u == uri), f"m-v{len(self.prefixes)}")
-        self.prefixes[prefix] = uri
-        return f"{prefix}:{local}"
 
 
 _WORDS: Mapping[ReadAs, tuple[str, ...]] = {

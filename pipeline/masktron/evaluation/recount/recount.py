@@ -24,7 +24,6 @@ from masktron.evaluation.recount.aggregates import (
     carrying_guard,
     records_in,
     recounted,
-    writable,
 )
 from masktron.evaluation.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.evaluation.recount.sample import Kin, Tried, positions_of, proved
@@ -349,7 +348,7 @@ class Recount:
         }
         self._records[lane] = sum(counted)
         yield TryTask(lane, engine, self._places(positions_of(planned, tables), tables))
-        found = writable(planned, recounted(planned.aggregates, tables, engine))
+        found = recounted(planned, tables, engine)
         del tables
         self._found[lane] = found
         able = frozenset(c for c in planned.checks if planned.used(c) <= found.known)

@@ -26,7 +26,6 @@ from masktron.evaluation.recount.aggregates import (
     carrying_guard,
     classes_of,
     recounted,
-    writable,
 )
 from masktron.evaluation.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.evaluation.report_reader import Events
@@ -159,7 +158,7 @@ class _Trial:
         self._engine: EngineName = engine
         self._file = files["file"]
         tables = {source: self._read(source, files[source], body) for source, body in bodies.items()}
-        self._found = writable(planned, recounted(planned.aggregates, tables, engine))
+        self._found = recounted(planned, tables, engine)
         self._records = tables["file"].records
         attributes = attributes_of(planned, self._found, 0, self._records)
         self._document = carrying(self._file.frame, bodies["file"], attributes)
