@@ -167,7 +167,7 @@ def test_the_same_treatments_are_repeated_on_the_next_file(files: Files, tmp_pat
     ("given", "code"),
     [
         ({"recode": {"Age": AGES}, "protect": "Person", "roles": {"Total": "untouched"}}, "setting-not-usable"),
-        ({"pram": {"Sex": "change:0.2,household:HID"}, "roles": {"HID": "untouched"}}, "field-not-usable"),
+        ({"pram": {"Sex": "change:0.2,household:PID"}}, "field-not-usable"),
         ({"pram": {"Region": "change:0.2,within:Sex"}}, "field-not-usable"),
         ({"swap": {"regions": ["Region"], "keys": ["Sex"]}}, "field-not-usable"),
         ({"pram": {"Region+Sex": "change:0.2"}}, "field-not-usable"),
@@ -235,6 +235,22 @@ def test_a_recoded_weight_is_a_key_of_its_level_and_of_those_in_it(tmp_path: Pat
     assert (released.joined["W"] != "").all(), "a weight is never left out"
     found = files.check()
     assert found.complies, found.problems
+
+
+def test_what_members_share_is_drawn_once_for_each_household(tmp_path: Path) -> None:
+    survey = made(3, 200)
+    language = {str(number): "aaaabbbbc"[number * 7 % 9] for number in range(1, 201)}
+    survey.persons["Language"] = [language[number] for number in survey.persons["HID"]]
+    files = Files(tmp_path, survey)
+    files.mask(pram={"Language": "change:0.3,household:HID"}, roles={"Language": "quasi-identifier"}, order="keep")
+    drawn = files.released().persons.groupby("HID")["Language"].agg(["nunique", "first"])
+    assert (drawn["nunique"] == 1).all()
+    changed = [language[number] != own for number, own in drawn["first"].items()]
+    assert 20 < sum(changed) < 90
+    found = files.check()
+    assert found.complies, found.problems
+    with refused(UsageError, "field-not-usable", field="PID"):
+        files.mask(pram={"Language": "change:0.3,household:PID"}, roles={"Language": "quasi-identifier"})
 
 
 def test_cells_that_other_members_of_the_household_give_away_are_told(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class FlatRun:
     def require_around(self, path: LevelPath, names: Sequence[str], setting: str) -> None:
         """Nothing: all fields are those of the record."""
 
-    def refuse_households(self, household: str | None, setting: str) -> None:
+    def require_households(self, path: LevelPath, household: str | None, setting: str) -> None:
         """Nothing: a field says which records are of one household."""
 
     def has_keys(self, path: LevelPath, keys: KnownKeys) -> bool:
@@ -254,19 +254,18 @@ class LevelRuns:
                 shown = self.tree.shown(path)
                 raise self._unusable(name, setting, f"which is neither of {shown} nor of a level around it")
 
-    def refuse_households(self, household: str | None, setting: str) -> None:
-        """Refuse a field that says which records are of one household: in a nested file, the levels say it.
+    def require_households(self, path: LevelPath, household: str | None, setting: str) -> None:
+        """Refuse a field that says which records are of one household, unless it is of a level around these.
 
         Raises
         ------
         UsageError
         """
         if household is not None:
-            raise self._unusable(
-                household,
-                f"{setting}.household",
-                "which is not needed, as the levels of the file say what belongs together",
-            )
+            self.require_around(path, [household], f"{setting}.household")
+            if household in self.own_fields(path):
+                reason = f"which is of {self.tree.shown(path)} itself, and not of a level around it"
+                raise self._unusable(household, f"{setting}.household", reason)
 
     def _path(self, name: str, setting: str) -> LevelPath:
         place = self.tree.named(name)

@@ -158,7 +158,7 @@ def _draw_fields(levels: Levels) -> Levels:
         setting = f"pram.{name}"
         path, how = levels.level_of(together(name), setting), pram_settings(setting, text)
         levels.require_around(path, how.within, setting)
-        levels.refuse_households(how.household, setting)
+        levels.require_households(path, how.household, setting)
         levels = levels.after(path, draw_categories(levels.at(path, pram={name: text})))
     return levels
 
@@ -168,7 +168,7 @@ def _swap_regions(levels: Levels) -> Levels:
     swap = levels.given.swap
     path = levels.level_of(swap["regions"], "swap")
     levels.require_around(path, (*swap.get("keys", ()), *swap.get("similar", ())), "swap")
-    levels.refuse_households(swap.get("household"), "swap")
+    levels.require_households(path, swap.get("household"), "swap")
     return levels.after(path, swap_regions(levels.at(path, swap=swap)))
 
 
