@@ -104,14 +104,14 @@ def _malformed(text: str, path: str | Path, reason: str) -> Problem:
     return Problem("not-toml", place, reason=reason)
 
 
-def found_config(path: Path, *, judging: bool = False) -> Config:
+def found_config(path: Path, *, judge: str = "") -> Config:
     """Read a TOML file of settings that the user did not name: see `masktron.trust`.
 
     Parameters
     ----------
     path : Path
-    judging : bool
-        Whether the command judges somebody's work. Then the settings leave out what relaxes a judgement.
+    judge : str
+        The command, where it judges somebody's work. Then the settings leave out what relaxes a judgement.
 
     Raises
     ------
@@ -125,11 +125,14 @@ def found_config(path: Path, *, judging: bool = False) -> Config:
         raise untrusted(path, setting, why, "" if section or len(setting) > 1 else f"--{setting[0]}", section=section)
     require_beside(config, path)
     weak = weakened_in(config)
+    if judge:
+        config, declared = _without(config, weak), declared_in(Config)
+        # what the command does not take from any file was not ignored
+        weak = {name: weak[name] for name in weak if name == "roles" or judge in declared[name].commands.split()}
     if not weak:
         return config
     said = ", ".join(f"{name} ({_in_short(part)})" for name, part in weak.items())
-    if judging:
-        config = _without(config, weak)
+    if judge:
         ignored = (
             "{file} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: {option}"
         )

@@ -104,7 +104,7 @@ def test_what_relaxes_a_judgement_comes_first(folder: Path, run: Runner, setting
     assert json.loads(Path("out.json").read_text())["notes"][0].startswith("masktron.toml in this folder relaxes")
     named = run("explain", "rules.sch", "--config", "masktron.toml")
     assert (named.code, "relaxes" in named.out) == (0, False)
-    judged = found_config(Path("masktron.toml"), judging=True)
+    judged = found_config(Path("masktron.toml"), judge="check")
     assert getattr(judged, setting) == ({"A": "confidential"} if setting == "roles" else getattr(Config(), setting))
 
 
@@ -148,6 +148,15 @@ def test_check_ignores_it_and_says_so(folder: Path, run: Runner) -> None:
     assert run("check", "survey.xml", "--rules", "strict.sch", "--config", "masktron.toml").code == 0
 
 
+def test_check_is_silent_about_what_it_never_takes(folder: Path, run: Runner) -> None:
+    (folder / "masktron.toml").write_text(LOOSE["keys"] + LOOSE["allow_lost"] + LOOSE["allow"])
+    told = run("check", "survey.xml", "--rules", "rules.sch")
+    assert "relaxes" not in told.out + told.err
+    (folder / "masktron.toml").write_text(LOOSE["allow"] + LOOSE["allow_unfired"])
+    told = run("check", "survey.xml", "--rules", "rules.sch")
+    assert told.out.startswith("note: masktron.toml in this folder relaxes allow_unfired (R2); this was ignored")
+
+
 def test_tune_reads_nothing_outside_the_folder_either(folder: Path, run: Runner) -> None:
     (folder / "masktron.toml").write_text(
         'k = 3\n[tune]\nmethods = ["mdav"]\n[tune.recode]\nId = ["../private.csv"]\n'
@@ -180,6 +189,6 @@ def test_a_table_of_a_level_that_hides_records_is_told_and_ignored_by_judges(fol
         '[levels.H]\nkey = "id"\n[levels.P]\ndata = "p.csv"\nformat_options = {table = "half"}\n'
     )
     assert "relaxes levels (P)" in found_config(folder / "masktron.toml").found
-    judged = found_config(folder / "masktron.toml", judging=True)
+    judged = found_config(folder / "masktron.toml", judge="check")
     assert judged.levels["P"].format_options == {}
     assert judged.levels["P"].data == folder / "p.csv"

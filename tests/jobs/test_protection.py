@@ -29,9 +29,9 @@ from masktron.contracts import (
     ValuesExchanged,
 )
 from masktron.errors import UsageError
-from masktron.jobs.protection import Pair, check_pair, following, kept_records, noise_of, without_codes
 from masktron.problems.wording import sentence
 from masktron.sources.column import Column
+from masktron.verify.method_contract import Pair, check_pair, following, kept_records, noise_of, without_codes
 from masktron.write.declared import Declared, declared_from
 from paths import SCHEMAS
 

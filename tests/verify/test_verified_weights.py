@@ -11,7 +11,7 @@ import pytest
 from made_columns import column_of_cells
 from masktron.jobs.reweighted import factors_of, reweighted_column
 from masktron.sources.dataset import Dataset
-from masktron.verify.weights import reweighted, verify
+from masktron.verify.weights import reweighted, weight_deviations
 from masktron.write.treatments import Reweighted
 
 
@@ -28,17 +28,17 @@ def test_factors_and_texts_are_those_of_who_spreads(seed: int) -> None:
     records, within = Dataset.of_columns(Path("d"), columns, n), ("G", "H")[: 1 + seed % 2]
     factors = factors_of(records, keep, "W", within)
     step = Reweighted("W", within, factors, seed % 4)
-    assert [*verify(step, records, keep)] == []
+    assert [*weight_deviations(step, records, keep)] == []
     assert reweighted(step, records).lexemes.tolist() == reweighted_column(records, step).lexemes.tolist()
     key = next(iter(factors))
     for other in ({**factors, key: factors[key] + Fraction(1, 999)}, {k: v for k, v in factors.items() if k != key}):
-        assert len([*verify(Reweighted("W", within, other, 3), records, keep)]) == 1
+        assert len([*weight_deviations(Reweighted("W", within, other, 3), records, keep)]) == 1
 
 
 def test_a_class_of_which_no_record_is_left_has_no_factor() -> None:
     columns = [column_of_cells([1, 2, 3], name="W"), column_of_cells("aab", name="G")]
     records = Dataset.of_columns(Path("d"), columns, 3)
     step = Reweighted("W", ("G",), {("a",): Fraction(3)}, 0)
-    (problem,) = verify(step, records, np.array([True, False, False]))
+    (problem,) = weight_deviations(step, records, np.array([True, False, False]))
     assert "cannot have been spread as the manifest says: 1 class has no record left" in str(problem)
-    assert [*verify(step, records, np.array([True, False, True]))] == []
+    assert [*weight_deviations(step, records, np.array([True, False, True]))] == []

@@ -17,7 +17,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.jobs.recoded import recoded_column, recoding_of
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
 from masktron.sources.dataset import Dataset
-from masktron.verify.recoding import recoded, verify
+from masktron.verify.recoding import class_deviations, recoded
 from masktron.write.treatments import Recoded
 
 WAYS = (
@@ -77,17 +77,18 @@ def test_classes_and_texts_are_those_of_who_recodes(how: str) -> None:
         try:
             recoding = recoding_of("A", records, keep, config, weight)
         except (UsageError, InfeasibleError):
-            assert any("cannot have been recoded" in str(one) for one in verify(step, records, keep, 3, weight))
+            deviations = class_deviations(step, records, keep, 3, weight)
+            assert any("cannot have been recoded" in str(one) for one in deviations)
             continue
         made += 1
         step = Recoded(recoding, how)
         mine, theirs = recoded(step, records.columns["A"]), recoded_column(records.columns["A"], recoding)
         assert mine.lexemes.tolist() == theirs.lexemes.tolist()
         assert mine.status.tolist() == theirs.status.tolist()
-        outside = [str(one) for one in verify(step, records, keep, 3, weight)]
+        outside = [str(one) for one in class_deviations(step, records, keep, 3, weight)]
         assert not [one for one in outside if "have no class" not in one]
         for other in false_ones(recoding):
-            found = [str(one) for one in verify(Recoded(other, how), records, keep, 3, weight)]
+            found = [str(one) for one in class_deviations(Recoded(other, how), records, keep, 3, weight)]
             assert any("is recoded to other values than" in one for one in found), other
     assert made >= 4
 
@@ -98,7 +99,7 @@ def test_labels_of_numbers_and_values_without_a_class() -> None:
     labelled = IntervalRecoding("A", (Fraction(0), Fraction(10)), ("1", "2"), True)
 
     def problems(recoding: Recoding, how: str, names: dict[str, str]) -> list[str]:
-        return [str(one) for one in verify(Recoded(recoding, how, names), records, keep, 2, None)]
+        return [str(one) for one in class_deviations(Recoded(recoding, how, names), records, keep, 2, None)]
 
     assert problems(labelled, "breaks:0,10", {"1": "0-9", "2": "10+"}) == []
     assert problems(labelled, "breaks:0,10", {"1": "0-9", "2": "10-19"}) != []
@@ -127,5 +128,5 @@ def test_what_settings_cannot_make_is_said(
     columns = [column_of_cells(cells, name="A"), column_of_cells(weights or "111", name="W")]
     records = Dataset.of_columns(Path("d"), columns, 3)
     step = Recoded(Tails("A", top=Fraction(2), top_label="2"), how)
-    found = [str(one) for one in verify(step, records, np.ones(3, dtype=np.bool_), 2, "W")]
+    found = [str(one) for one in class_deviations(step, records, np.ones(3, dtype=np.bool_), 2, "W")]
     assert any("A cannot have been recoded as the manifest says: " in one and says in one for one in found)

@@ -27,8 +27,8 @@ from masktron.setting_values import File, path, place, typed_place
 if TYPE_CHECKING:
     import pandas as pd
 
-    from masktron.jobs.pairing import Stated
     from masktron.sources.tables.frames import ArrowFrame
+    from masktron.verify.pairing import Stated
 
 type Microdata = File | pd.DataFrame | ArrowFrame
 """A microdata file, the address of a table, ``postgresql://USER@HOST/DB?table=SCHEMA.NAME``, or a frame with one row
@@ -125,7 +125,7 @@ def released_order(masked: Path, original: Path | None, *, same_order: bool) -> 
     UsageError
         The indices say another order.
     """
-    from masktron.jobs.pairing import Stated
+    from masktron.verify.pairing import Stated
 
     if not (frames(masked) and frames(original)):
         return Stated(same_order)

@@ -118,7 +118,7 @@ def _config(kind: type[Command], named: Path | None, file: Path | None, given: M
 
         if named is None:
             Console(stderr=True, highlight=False, emoji=False).print(f"settings from {file}")
-        config = found_config(file, judging=kind.judging) if named is None else load_config(file)
+        config = found_config(file, judge=kind.name if kind.judging else "") if named is None else load_config(file)
     return config.with_options(given)
 
 

@@ -16,7 +16,6 @@ from masktron.jobs.keys_known import require_keys
 from masktron.jobs.limits import strictest
 from masktron.jobs.lowering.level_figures import figures_by_level
 from masktron.jobs.lowering.level_files import level_files, nested_columns
-from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.jobs.treatment_results import treatment_results
@@ -32,6 +31,7 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.unrolling.level_names import level_names
+from masktron.verify.pairing import NOTHING_STATED, Stated
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
 

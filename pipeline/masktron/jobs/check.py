@@ -9,30 +9,27 @@ from pathlib import Path
 from masktron.config import AS_IT_SAYS, Config, ReadOptions
 from masktron.errors import UsageError
 from masktron.figures import figure_of
-from masktron.jobs.audit import Audit
-from masktron.jobs.common import (
-    file_notes,
-    judging_stage,
-    require_records,
-    size_notes,
-    violations,
-)
+from masktron.jobs.common import file_notes, judging_stage, size_notes, violations
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
-from masktron.jobs.following import allowances, with_allowances
+from masktron.jobs.following import allowances
 from masktron.jobs.job import open_job
-from masktron.jobs.pairing import NOTHING_STATED, Stated
+from masktron.jobs.judged_release import JudgedRelease
+from masktron.jobs.limits import refuse_class_limits, strictest
+from masktron.jobs.lowering.released_units import ReleasedUnits
+from masktron.jobs.release_figures import release_figures
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
-from masktron.jobs.revalidate import Asking
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.treatment_results import treatment_results
-from masktron.jobs.untested import may_be_untested
+from masktron.jobs.verified_release import verified_release
 from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
+from masktron.verify.findings import Findings
+from masktron.verify.pairing import NOTHING_STATED, Stated
 from masktron.write.manifest import DescribedRelease
 
 
@@ -90,13 +87,7 @@ def run_check(
     UsageError, RulebookError, DocumentError
         A file cannot be used. What is wrong with the masked data is in the result.
     """
-    full = original is not None or manifest is not None or bool(limits)
-    if full:
-        # loads the measures, which need SciPy and numba: as long as all else that is done to a small file
-        from masktron.jobs.audit_full import FullAudit  # noqa: PLC0415
-        from masktron.jobs.limits import refuse_class_limits, strictest  # noqa: PLC0415
-
-        refuse_class_limits(limits or {})
+    refuse_class_limits(limits or {})
     described = (
         None
         if manifest is None
@@ -106,18 +97,20 @@ def run_check(
     settled = config or Config()
     reading, original_reading = _readings(reading, original_reading or reading, described)
     known = () if described is None else described.as_original
+    removed = () if described is None else described.removed
+    missing = {**settled.missing, **({} if described is None else described.missing)}
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(
         masked,
         rules,
-        reading=of_release(reading, masked, () if described is None else described.removed, tables.masked),
+        reading=of_release(reading, masked, removed, tables.masked),
         phase=phase,
         progress=progress,
         given=given,
         whole=True,
         memory=settled.memory,
-        missing=_missing(settled, described),
-        removed=() if described is None else described.removed,
+        missing=missing,
+        removed=removed,
     )
     beside = job.beside(
         original,
@@ -125,75 +118,72 @@ def run_check(
         progress,
         memory=settled.memory,
     )
-    stated_rules = job.rulebook
     again = rules_of_release(job, described, beside, given, phase)
+    lost = {check.id for check in job.rulebook.checks} - {check.id for check in again.job.rulebook.checks}
     job = again.job
-    gone = {check.id for check in stated_rules.checks} - {check.id for check in job.rulebook.checks}
-    bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in gone}
+    judged = JudgedRelease(again, described, beside, [name for name in allow_unfired if name not in lost])
+    bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in lost}
     allowed = allowances(job.rulebook, bounds_of_rules)
-    unfired = may_be_untested(job, [name for name in allow_unfired if name not in gone])
-    audit = FullAudit(again, described, beside) if full else Audit(again, described, beside)
-    audit.rulebook()
-    audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
-    audit.documents()
-    audit.rules_apply(unfired)
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     executor = executor_of_run(settled)
-    with executor or nullcontext(), Asking(job, beside, progress, executor=executor) as asking:
-        evaluation = job.evaluate(beside, progress, executor=executor)
-        if not allow_empty:
-            require_records(job, evaluation.records)
-        results = with_allowances(
-            job.rule_results(evaluation, audit.left_out, job.undecided(beside, progress, executor)), allowed
-        )
-        failing = [job.index_of(rule.id) for rule in results if not rule.passes]
-        results = audit.tested(results, evaluation, unfired)
-        hard, soft = violations(results)
-        audit.rules_fired(results, evaluation)
-        audit.second_opinions(evaluation, failing, asking)
-    audit.identity()
-    # all cells in memory, which is much for a large file: only where they are compared with something
-    compared = original is not None or manifest is not None
-    told = told_as(progress, f"reading {masked.name}")
-    left_out = frozenset(audit.left_out)
-    data = audit.records(told, settled.memory) if compared else None
-    min_group = audit.groups(data)
-    if described is None and beside is not None and compared:
+    with executor or nullcontext():
+        evaluation, results = judged.judge(allowed, progress, executor, allow_empty=allow_empty)
+    hard, soft = violations(results)
+    found = Findings()
+    found.add(judged)
+    rule_problems = len(found.problems)
+    if described is not None and job.source.digest == described.output:
+        found.checked.append("the file is the one that the manifest describes (SHA-256)")
+    elif described is not None:
+        found.problems.append("the file is not the one that the manifest describes (its SHA-256 differs)")
+    units = ReleasedUnits.of(job, beside, described, judged.left_out)
+    if described is None and beside is not None:
         settled, _ = completed(settled, beside)
-    audit.against_original(data, settled, stated)
-    del data  # limits read both files anew
-    figures = audit.limits(bounds, settled, stated, min_group, evaluation.records, progress)
+    verified = verified_release(units, again, described, settled, stated, told_as(progress, f"reading {masked.name}"))
+    found.add(verified.found)
+    figures = release_figures(
+        units,
+        described,
+        bounds,
+        settled,
+        stated,
+        min_group=verified.min_group,
+        records=evaluation.records,
+        progress=progress,
+    )
+    found.add(figures.found)
+    names = units.names
     return CheckResult(
         data=shown(masked),
         records=evaluation.records,
         violations=hard,
         warnings=soft,
-        min_group=min_group,
-        problems=tuple(map(audit.names.sentence, audit.problems)),
-        checked=tuple(audit.checked),
-        not_checked=tuple(map(audit.names.sentence, audit.not_checked)),
-        other_rulebook=audit.other_rulebook,
+        min_group=verified.min_group,
+        problems=tuple(map(names.sentence, found.problems)),
+        checked=tuple(found.checked),
+        not_checked=tuple(map(names.sentence, found.not_checked)),
+        other_rulebook=judged.other_rulebook,
         notes=(
-            *file_notes(job.source, beside, missing=_missing(settled, described)),
+            *file_notes(job.source, beside, missing=missing),
             *sized,
-            *map(audit.names.sentence, audit.notes),
+            *map(names.sentence, found.notes),
             *(() if executor is None else executor.notes),
         ),
         rules=results,
-        figures=tuple(FigureResult.of(one, audit.names) for one in figures),
-        unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
+        figures=tuple(FigureResult.of(one, names) for one in figures.measured),
+        unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in judged.left_out),
         sha256=job.source.digest,
         treatments=() if described is None else treatment_results(described.treatments, outcome=False),
         fates=again.fates,
-        levels=audit.levels,
+        levels=verified.levels,
         limits=bounds,
-        keys=audit.keys,
+        keys=figures.keys,
         key_k=None if described is None else described.key_k,
         concerns=() if described is None else described.telling_apart,
-        let_go=tuple(audit.let_go),
-        rule_problems=audit.rule_problems,
-        limit_problems=audit.limit_problems,
+        let_go=tuple(judged.let_go),
+        rule_problems=rule_problems,
+        limit_problems=figures.over,
     )
 
 
@@ -204,11 +194,6 @@ def _readings(
     if described is None:
         return reading, original_reading
     return reading.or_as(described.reading), original_reading.or_as(described.reading)
-
-
-def _missing(settings: Config, described: DescribedRelease | None) -> dict[str, frozenset[str]]:
-    """Return what means 'missing': as the manifest says, and settings beside it."""
-    return {**settings.missing, **({} if described is None else described.missing)}
 
 
 def require_inputs(limits: Collection[str], original: object | None, manifest: object | None) -> None:

@@ -19,7 +19,6 @@ from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, wit
 from masktron.jobs.lowering.level_treatments import described_as_wide
 from masktron.jobs.lowering.wide_settings import fields_as_wide
 from masktron.jobs.ordering import RELEASED, WRITTEN
-from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords
@@ -31,6 +30,7 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
 from masktron.verify.declared_steps import left_by_steps
+from masktron.verify.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import Recoded, Reweighted

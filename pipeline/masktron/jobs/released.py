@@ -25,7 +25,6 @@ from masktron.jobs.lowering.lower import Lowered
 from masktron.jobs.lowering.wide_settings import named_as_fields
 from masktron.jobs.mask_result import in_groups
 from masktron.jobs.outside_limits import what_helps
-from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.released_tables import digests_of_tables
 from masktron.jobs.rerun.facts import facts_of_run
 from masktron.jobs.run import Account, Run
@@ -40,6 +39,7 @@ from masktron.sources.output_names import described_output
 from masktron.sources.source import Source
 from masktron.sources.wide.level_source import level_records
 from masktron.sources.wide.wide_source import WideSource
+from masktron.verify.method_contract import check_groups, check_pair, pair_of
 from masktron.verify.suppressed_keys import unshared
 from masktron.versions import versions
 from masktron.write.declared import Declared

@@ -45,6 +45,22 @@ def numbered(columns: Sequence[Column], first: Sequence[str] = ()) -> list[Indic
     return found
 
 
+def same_values(was: Column, now: Column) -> NDArray[np.bool_]:
+    """Tell which cells hold the same number, or where one is no number, the same text, shape (n,)."""
+    same: NDArray[np.bool_] = was.values == now.values
+    texts = np.flatnonzero(~(was.is_number & now.is_number))
+    same[texts] = was.taken(texts).same_texts(now.taken(texts))
+    return same
+
+
+def published_as_it_was(was: Column, now: Column) -> bool:
+    """Tell whether every record has its own value of a field, where records have different ones."""
+    there = np.flatnonzero(was.present)
+    own = was.taken(there)
+    first = own.taken(np.zeros(len(there), dtype=np.intp))
+    return bool(same_values(own, now.taken(there)).all() and not same_values(own, first).all())
+
+
 def combinations_of(columns: Sequence[NDArray[np.integer]], n: int) -> Indices:
     """Number the combinations of columns of n numbers from 0, shape (n,)."""
     if not columns:

@@ -28,6 +28,7 @@ from masktron.sources.dataset import Dataset
 from masktron.verify.cells import combinations_of, hidden_records, numbered, units_of
 from masktron.verify.findings import Findings
 from masktron.verify.record_rules import RecordRules
+from masktron.verify.release import Release
 from masktron.write.treatments import Postrandomised
 
 _ROUNDED = 1e-9
@@ -37,42 +38,31 @@ class CannotBeDrawnError(Exception):
     """No law draws values as a manifest says."""
 
 
-def verify(
-    step: Postrandomised,
-    before: Dataset,
-    released: Dataset,
-    rules: RecordRules,
-    *,
-    suppressed: Collection[str],
-    unknown: Collection[str],
-) -> Findings:
+def verify(step: Postrandomised, release: Release) -> Findings:
     """Test whether values were drawn by the probabilities of a manifest, among those that the rules admit.
 
-    Parameters
-    ----------
-    step : Postrandomised
-    before : Dataset
-        The records of the original that were released, as earlier steps leave them.
-    released : Dataset
-        In the order of the original.
-    rules : RecordRules
-    suppressed : collection of str
-        Fields of which cells may have been suppressed afterwards.
-    unknown : collection of str
-        Those of them that earlier steps changed: what they were then is not known any more.
+    Cells of some fields may have been suppressed afterwards.
     """
-    found, names, how = Findings(), step.fields, step.settings
+    found, names, how, rules = Findings(), step.fields, step.settings, release.rules
+    cannot = f"the values of {', '.join(names)} cannot have been drawn anew"
+    pair = release.pair(names, [*how.within, step.weight, how.household], "drawn anew", cannot, found)
+    if pair is None:
+        return found
+    before, released = pair
+    if rules is None:
+        found.not_checked.append(f"draws of {', '.join(names)}: need the rulebook of the manifest")
+        return found
     reading = rules.reading(names, before.columns, step.let_go)
     read = {name for one in reading for name in one}.difference(names)
     household = () if how.household is None else (how.household,)
-    if depends := sorted({*read, *how.within, *household}.intersection(unknown)):
+    if depends := sorted({*read, *how.within, *household}.intersection(release.unknown)):
         found.not_checked.append(
             f"draws of {', '.join(names)}: they depend on {', '.join(depends)}, changed before, of which cells are "
             "suppressed"
         )
         return found
     try:
-        drawn = _units(step, before, released, suppressed)
+        drawn = _units(step, before, released, release.suppressed)
         admitted = _admitted(drawn, rules, reading, before, names)
         deviations = [
             *draw_deviations(
@@ -87,7 +77,7 @@ def verify(
             )
         ]
     except CannotBeDrawnError as error:
-        found.problems.append(f"the values of {', '.join(names)} cannot have been drawn anew: {error}")
+        found.problems.append(f"{cannot}: {error}")
         return found
     said = f"of the values of {', '.join(names)}, which are drawn anew,"
     if drawn.torn:

@@ -24,6 +24,8 @@ from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE
 from masktron.verify.cells import number_of, rounded_text
+from masktron.verify.findings import Findings
+from masktron.verify.release import Release
 from masktron.write.treatments import Recoded
 
 _MOST_CLASSES = 1000
@@ -65,7 +67,15 @@ def _label(recoding: Recoding, text: str) -> str | None:
             raise TypeError(f"{type(recoding).__name__} is of no kind that a manifest has")
 
 
-def verify(
+def verify(step: Recoded, release: Release) -> Findings:
+    """Test whether the classes of a manifest are those that its settings make of the original that it describes."""
+    original, described = release.original, release.described
+    if original is None or not release.is_original or step.recoding.field not in original.columns:
+        return Findings()
+    return Findings([*class_deviations(step, original, release.keep, described.k, described.weight)])
+
+
+def class_deviations(
     step: Recoded, original: Dataset, keep: NDArray[np.bool_], k: int, weight: str | None
 ) -> Iterator[Sentence]:
     """Say where the classes of a manifest are not those that its settings make of an original.

@@ -13,20 +13,14 @@ from masktron.config import Role
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.verify.findings import Findings
+from masktron.verify.release import Release
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import Recoded, SharedKeys, Suppressed
 
 
-def verify(step: Suppressed, released: Dataset, described: DescribedRelease) -> Findings:
-    """Count the records that share each combination of suppressed keys, as it is written.
-
-    Parameters
-    ----------
-    step : Suppressed
-    released : Dataset
-    described : DescribedRelease
-    """
-    found = Findings()
+def verify(step: Suppressed, release: Release) -> Findings:
+    """Count the records of the release that share each combination of suppressed keys, as it is written."""
+    found, released, described = Findings(), release.released, release.described
     named = ", ".join(step.fields)
     if gone := [name for name in step.fields if name not in released.columns]:
         found.problems.append(f"the file has no key {', '.join(gone)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,32 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.counts import counted
-from masktron.sources.dataset import Dataset
 from masktron.verify.cells import hidden_records, numbered, units_of
 from masktron.verify.findings import Findings
+from masktron.verify.release import Release
 from masktron.write.treatments import Swapped
 
 
-def verify(
-    step: Swapped, before: Dataset, released: Dataset, *, suppressed: Collection[str], unknown: Collection[str]
-) -> Findings:
-    """Test whether regions were exchanged in pairs.
-
-    Parameters
-    ----------
-    step : Swapped
-    before : Dataset
-        The records of the original that were released, as earlier steps leave them.
-    released : Dataset
-        In the order of the original.
-    suppressed : collection of str
-        Fields of which cells may have been suppressed afterwards.
-    unknown : collection of str
-        Those of them that earlier steps changed: what they were then is not known any more.
-    """
+def verify(step: Swapped, release: Release) -> Findings:
+    """Test whether regions were exchanged in pairs, before cells of some fields may have been suppressed."""
     found, how = Findings(), step.settings
     names = ", ".join(how.regions)
-    if depends := sorted({*how.similar, how.household or ""}.intersection(unknown)):
+    cannot = f"the regions {names} cannot have been swapped as the manifest says"
+    pair = release.pair(step.fields, [*how.similar, how.household], "swapped", cannot, found)
+    if pair is None:
+        return found
+    before, released = pair
+    if depends := sorted({*how.similar, how.household or ""} & release.unknown):
         found.not_checked.append(
             f"swaps of {names}: they depend on {', '.join(depends)}, changed before, of which cells are suppressed"
         )
@@ -50,7 +40,7 @@ def verify(
         required=how.required,
         households=units_of(before, how.household),
         pairs=step.pairs,
-        hidden=hidden_records(how.regions, was, now, suppressed),
+        hidden=hidden_records(how.regions, was, now, release.suppressed),
     ):
         found.problems.append(f"of the regions {names}, which were swapped, {_said(one, how.similar)}")
     found.checked.append(f"regions {names}, swapped in {counted(step.pairs, 'pair')}")

@@ -14,12 +14,22 @@ from masktron.problems.problem import Sentence
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.verify.cells import number_of, rounded_text
+from masktron.verify.findings import Findings
+from masktron.verify.release import Release
 from masktron.write.treatments import Reweighted
 
 type _Class = tuple[str | None, ...]
 
 
-def verify(step: Reweighted, before: Dataset, keep: NDArray[np.bool_]) -> Iterator[Sentence]:
+def verify(step: Reweighted, release: Release) -> Findings:
+    """Test whether weights were spread by the factors of the original that the manifest describes."""
+    before = release.before
+    if before is None or not release.is_original or not {step.field, *step.within} <= before.columns.keys():
+        return Findings()
+    return Findings([*weight_deviations(step, before, release.keep)])
+
+
+def weight_deviations(step: Reweighted, before: Dataset, keep: NDArray[np.bool_]) -> Iterator[Sentence]:
     """Say where the factors of a manifest are not those by which weighted counts of classes stay as they were.
 
     Parameters

@@ -19,8 +19,8 @@ from masktron.sources.source import Source
 from masktron.sources.wide.level_source import leaf_name, level_record, level_records
 from masktron.sources.wide.wide_source import WideSource
 from masktron.translation import rules_of_level
-from masktron.verify.declared_steps import Release
 from masktron.verify.record_rules import RecordRules
+from masktron.verify.release import Release
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Suppressed, Swapped, Treatment
 
@@ -143,35 +143,29 @@ class LevelReleases:
             excluded=excluded,
         )
 
-    def released_by_level(self) -> Iterator[tuple[DescribedRelease, Dataset]]:
-        """Yield the released records of each level that treatments have changed, with what the manifest says."""
-        for path, described in self.described_by_level():
-            if path in self.released.dataset.levels:
-                yield described, _declaring(level_records(self.released.dataset, path), described)
-
     def releases(self, rows: Indices | None) -> Iterator[Release]:
-        """Yield the released records of each such level beside those of the original.
+        """Yield the released records of each such level, beside those of the original where that is given.
 
         Parameters
         ----------
         rows : ndarray of intp or None
             The unit of the original of each released one; None where they are not known.
         """
-        if self.original is None:
-            return
+        original, released = self.original, self.released.dataset
         for path, described in self.described_by_level():
-            if path not in self.released.dataset.levels:
+            if path not in released.levels:
                 continue
-            before, after = (
-                _declaring(level_records(one.dataset, path), described) for one in (self.original, self.released)
-            )
+            after = _declaring(level_records(released, path), described)
+            if original is None:
+                yield Release(described, None, after, None, is_original=False)
+                continue
             yield Release(
                 described,
-                before,
+                _declaring(level_records(original.dataset, path), described),
                 after,
-                None if rows is None else rows_of_level(self.original.dataset, self.released.dataset, path, rows),
-                self.original.digest == described.original,
-                self._rules(self.original.levels, path, self.original.nested),
+                None if rows is None else rows_of_level(original.dataset, released, path, rows),
+                original.digest == described.original,
+                self._rules(original.levels, path, original.nested),
             )
 
     def _rules(self, tree: Tree, path: LevelPath, original: Source) -> RecordRules | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role
-from masktron.counts import counted
 from masktron.jobs.job import Job, job_on
 from masktron.jobs.lowering.beside_members import changed_beside
 from masktron.jobs.lowering.level_figures import NestedColumns, alike_by_level
@@ -24,6 +23,7 @@ from masktron.sources.wide.wide_pair import wide_pair
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.by_composition import unroll_each
 from masktron.unrolling.level_names import level_names
+from masktron.verify.findings import Findings
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
 
@@ -71,20 +71,16 @@ def alike_in_release(source: Source, described: DescribedRelease, data: Dataset)
 
 def around_members(
     released: Source, original: Source, rows: NDArray[np.intp] | None, described: DescribedRelease
-) -> tuple[list[str], list[str], list[str]]:
-    """Compare what stands around and beside protected members with the original.
-
-    Returns
-    -------
-    problems, checked, not_checked : list of str
-        All empty where members are not protected alone.
-    """
-    if not (isinstance(released, MemberSource) and isinstance(original, MemberSource)):
-        return [], [], []
-    if rows is None:
-        return [], [], ["what stands around the protected members: the numbers of records differ"]
-    changed = changed_beside(released, original, rows, described.nested.removed)
-    return changed, ["what stands around and beside the protected members, cell by cell"], []
+) -> Findings:
+    """Compare what stands around and beside protected members with the original; of any others, nothing."""
+    found = Findings()
+    if isinstance(released, MemberSource) and isinstance(original, MemberSource):
+        if rows is None:
+            found.not_checked.append("what stands around the protected members: the numbers of records differ")
+            return found
+        found.problems += changed_beside(released, original, rows, described.nested.removed)
+        found.checked.append("what stands around and beside the protected members, cell by cell")
+    return found
 
 
 def layouts_as_read(released: Source, original: Source) -> tuple[Layout, Layout, list[str]]:
@@ -92,15 +88,6 @@ def layouts_as_read(released: Source, original: Source) -> tuple[Layout, Layout,
     if not (isinstance(released, WideSource) and isinstance(original, WideSource)):
         return released.layout, original.layout, []
     return released.levels.layout, original.levels.layout, list(beyond_original(released.levels, original.levels))
-
-
-def fields_counted(source: Source, names: Collection[str]) -> str:
-    """Say how many unmasked fields there are; one of members counts once, whatever their position."""
-    given = {*names}
-    if isinstance(source, WideSource):
-        leaves = source.wide.by_field().values()
-        return counted(sum(any(leaf.name in given for leaf in own) for own in leaves), "unmasked field")
-    return counted(len(given), "unmasked field")
 
 
 def beyond_original(released: Tree, original: Tree) -> Iterator[str]:

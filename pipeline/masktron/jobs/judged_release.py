@@ -1,72 +1,87 @@
-"""What `check` has checked, what is wrong and what could not be checked: the rules, and a file that stands alone."""
+"""The rules of a released file, judged by every engine: what is wrong, and what could not be judged."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from masktron.classify import Edit
-from masktron.config import Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
-from masktron.jobs.column_memory import read_columns
+from masktron.executor.contract import Executor
+from masktron.jobs.common import require_records
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, without_document
-from masktron.jobs.lowering.released_units import ReleasedUnits
-from masktron.jobs.pairing import Stated
+from masktron.jobs.following import with_allowances
 from masktron.jobs.revalidate import Asking
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
-from masktron.jobs.untested import told, with_untested
-from masktron.problems.level_names import AS_THEY_ARE
+from masktron.jobs.untested import may_be_untested, told, with_untested
 from masktron.problems.problem import Note, Rule
-from masktron.progress import Progress, Told
-from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
-from masktron.sources.dataset import Dataset
+from masktron.progress import Progress
+from masktron.results import RuleResult, shown
 from masktron.sources.source import Source
+from masktron.thresholds import Threshold
 from masktron.verify.findings import Findings
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import Swapped, perturbed_in
-
-if TYPE_CHECKING:
-    from masktron.measures.figures import Measured
 
 
-class Audit(Findings):
-    """Collects what was checked, what is wrong and what could not be checked."""
+class JudgedRelease(Findings):
+    """The rules of a released file, and what was found of them.
 
-    def __init__(self, again: RulesAgain, described: DescribedRelease | None, original: Source | None) -> None:
+    Parameters
+    ----------
+    again : RulesAgain
+    described : DescribedRelease or None
+    original : Source or None
+    loose : iterable of str
+        Rules that the file need not test, ``*`` for all.
+    """
+
+    def __init__(
+        self, again: RulesAgain, described: DescribedRelease | None, original: Source | None, loose: Iterable[str]
+    ) -> None:
         super().__init__()
         self.again = again
         self.job = again.job
         self.described = described
         self.original = original
-        self.names = AS_THEY_ARE
-        self.left_out: set[int] = set()
+        self.loose = may_be_untested(self.job, loose)
         self.allowed: frozenset[str] = frozenset(described.allowed) if described else frozenset()
         self.untested: frozenset[str] = frozenset(described.untested) if described else frozenset()
-        self.idle: frozenset[int] = frozenset()
-        self.as_masked = False
-        self.other_rulebook = False
+        self.left_out: set[int] = set()
         self.let_go: list[str] = []
-        self.levels: tuple[MaskedLevel, ...] = ()
-        self.keys: KeyRisk | None = None
-        self.rule_problems = self.limit_problems = 0
+        self.other_rulebook = False
+        self._compare_rulebook()
+        self.not_checked += [self.job.rulebook.about.inactive] if self.job.rulebook.about.inactive else []
+        self._compare_documents()
+        self._leave_out()
 
-    def records(self, told: Told, memory: int | None) -> Dataset | None:
-        """Read the released records, when rules have been judged; None where they are no table.
+    def judge(
+        self, allowed: Mapping[str, Threshold], progress: Progress, executor: Executor | None, *, allow_empty: bool
+    ) -> tuple[Evaluation, tuple[RuleResult, ...]]:
+        """Judge all rules that are not left out.
 
-        Those of nested files are units with all their members, as `mask` has masked them, and so are all that is
-        compared with them from here on.
+        Parameters
+        ----------
+        allowed : mapping of str to Threshold
+            Failures that a rule may have, by id.
+        allow_empty : bool
+            Whether a file without records may comply.
         """
-        units = ReleasedUnits.of(self.job, self.original, self.described, self.left_out)
-        self.job, self.original, self.names, self.left_out = units.job, units.original, units.names, units.left_out
-        source = self.job.source
-        return read_columns(source, memory=memory, told=told) if source.shape.flat else None
+        job, original = self.job, self.original
+        with Asking(job, original, progress, executor=executor) as asking:
+            evaluation = job.evaluate(original, progress, executor=executor)
+            if not allow_empty:
+                require_records(job, evaluation.records)
+            undecided = job.undecided(original, progress, executor)
+            results = with_allowances(job.rule_results(evaluation, self.left_out, undecided), allowed)
+            failing = [job.index_of(rule.id) for rule in results if not rule.passes]
+            results = self._tested(results, evaluation)
+            idle = self._rules_fired(results, evaluation.records)
+            self._second_opinions(evaluation, failing, idle, asking)
+        return evaluation, results
 
-    # the rules
-
-    def rulebook(self) -> None:
+    def _compare_rulebook(self) -> None:
         """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
         if self.described and not self.again.as_described and not self.job.rulebook.checks:
             self.problems.append(Note("the file was masked under rules, and none were given: [[--rules FILE]]"))
@@ -80,7 +95,7 @@ class Audit(Findings):
         self.not_checked += self.again.not_checked
         self.notes += self.again.notes
 
-    def documents(self) -> None:
+    def _compare_documents(self) -> None:
         """Compare the documents of the rules with those that the file was masked with."""
         if itself := documents_that_are(self.job.source.path, self.job.rulebook):
             self.problems.append(f"{itself}: rules that compare the file with it hold whatever the values are")
@@ -91,14 +106,8 @@ class Audit(Findings):
                     f"the document {one.name!r} is not the one that the manifest describes (its SHA-256 differs)"
                 )
 
-    def rules_apply(self, loose: Collection[int]) -> None:
-        """Leave out rules on removed identifiers, rules that were let go, and rules whose document nobody gave.
-
-        Parameters
-        ----------
-        loose : collection of int
-            Checks that need not be tested: they may lack their document.
-        """
+    def _leave_out(self) -> None:
+        """Leave out rules on removed identifiers, rules that were let go, and rules whose document nobody gave."""
         lacking = without_document(self.job.rulebook)
         for edit in self.job.edits:
             index, name = edit.check.index, edit.check.id
@@ -111,7 +120,7 @@ class Audit(Findings):
                 self.let_go += [] if edit.check.soft else [name]
             elif index in lacking:
                 self.left_out.add(index)
-                spared = edit.check.soft or index in loose
+                spared = edit.check.soft or index in self.loose
                 where = self.not_checked if spared else self.problems
                 where.append(Note("rule {rule}: {why}", rule=Rule(name), why=self._without(lacking[index])))
 
@@ -140,14 +149,12 @@ class Audit(Findings):
             original=shown(self.original.path),
         )
 
-    def tested(
-        self, results: Sequence[RuleResult], evaluation: Evaluation, allowed: frozenset[int]
-    ) -> tuple[RuleResult, ...]:
+    def _tested(self, results: Sequence[RuleResult], evaluation: Evaluation) -> tuple[RuleResult, ...]:
         """Say of each rule whether the file tests it; what the manifest knows of is no news."""
         job, original = self.job, self.original
+        allowed = self.loose.union(edit.check.index for edit in job.edits if edit.check.id in self.untested)
         if self.described is not None:
             known = (*self.described.kept, *self.described.masked)
-            allowed |= {edit.check.index for edit in job.edits if edit.check.id in self.untested}
             return with_untested(results, job, evaluation, allowed=allowed, original=original, known=known)
         found = with_untested(results, job, evaluation, allowed=allowed, original=original)
         if original is None or not any(rule.idle and rule.reached for rule in found):
@@ -160,14 +167,12 @@ class Audit(Findings):
         fields = [*(field.name for field in layout.fields), *(() if original.tree is None else original.tree.names)]
         return with_untested(results, job, evaluation, allowed=allowed, original=original, known=fields)
 
-    def rules_fired(self, results: Sequence[RuleResult], evaluation: Evaluation) -> None:
-        """Say what the rules were put to; a rulebook that never fires proves nothing."""
-        records = evaluation.records
+    def _rules_fired(self, results: Sequence[RuleResult], records: int) -> set[int]:
+        """Say what the rules were put to, and return those that say nothing; if all do, nothing is proved."""
         if not records:
             self.not_checked.append("the rules: the file has no records, which was allowed")
-            return
+            return set()
         silent = [rule for rule in results if rule.untested is not None]
-        self.idle = frozenset(self.job.index_of(rule.id) for rule in silent if rule.failed is None)
         fires = any(rule.reached for rule in results)
         if results and not fires:
             self.problems.append(
@@ -182,16 +187,18 @@ class Audit(Findings):
             self.problems.append("no rule was evaluated: none of the rulebook applies to this file")
         elif fires:
             self.problems.append("no rule was tested, so that nothing is known of the file")
+        return {self.job.index_of(rule.id) for rule in silent if rule.failed is None}
 
-    def second_opinions(
+    def _second_opinions(
         self,
         evaluation: Evaluation,
         failing: Collection[int],
+        idle: Collection[int],
         asking: Asking,
     ) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         total = len(self.job.edits) - len(self.left_out)
-        without = self.left_out | self.idle
+        without = self.left_out.union(idle)
         rules = [edit.check.index for edit in self.job.edits if edit.check.index not in without]
         with self.job.source.in_own_places():
             opinions, alone = asking.second_opinions(evaluation, rules, failing)
@@ -224,46 +231,3 @@ class Audit(Findings):
         }
         if apart and (found := spelled(self.job, apart)):
             self.notes.append(f"engines differ on {remedy(found, places=True)}")
-
-    # the contract
-
-    def identity(self) -> None:
-        """Check that the file is, byte by byte, the one that was masked; here the contract begins."""
-        self.rule_problems = len(self.problems)
-        if self.described is None:
-            return
-        self.as_masked = self.job.source.digest == self.described.output
-        if self.as_masked:
-            self.checked.append("the file is the one that the manifest describes (SHA-256)")
-        else:
-            self.problems.append("the file is not the one that the manifest describes (its SHA-256 differs)")
-
-    def groups(self, data: Dataset | None) -> int | None:
-        """Check that groups hold at least k records and identifiers are gone; here without a manifest."""
-        self.not_checked.append(Note("group sizes and removed identifiers: need the manifest ([[--manifest FILE]])"))
-        return None
-
-    # the original
-
-    def against_original(self, data: Dataset | None, config: Config, stated: Stated) -> None:
-        """Check that records and fields are those of the original; here without one."""
-        self.not_checked.append(Note("records and fields: need the original ([[--original FILE]])"))
-        if self.described and self.described.declared.drawn:
-            self.not_checked.append(f"what {self.described.declared.method} promises: needs the original")
-        for one in () if self.described is None else perturbed_in(self.described.treatments):
-            done = "swapped" if isinstance(one, Swapped) else "drawn anew"
-            self.not_checked.append(f"values of {', '.join(one.fields)}, {done}: need the original")
-
-    # limits
-
-    def limits(
-        self,
-        limits: Mapping[str, float],
-        config: Config,
-        stated: Stated,
-        min_group: int | None,
-        records: int,
-        progress: Progress,
-    ) -> tuple[Measured, ...]:
-        """Compute the figures that have a limit; here there is none."""
-        return ()

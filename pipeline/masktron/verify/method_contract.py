@@ -35,11 +35,12 @@ from operator import attrgetter
 from typing import assert_never
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.arrays import FloatColumns, Labels
 from masktron.classify.elimination import is_equality
-from masktron.classify.forms import satisfied, variables_of_atom
+from masktron.classify.forms import form_of, satisfied, variables_of_atom
 from masktron.constraints import Atom, Member, Range
 from masktron.contracts import (
     ORIGINAL,
@@ -51,11 +52,11 @@ from masktron.contracts import (
     ValuesExchanged,
 )
 from masktron.counts import counted
-from masktron.kernels.distinct import alike, codes_of
-from masktron.measures.unchanged import published_as_it_was, same_cells
 from masktron.problems.problem import Field, Note, fields
 from masktron.sources.column import Column, OnDemand
+from masktron.verify.cells import combinations_of, published_as_it_was, same_values
 from masktron.verify.findings import Findings
+from masktron.verify.release import Release
 from masktron.write.declared import Declared
 
 SCORE = 5.0
@@ -119,7 +120,7 @@ def pair_of(
     """
     names = [name for name in declared.drawn if name in original and name in masked]
     n = len(next(iter(masked.values())).values) if masked else 0
-    groups = np.zeros(n, dtype=np.intp) if declared.groups is None else codes_of(np.array(declared.groups))
+    groups = np.zeros(n) if declared.groups is None else np.unique(declared.groups, return_inverse=True)[1]
     return Pair(
         {name: without_codes(original[name], codes.get(name)) for name in names},
         {name: without_codes(masked[name], codes.get(name)) for name in names},
@@ -127,6 +128,35 @@ def pair_of(
         following(names, kept, atoms, masked),
         k,
     )
+
+
+def verify(release: Release) -> Findings:
+    """Test what the method promises of the fields that it drew record by record, after the steps before masking."""
+    declared, before, rows = release.described.declared, release.before, release.rows
+    if not declared.drawn:
+        return Findings()
+    promised = f"what {declared.method} promises"
+    if before is None:
+        return Findings(not_checked=[f"{promised}: needs the original"])
+    if rows is None or (declared.groups is not None and len(declared.groups) != len(rows)):
+        return Findings(not_checked=[f"{promised}: the numbers of records differ"])
+    order = np.argsort(rows)
+    atoms = [atom for edit in release.edits for disjunct in form_of(edit.constraint) for atom in disjunct]
+    drawn = [name for name in declared.drawn if name in before.columns]
+    read = {*drawn}.union(*map(variables_of_atom, filter(_tells_a_value, atoms)))
+    masked = {name: one.taken(order) for name, one in release.released.columns.items() if name in read}
+    # a field that only records had that were left out is in no cell of the file
+    none = {name: Column.absent(before.columns[name].variable, len(rows)) for name in drawn if name not in masked}
+    pair = pair_of(
+        declared,
+        {name: before.columns[name].taken(rows[order]) for name in drawn},
+        masked | none,
+        atoms,
+        kept=release.described.kept,
+        codes=release.described.missing,
+        k=release.described.k,
+    )
+    return check_pair(declared, pair)
 
 
 def check_groups(declared: Declared, records: int | None) -> Findings:
@@ -292,18 +322,17 @@ def kept_records(pair: Pair) -> tuple[int, float, float]:
 def _combinations(pair: Pair) -> tuple[Labels, Labels]:
     """Number the combinations of values in all drawn fields, before and after; equal numbers are equal values."""
     n = len(pair.groups)
-    codes, _ = alike((_codes(pair.original[name], pair.masked[name]) for name in pair.original), 2 * n)
-    return codes[:n].astype(np.intp), codes[n:].astype(np.intp)
+    codes = combinations_of([_codes(pair.original[name], pair.masked[name]) for name in pair.original], 2 * n)
+    return codes[:n], codes[n:]
 
 
-def _codes(before: Column, after: Column) -> NDArray[np.int32]:
+def _codes(before: Column, after: Column) -> Labels:
     """Number the values of a field in both files: numbers as numbers, all else as text; -1 for no value."""
     numbers = np.concatenate([np.where(one.present, one.values, np.nan) for one in (before, after)]) + 0.0
     texts = np.concatenate([one.held for one in (before, after)])
     texts[~np.isnan(numbers)] = None
-    as_numbers, as_texts = codes_of(numbers), codes_of(texts)
-    codes: NDArray[np.int32] = np.where(as_texts >= 0, as_texts + as_numbers.max(initial=-1) + 1, as_numbers)
-    return codes.astype(np.int32)
+    as_numbers, as_texts = pd.factorize(numbers)[0], pd.factorize(texts)[0]
+    return np.where(as_texts >= 0, as_texts + as_numbers.max(initial=-1) + 1, as_numbers).astype(np.intp)
 
 
 def _kept_fields(declared: Declared, pair: Pair, found: Findings) -> None:
@@ -437,7 +466,7 @@ def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> No
             )
             continue
         at = at[pair.original[name].present[at] & ~pair.follows[name][at]]
-        kept = int(same_cells(pair.original[name], pair.masked[name])[at].sum())
+        kept = int(same_values(pair.original[name], pair.masked[name])[at].sum())
         codes = _codes(pair.original[name], pair.original[name])[at]
         alike_there = np.bincount(codes)[codes] if at.size else np.zeros(0)
         chances = np.minimum(alike_there / cluster, 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +71,10 @@ def paired(
         The numbers of records do not fit, or an unmasked field differs in records that are said to belong together.
     """
     if described is not None:
-        return Pairing(_as_described(released, source, described), True, "")
+        known = rows_of(described, len(released), len(source))
+        if known is None:
+            raise _not_of_one_run(released, source, described.excluded)
+        return Pairing(known, True, "")
     keys = _keys(released, source, roles)
     if stated.index is not None or stated.same_order:
         rows = np.arange(len(source)) if stated.index is None else stated.index
@@ -94,26 +97,23 @@ def paired(
     return Pairing(np.arange(len(source)), False, f"{UNPAIRED}; so only files as a whole are compared")
 
 
-def _as_described(released: Dataset, source: Dataset, described: DescribedRelease) -> NDArray[np.intp]:
-    excluded = described.excluded
-    rows = np.setdiff1d(np.arange(len(source)), np.array(excluded, dtype=np.intp)).astype(np.intp)
-    if len(rows) != len(released) or (described.order is not None and len(described.order) != len(rows)):
-        raise UsageError.of(
-            "not-of-one-run",
-            released.path,
-            reason=f"{len(released)} masked records for {len(source)} of the original"
-            + (f", of which {len(excluded)} were left out" if excluded else ""),
-        )
+def rows_of(described: DescribedRelease, released: int, original: int) -> NDArray[np.intp] | None:
+    """Return the row of the original of each released record, given their numbers; None where these do not fit."""
+    rows = np.setdiff1d(np.arange(original), np.array(described.excluded, dtype=np.intp)).astype(np.intp)
+    if len(rows) != released or (described.order is not None and len(described.order) != len(rows)):
+        return None
     return rows if described.order is None else rows[described.order]
 
 
 def _require_as_many(released: Dataset, source: Dataset, n: int) -> None:
     if len(released) != n:
-        raise UsageError.of(
-            "not-of-one-run",
-            released.path,
-            reason=f"{len(released)} masked records for {len(source)} of the original",
-        )
+        raise _not_of_one_run(released, source)
+
+
+def _not_of_one_run(released: Dataset, source: Dataset, excluded: Sequence[int] = ()) -> UsageError:
+    left_out = f", of which {len(excluded)} were left out" if excluded else ""
+    reason = f"{len(released)} masked records for {len(source)} of the original{left_out}"
+    return UsageError.of("not-of-one-run", released.path, reason=reason)
 
 
 def _keys(released: Dataset, source: Dataset, roles: Mapping[str, Role]) -> dict[str, NDArray[np.intp]]:
