@@ -41,11 +41,12 @@ from cutting import cut_from
 from examples import examples, parts
 from masktron.errors import ViolationError
 from masktron.evaluation.across.collect import Collector, RecordCollector
+from masktron.evaluation.across.planned import Planned
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.recount.aggregates import carrying, carrying_guard
-from masktron.evaluation.recount.field_values import program_of
+from masktron.evaluation.recount.field_values import FieldValues, Wanted, program_of
 from masktron.evaluation.recount.recount import Asked, EngineRecount, Hand, Recount, asked_of, by_hand, recount
-from masktron.evaluation.recount.sample import _odd
+from masktron.evaluation.recount.sample import _odd, positions_of
 from masktron.evaluation.report_reader import Events
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.second_opinions import Cutting, Question, ask
@@ -530,6 +531,15 @@ def test_what_an_engine_would_compute_otherwise_is_left() -> None:
     least = book_of(["min(//V) = 0"], "2.0")
     assert compare(least, [{**data[1], "V": "0"}, data[3]]) == [frozenset({0})]
     assert compare(least, [{**data[1], "V": "-0"}, data[3]]) == [frozenset()]
+
+
+def test_records_with_the_keys_of_others_are_in_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.evaluation.recount.sample.SPREAD", 1)
+    planned = Planned(
+        book_of(["count(//Record[ID = current()/ID]) = 1", "count(//Record) = 4"], "1.0"), LAYOUT, [0, 1]
+    )
+    table = FieldValues(4, {Wanted(1, "text"): pa.array(["a", "b", "a", "a"])})
+    assert positions_of(planned, {"file": table}) == {"file": [0, 2]}
 
 
 def test_values_with_space_around_are_in_the_sample() -> None:

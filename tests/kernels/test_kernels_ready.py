@@ -86,7 +86,7 @@ def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
         batch.texts(1)
         FieldSource(batch).order(1, 2)
         FieldSource(batch).order(1, "é")
-        keys.number(*spans(batch, Key("node", (2,))).only(None))
+        spans(batch, Key("node", (2,))).numbers(keys)
     assert len(keys) == 3
     plain_numbers(Lexicon.of(["1", "x", None]))
     new = {"V1": new_column(np.array(["1", None], dtype=object), np.arange(90) % 2)}

@@ -102,10 +102,10 @@ def gathered(
         conditions = replace(across.conditions(source), documents=())
         judges[source] = engine_judge(conditions, layout, range(len(conditions.checks)))
     for batch in batches(layout, rows, size):
-        across.first_pass(batch, judges.get("file"))
+        across.take(batch, "file", judges.get("file"))
     if across.reads_original:
         for batch in batches(layout, rows if original is None else original, size):
-            across.original_pass(batch, judges.get("original"))
+            across.take(batch, "original", judges.get("original"))
     across.finish()
     return across
 

@@ -46,11 +46,10 @@ class KeySpans:
     stop: NDArray[np.int64]
     present: NDArray[np.bool_]
 
-    def only(
-        self, chosen: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the parts, with the keys of chosen records only."""
-        return self.buffer, self.start, self.stop, self.present if chosen is None else self.present & chosen
+    def numbers(self, table: KeyTable, chosen: NDArray[np.bool_] | None = None) -> NDArray[np.int32]:
+        """Return the numbers that a table gives to the keys of chosen records, of all of them by default."""
+        present = self.present if chosen is None else self.present & chosen
+        return table.number(self.buffer, self.start, self.stop, present)
 
 
 def spans(batch: Batch, key: Key) -> KeySpans:
@@ -151,7 +150,7 @@ class Collector:
         chosen = _chosen(batch, selection, verdicts)
         self._count += int(chosen.sum())
         if fold == "distinct":
-            self._distinct.number(*spans(batch, _target(selection)).only(chosen))
+            spans(batch, _target(selection)).numbers(self._distinct, chosen)
         if fold in ("count", "exists", "distinct") or not chosen.any():
             return
         values = _values(batch, selection, chosen)
@@ -234,7 +233,7 @@ class RecordCollector:
             if fold == "sum":
                 self._read.append(_values(batch, selection, other >= 0))
             elif fold == "node":
-                self._read.append(self._texts.number(*spans(batch, _target(selection)).only(other >= 0))[other >= 0])
+                self._read.append(spans(batch, _target(selection)).numbers(self._texts, other >= 0)[other >= 0])
 
     def finish(self) -> None:
         """Give each record its value.
@@ -349,7 +348,7 @@ class _Classes:
     def _numbered(self, batch: Batch, keys: Sequence[Key]) -> NDArray[np.int32]:
         found = np.zeros(len(batch), dtype=np.int32)
         for at, key in enumerate(keys):
-            one = self._tables[at].number(*spans(batch, key).only(None))
+            one = spans(batch, key).numbers(self._tables[at])
             found = one if at == 0 else self._paired(len(keys) - 1 + at, found, one)
         return found
 
@@ -392,7 +391,7 @@ class _Order:
                 values = _doubles(batch, *key.fields)
                 return values, ~np.isnan(values)
             case _:
-                numbers = self._table.number(*spans(batch, key).only(None))
+                numbers = spans(batch, key).numbers(self._table)
                 return numbers, numbers >= 0
 
     def ranks(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

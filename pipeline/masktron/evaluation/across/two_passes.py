@@ -83,12 +83,11 @@ class Across(Planned):
         """Names of the attributes that `extend` adds."""
         return frozenset(name for a in self._columns for name in self.names_of(a))
 
-    def first_pass(self, batch: Batch, judge: BatchJudge | None = None) -> None:
-        """Gather what a batch of the file adds, in the order of the file.
+    def take(self, batch: Batch, source: RecordSource, judge: BatchJudge | None) -> None:
+        """Gather what a batch of the file or of the original adds, in the order of that.
 
         Parameters
         ----------
-        batch : Batch
         judge : BatchJudge, optional
             Evaluates the checks of `conditions`; not needed where there are no `predicates`.
 
@@ -97,13 +96,6 @@ class Across(Planned):
         ValueError
             There are some, and no judge.
         """
-        self._gather(batch, "file", judge)
-
-    def original_pass(self, batch: Batch, judge: BatchJudge | None = None) -> None:
-        """Gather what a batch of the original adds."""
-        self._gather(batch, "original", judge)
-
-    def _gather(self, batch: Batch, source: RecordSource, judge: BatchJudge | None) -> None:
         verdicts: Mapping[Predicate, NDArray[np.uint8]] = {}
         if self.predicates[source]:
             if judge is None:
@@ -251,24 +243,23 @@ class TwoPasses:
         """Make the first pass; return the number of records, None where none was needed."""
         across = self.across
         done: int | None = None
+        sources: tuple[RecordSource, ...] = ("file", "original") if across.reads_original else ("file",)
         if across.needed:
-            here = across.reads_original and self.other is None
-            judge = self._judge("file", self.table)
-            beside = self._judge("original", self.table) if here else None
-            done = 0
-            with closing(self.table.batches()) as source:
-                for batch in source:
-                    across.first_pass(batch, judge)
-                    if here:
-                        across.original_pass(batch, beside)
-                    done += len(batch)
-                    progress(done)
-        if across.reads_original and self.other is not None:
-            judge = self._judge("original", self.other)
-            with closing(self.other.batches()) as source:
-                for batch in source:
-                    across.original_pass(batch, judge)
+            done = self._pass(self.table, sources if self.other is None else ("file",), progress)
+            if across.reads_original and self.other is not None:
+                self._pass(self.other, ("original",), lambda _: None)
         across.finish()
+        return done
+
+    def _pass(self, table: FlatTable, sources: Sequence[RecordSource], progress: Callable[[int], None]) -> int:
+        judges = {source: self._judge(source, table) for source in sources}
+        done = 0
+        with closing(table.batches()) as batches:
+            for batch in batches:
+                for source, judge in judges.items():
+                    self.across.take(batch, source, judge)
+                done += len(batch)
+                progress(done)
         return done
 
     def handed_back(self, tiers: Sequence[Assigned]) -> tuple[HandedBack, ...]:
