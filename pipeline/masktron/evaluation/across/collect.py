@@ -174,7 +174,7 @@ class Collector:
             case "exists":
                 return self._count > 0
             case "sum":
-                return _finite(self._sum) if self._count or self.aggregate.version == "1.0" else 0
+                return _finite(self._sum) if self._count else 0
             case "avg":
                 return _finite(self._sum / self._count) if self._count else None
             case _:

@@ -122,7 +122,7 @@ def _constant(aggregate: Aggregate, table: FieldValues, engine: EngineName) -> C
 
 def _folded(aggregate: Aggregate, numbers: Sequence[float], engine: EngineName) -> ConstantValue:
     if not numbers:
-        return None if aggregate.fold != "sum" else 0 if aggregate.version != "1.0" else 0.0
+        return 0 if aggregate.fold == "sum" else None
     if aggregate.fold in ("min", "max"):
         if any(number == 0 and math.copysign(1.0, number) < 0 for number in numbers):
             raise NotAcross("a negative zero")
