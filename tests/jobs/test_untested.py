@@ -589,3 +589,20 @@ def test_a_text_without_quotes_is_told_from_a_misspelt_field(data: Path, tmp_pat
     rules = rulebook(tmp_path / "r.sch", ("text", "Record", "A = North or B = 1"), ("field", "Record", "A + Bb = T"))
     assert "write 'North' if it is a text" in untested(data, rules, "text").hint
     assert "a text" not in untested(data, rules, "field").hint
+
+
+def test_plain_rules_on_a_field_that_was_left_out_can_be_allowed(tmp_path: Path) -> None:
+    """Who receives a file without its identifiers has the rules that read them, in plain text as in Schematron."""
+    data, rules = tmp_path / "d.csv", tmp_path / "rules.txt"
+    data.write_text("a,b\n1,2\n2,3\n")
+    rules.write_text('a < b\nname != "" | a > 0\n')
+    with pytest.raises(RulebookError) as raised:
+        masktron.validate(data, rules)
+    assert 'allow_unfired=["V2"]' in str(raised.value)
+    for loose in ("V2", "*"):
+        for judge in (masktron.validate, masktron.check):
+            result = judge(data, rules, allow_unfired=[loose])
+            assert [rule.untested is not None for rule in result.rules] == [False, True]
+        assert masktron.validate(data, rules, allow_unfired=[loose]).valid
+    with pytest.raises(RulebookError):
+        masktron.validate(data, rules, allow_unfired=["V1"])

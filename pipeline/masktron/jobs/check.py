@@ -99,6 +99,7 @@ def run_check(
     known = () if described is None else described.as_original
     removed = () if described is None else described.removed
     missing = {**settled.missing, **({} if described is None else described.missing)}
+    loose = tuple(allow_unfired)
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(
         masked,
@@ -111,6 +112,7 @@ def run_check(
         memory=settled.memory,
         missing=missing,
         removed=removed,
+        loose=loose,
     )
     beside = job.beside(
         original,
@@ -121,7 +123,7 @@ def run_check(
     again = rules_of_release(job, described, beside, given, phase)
     lost = {check.id for check in job.rulebook.checks} - {check.id for check in again.job.rulebook.checks}
     job = again.job
-    judged = JudgedRelease(again, described, beside, [name for name in allow_unfired if name not in lost])
+    judged = JudgedRelease(again, described, beside, [name for name in loose if name not in lost])
     bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in lost}
     allowed = allowances(job.rulebook, bounds_of_rules)
     sized = size_notes(job)

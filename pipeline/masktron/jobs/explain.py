@@ -101,6 +101,7 @@ def run_explain(
         given=given,
         whole=True,
         missing=config.missing,
+        loose=config.allow_unfired,
     )
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat

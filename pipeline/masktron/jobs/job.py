@@ -200,6 +200,7 @@ def open_job(
     memory: int | None = None,
     missing: Mapping[str, frozenset[str]] | None = None,
     removed: Collection[str] = (),
+    loose: Collection[str] = (),
     document: AsDocument = "never",
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
@@ -218,6 +219,8 @@ def open_job(
         Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
     removed : collection of str
         Fields that masking has taken out of the file, and rules in plain text may name.
+    loose : collection of str
+        Rules that the file need not test, ``*`` for all: in plain text they may name fields that it lacks.
     document : {"never", "otherwise", "always"}
         Whether a file in XML is judged as one document, by rules in Schematron.
 
@@ -244,7 +247,7 @@ def open_job(
     source.require_readable()  # that is said before anything is said of documents
     if rulebook is None:
         with source.naming_elsewhere():
-            rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}, removed))
+            rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}, removed), loose)
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classified(rulebook, source))

@@ -57,6 +57,7 @@ def open_original(
         whole=True,
         memory=config.memory,
         missing=config.missing,
+        loose=config.allow_unfired,
     )
     return judged(job, config, progress, executor)
 

@@ -26,7 +26,12 @@ from masktron.sources.record_layout import column_name
 from masktron.sources.source import Source
 
 
-def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Records] = (Records(),)) -> Rulebook:
+def open_rulebook(
+    rules: Path,
+    phase: str | None = None,
+    levels: Sequence[Records] = (Records(),),
+    loose: Collection[str] = (),
+) -> Rulebook:
     """Read a rulebook; its documents are not bound yet, see `masktron.jobs.documents.bound`.
 
     Parameters
@@ -35,6 +40,8 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
     phase : str, optional
     levels : sequence of Records
         What the file calls what rules in plain text speak of, as `levels_of` says it; else they are on a table.
+    loose : collection of str
+        Rules in plain text that may name fields which the file lacks, ``*`` for all.
 
     Raises
     ------
@@ -42,7 +49,7 @@ def open_rulebook(rules: Path, phase: str | None = None, levels: Sequence[Record
     """
     if not is_plain(rules):
         return read_rules(rules, phase=phase)
-    found = compiled(_plain_rules(rules), levels, rules)
+    found = compiled(_plain_rules(rules), levels, rules, loose)
     compile_all(found)
     return found
 

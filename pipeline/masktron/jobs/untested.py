@@ -25,13 +25,12 @@ from masktron.rulebook import schema
 from masktron.rulebook.context_paths import NamedPath, SoughtName, context_paths
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import ANY, Hop, NameTest, Path, Step, walk
+from masktron.rulebook.plain.compiled import EVERY
 from masktron.rulebook.schema import Check, Pattern
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.record_layout import Vocabulary
 from masktron.sources.source import Source
 
-EVERY = "*"
-"""Among the rules that need not be tested: all."""
 _CODES = "texts are compared as they are written, and '1' is not '01'"
 _EARLIER = "the earlier rules of its pattern"
 _PROBES = 400

@@ -189,6 +189,7 @@ def run_validate(
     RulebookError, DocumentError, UsageError
     """
     given = Given(documents or {}, original, alone=True, spare=spare_documents)
+    unfired_names = tuple(allow_unfired)
 
     def opened() -> tuple[Job, Shown]:
         job = open_job(
@@ -200,6 +201,7 @@ def run_validate(
             judge=judge,
             given=given,
             missing=missing,
+            loose=unfired_names,
             document=document,
         )
         return job, shown_of(job, record_id_fields(job.source, record_id, reading.levels, roles or {}))
@@ -211,7 +213,7 @@ def run_validate(
     meanings = () if release_safe else tuple(_meanings(job))
     beside = without_values(partial(job.beside, original, reading), wanted=release_safe)
     allowed = allowances(job.rulebook, max_failures or {})
-    unfired = may_be_untested(job, allow_unfired)
+    unfired = may_be_untested(job, unfired_names)
     small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE
     warnings = size_notes(job)
     progress(judging_stage(job, warnings), 0)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from masktron.problems.problem import Field, Known, Note, Problem, fields
+from masktron.problems.problem import Field, Known, Note, Problem, Setting, fields
 from masktron.rulebook.plain.conditions import Conditions, Records
 from masktron.rulebook.plain.kinds import kinds_by_use, without_tolerance
 from masktron.rulebook.plain.slips import PlainSyntaxError, require_readable
 from masktron.rulebook.plain.tree import Compared, Name, PlainRule, PlainRules, walk
 from masktron.rulebook.schema import Check, Origin, Pattern, Rule, Rulebook
+from masktron.sources.tables.column_names import xml_name
+
+EVERY = "*"
+"""Stands for all rules among those that need not be tested."""
 
 
-def compiled(rules: PlainRules, levels: Sequence[Records], path: Path) -> Rulebook:
+def compiled(rules: PlainRules, levels: Sequence[Records], path: Path, loose: Collection[str] = ()) -> Rulebook:
     """Write rules in XPath for the records of a file: each in a pattern of its own, in the version that it needs.
 
     So no rule keeps records from another, and one that needs XPath 2.0 leaves the others in XPath 1.0.
@@ -25,6 +30,8 @@ def compiled(rules: PlainRules, levels: Sequence[Records], path: Path) -> Rulebo
         Of the file, those within others behind these: a rule is on the first that has all that it names.
     path : Path
         The file of the rules.
+    loose : collection of str
+        Rules that may name fields which the file lacks, as nobody has to test them; ``*`` for all.
 
     Raises
     ------
@@ -40,7 +47,7 @@ def compiled(rules: PlainRules, levels: Sequence[Records], path: Path) -> Rulebo
             wrong.append(one.wrong(taken, 0, str(path)))
     for rule in rules.rules:
         try:
-            records = _fitting(rule, levels)
+            records = _fitting(rule, levels, loose=not {rule.name, EVERY}.isdisjoint(loose))
             conditions = Conditions(records, kinds)
             outcome = conditions.written(without_tolerance(rule.node, rule.tolerance, kinds))
         except PlainSyntaxError as error:
@@ -77,7 +84,7 @@ def compiled(rules: PlainRules, levels: Sequence[Records], path: Path) -> Rulebo
     )
 
 
-def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
+def _fitting(rule: PlainRule, levels: Sequence[Records], *, loose: bool) -> Records:
     """Return the level on whose records a rule is.
 
     Raises
@@ -93,6 +100,10 @@ def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
     unknown = next((one for one in named if one.name not in known), None)
     if unknown is None:
         raise PlainSyntaxError(Problem("plain-levels", fields=fields(dict.fromkeys(one.name for one in named))), 0)
+    if loose:
+        lacking = {one.name: xml_name(one.name) for one in named if one.name not in known}
+        supplied = [replace(one, fields={**lacking, **one.fields}) for one in levels]
+        return _fitting(rule, supplied, loose=False)
     compared = any(isinstance(one, Compared) and unknown in (one.left, one.right) for one in walk(rule.node))
     problem = Problem(
         "unknown-name",
@@ -102,4 +113,7 @@ def _fitting(rule: PlainRule, levels: Sequence[Records]) -> Records:
     )
     if compared:
         problem = problem.then(Note('a text stands in quotation marks: "{name}"', name=unknown.name))
+    if rule.name:
+        untested = Setting("--allow-unfired", (rule.name,))
+        problem = problem.then(Note("where the file need not have this field: {setting}", setting=untested))
     raise PlainSyntaxError(problem, unknown.at)
