@@ -134,6 +134,8 @@ class ReadOptions:
         Format and options are those of another file, such as the original of a manifest.
     levels : mapping of str to LevelSetting
         Where the file is one of several tables of nested records, or holds them in its rows.
+    identifiers : frozenset of str
+        Fields that a release lacks, also where they are the key of a level and join nothing.
     """
 
     record: str | None = None
@@ -142,6 +144,7 @@ class ReadOptions:
     metadata: Path | None = None
     inherited: bool = False
     levels: LevelSettings = part(default_factory=lambda: MappingProxyType({}))
+    identifiers: frozenset[str] = frozenset()
 
     def or_as(self, other: ReadOptions) -> ReadOptions:
         """Return these options; with the format, or the levels, of others where these say nothing of them."""
@@ -731,7 +734,15 @@ class Config(Settings):
     @property
     def reading(self) -> ReadOptions:
         """How the data are to be read."""
-        return ReadOptions(self.record, self.format, self.format_options, self.metadata, levels=self.levels)
+        identifiers = frozenset(name for name, role in self.roles.items() if role is Role.IDENTIFIER)
+        return ReadOptions(
+            self.record,
+            self.format,
+            self.format_options,
+            self.metadata,
+            levels=self.levels,
+            identifiers=identifiers if self.levels else frozenset(),
+        )
 
     @property
     def named_files(self) -> dict[str, Path]:

@@ -136,3 +136,26 @@ def test_no_result_is_written_over_a_table(run: Runner, command: Sequence[str]) 
     found.refuses(2, "would-overwrite", output="--json")
     assert "table of Person" in found.err
     assert Path("elsewhere/persons.csv").read_bytes() == before
+
+
+def test_a_release_without_the_key_of_members_is_read_by_the_settings_of_its_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Runner
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "h.csv").write_text("HID,Total\n1,5\n2,3\n")
+    (tmp_path / "p.csv").write_text("HID,Wage\n1,2\n1,3\n2,3\n")
+    (tmp_path / "r.sch").write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Household">'
+        '<assert id="a" test="Total = sum(Person/Wage)">x</assert></rule></pattern></schema>'
+    )
+
+    def validated(role: str, key: str = "HID") -> int:
+        (tmp_path / "masktron.toml").write_text(
+            f'[roles]\n"{role}\n[levels.Household]\nkey = "{key}"\n'
+            f'[levels.Person]\ndata = "p.csv"\nkey = "PID"\nparent_key = "{key}"\n'
+        )
+        return run("validate", "h.csv", "--rules", "r.sch").code
+
+    assert validated('PID" = "identifier"') == validated('Person/PID" = "identifier"') == 0
+    assert validated('PID" = "untouched"') == 2
+    assert validated('ID" = "identifier"', "ID") == 2, "what joins tables is in all of them"

@@ -183,7 +183,9 @@ def _opened_levels(table: Source, reading: ReadOptions, contexts: ContextNames, 
         for one in reading.levels.values()
         if one.data is not None
     ]
-    return JoinedSource(reading.levels, (table, *others), contexts=contexts, progress=progress)
+    return JoinedSource(
+        reading.levels, (table, *others), identifiers=reading.identifiers, contexts=contexts, progress=progress
+    )
 
 
 def _require_table(path: Path, name: str, reading: ReadOptions) -> None:

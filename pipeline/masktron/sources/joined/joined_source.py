@@ -321,6 +321,8 @@ class JoinedSource(TwinSource):
     levels : mapping of str to LevelSetting
     tables : sequence of Source
         That of the data, then those of the levels that have one, in their order.
+    identifiers : collection of str
+        Fields that tables may lack where they are the key of a level and join nothing.
     contexts : ContextNames
         Of the rules: they say what stands around the records.
     progress : callable, optional
@@ -332,12 +334,13 @@ class JoinedSource(TwinSource):
         levels: LevelSettings,
         tables: Sequence[Source],
         *,
+        identifiers: Collection[str] = (),
         contexts: ContextNames = NO_CONTEXTS,
         progress: Progress | None = None,
     ) -> None:
         super().__init__(tables[0].path)
         self.levels, self.tables = levels, tuple(tables)
-        self._contexts, self._progress = contexts, progress
+        self._identifiers, self._contexts, self._progress = identifiers, contexts, progress
         self._places: Mapping[str, Path] = {}
 
     @property
@@ -349,7 +352,7 @@ class JoinedSource(TwinSource):
     @cached_property
     def columns(self) -> tuple[LevelColumns, ...]:
         """The columns of each level."""
-        return columns_of_levels(self.levels, self.tables)
+        return columns_of_levels(self.levels, self.tables, self._identifiers)
 
     @property
     def joining(self) -> dict[str, str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.level_settings import LevelSetting, LevelSettings
+from masktron.level_settings import LevelSetting, LevelSettings, joining
 from masktron.problems.problem import Field, Known, Place
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, LevelPath
@@ -53,7 +53,9 @@ class LevelColumns:
         return self.grouped or self.named
 
 
-def columns_of_levels(levels: LevelSettings, tables: Sequence[Source]) -> tuple[LevelColumns, ...]:
+def columns_of_levels(
+    levels: LevelSettings, tables: Sequence[Source], identifiers: Collection[str] = ()
+) -> tuple[LevelColumns, ...]:
     """Return the columns of each level, the top first, each before those within it.
 
     Parameters
@@ -61,6 +63,8 @@ def columns_of_levels(levels: LevelSettings, tables: Sequence[Source]) -> tuple[
     levels : mapping of str to LevelSetting
     tables : sequence of Source
         That of the data, then those of the levels that have one, in their order.
+    identifiers : collection of str
+        Fields that tables may lack where they are the key of a level and join nothing.
 
     Raises
     ------
@@ -82,7 +86,12 @@ def columns_of_levels(levels: LevelSettings, tables: Sequence[Source]) -> tuple[
     for one in levels.values():
         at = table_of[one.name]
         finder = _Finder(one, names[at], tables[at])
-        key, parent_key = finder.all_of("key", one.key), finder.all_of("parent_key", one.parent_key)
+        own_key = one.key
+        if not joining(levels, one.name):
+            path = "/".join(paths[one.name])
+            gone_from_release = {name for name in one.key if not {name, f"{path}/{name}"}.isdisjoint(identifiers)}
+            own_key = tuple(name for name in one.key if name in names[at] or name not in gone_from_release)
+        key, parent_key = finder.all_of("key", own_key), finder.all_of("parent_key", one.parent_key)
         grouped = one.name in within
         own: tuple[str, ...] | None = tuple(dict.fromkeys(names[at].values()))
         if grouped:
