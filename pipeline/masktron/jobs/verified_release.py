@@ -17,7 +17,8 @@ from masktron.jobs.common import shown_path
 from masktron.jobs.lowering.level_treatments import LevelReleases, described_as_wide
 from masktron.jobs.lowering.released_units import ReleasedUnits, alike_in_release, around_members, layouts_as_read
 from masktron.jobs.rules_again import RulesAgain
-from masktron.problems.problem import Note
+from masktron.problems.level_names import LevelNames
+from masktron.problems.problem import Note, Sentence
 from masktron.progress import Told
 from masktron.results import MaskedLevel
 from masktron.sources.dataset import Dataset
@@ -138,7 +139,20 @@ def _verified_steps(
         release = replace(release, before=left)
         found.add(records.verify(release, left))
     found.add(method_contract.verify(release))
+    if isinstance(source, WideSource):
+        found.notes += _counted_members(source, release.names, [*found.problems, *found.notes])
     return VerifiedRelease(found, min_group, alike_in_release(source, described, data))
+
+
+def _counted_members(source: WideSource, names: LevelNames, said: Iterable[Sentence]) -> list[str]:
+    """Say how members are counted, where they are sorted and a sentence names one by its position."""
+    if all(str(names.sentence(one)) == str(one) for one in said):
+        return []
+    return [
+        f"the first, second or third {path[-1]} is that in the order of {', '.join(key.field for key in keys)}, then "
+        "in that of the file"
+        for path, keys in source.member_order.keys.items()
+    ]
 
 
 def _are_comparable(source: Source, original: Source, described: DescribedRelease | None, found: Findings) -> bool:
