@@ -117,6 +117,19 @@ def test_check_counts_the_keys_of_persons(files: Files, tmp_path: Path) -> None:
     assert [one for one in found.problems if "share their combination with fewer than 3" in str(one)]
 
 
+def test_check_misses_the_suppression_of_a_level_that_a_manifest_does_not_name(files: Files, tmp_path: Path) -> None:
+    files.mask(recode={"Age": AGES}, allow_lost=LOST, key_k=3)
+    own = Files(tmp_path, files.survey)
+    for name in ("out.csv", "out.Person.csv"):
+        (tmp_path / name).write_bytes((files.folder / name).read_bytes())
+    said = json.loads(files.manifest().read_text())
+    steps = [one for one in said["treatments"] if one["kind"] != "suppression" or "Age" in one["fields"]]
+    assert len(steps) == len(said["treatments"]) - 1
+    own.manifest().write_text(json.dumps({**said, "treatments": steps}))
+    told = "nothing says that k records of Household share their keys"
+    assert [one for one in own.check().problems if str(one).startswith(told)]
+
+
 @pytest.mark.parametrize("xml", [True, False])
 def test_draws_and_swaps_of_each_level_are_checked(files: Files, xml: bool) -> None:
     swap = {"regions": ["Region"], "similar": ["Size"], "rate": 0.2, "k": 3}

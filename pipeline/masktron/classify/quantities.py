@@ -96,14 +96,34 @@ def constant(value: Fraction | int) -> Quantity:
     return Quantity(MonomialSum.constant(Fraction(value)))
 
 
-def lift(  # noqa: PLR0911 -- one branch per kind of amount
+_MOST_CASES = 4096
+"""Cases of an amount: beyond them, forms take minutes, and a condition is an engine's."""
+
+
+def lift(operation: Callable[[Quantity, Quantity], Quantity], left: Amount, right: Amount) -> Amount:
+    """Apply an operation case by case.
+
+    Raises
+    ------
+    UntranslatableError
+        There are too many cases.
+    """
+    if isinstance(left, Cases) and isinstance(right, Cases) and _cases(left) * _cases(right) > _MOST_CASES:
+        raise UntranslatableError(f"it has more than {_MOST_CASES:,} cases of what is there")
+    return _lifted(operation, left, right)
+
+
+def _cases(amount: Amount) -> int:
+    return _cases(amount.then) + _cases(amount.otherwise) if isinstance(amount, Cases) else 1
+
+
+def _lifted(  # noqa: PLR0911 -- one branch per kind of amount
     operation: Callable[[Quantity, Quantity], Quantity], left: Amount, right: Amount
 ) -> Amount:
-    """Apply an operation case by case."""
     if isinstance(left, Cases):
-        return Cases(left.condition, lift(operation, left.then, right), lift(operation, left.otherwise, right))
+        return Cases(left.condition, _lifted(operation, left.then, right), _lifted(operation, left.otherwise, right))
     if isinstance(right, Cases):
-        return Cases(right.condition, lift(operation, left, right.then), lift(operation, left, right.otherwise))
+        return Cases(right.condition, _lifted(operation, left, right.then), _lifted(operation, left, right.otherwise))
     if isinstance(left, Unresolved) or isinstance(right, Unresolved):
         return left if isinstance(left, Unresolved) else right
     if isinstance(left, Nothing) or isinstance(right, Nothing):

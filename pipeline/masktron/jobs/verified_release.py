@@ -123,9 +123,9 @@ def _verified_steps(
     steps: Iterable[Release] = [release]
     if isinstance(source, WideSource):
         beside = original if isinstance(original, WideSource) else None
-        steps = LevelReleases(described, source, beside, again.job.rulebook if again.as_described else None).releases(
-            release.rows
-        )
+        levels = LevelReleases(described, source, beside, again.job.rulebook if again.as_described else None)
+        found.problems += levels.unsuppressed()
+        steps = levels.releases(release.rows)
     elif original is not None and again.as_described:
         document = original.document_path.absolute()
         steps = [replace(release, rules=RecordRules(units.job.rulebook, units.job.edits, original.layout, document))]

@@ -25,7 +25,7 @@ def verify(step: Suppressed, release: Release) -> Findings:
     if gone := [name for name in step.fields if name not in released.columns]:
         found.problems.append(f"the file has no key {', '.join(gone)}")
         return found
-    if left_out := [name for name in _keys(described, released) if name not in step.fields]:
+    if left_out := [name for name in keys_of(described, released) if name not in step.fields]:
         found.problems.append(
             f"the keys that k records share are {named}, without {', '.join(left_out)}, by the roles of the manifest "
             "a quasi-identifier as well"
@@ -78,7 +78,7 @@ def _matches(every: NDArray[np.int32], own: NDArray[np.int32]) -> NDArray[np.boo
     return np.asarray(((every == own) | (every < 0) | (own < 0)).all(axis=1))
 
 
-def _keys(described: DescribedRelease, released: Dataset) -> list[str]:
+def keys_of(described: DescribedRelease, released: Dataset) -> list[str]:
     """Return what others may know: the named fields, or else all that are written and do not tell records apart."""
     roles = {name: Role(role) for name, role in described.roles.items()}
     recoded = {one.recoding.field for one in described.treatments if isinstance(one, Recoded)}

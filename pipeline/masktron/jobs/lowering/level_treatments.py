@@ -21,8 +21,17 @@ from masktron.sources.wide.wide_source import WideSource
 from masktron.translation import rules_of_level
 from masktron.verify.record_rules import RecordRules
 from masktron.verify.release import Release
+from masktron.verify.suppressed_keys import keys_of
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Suppressed, Swapped, Treatment
+from masktron.write.treatments import (
+    Postrandomised,
+    Recoded,
+    Reweighted,
+    Suppressed,
+    Swapped,
+    Treatment,
+    suppressed_in,
+)
 
 
 def as_wide(treatments: Iterable[Treatment], names: Mapping[str, Sequence[str]]) -> tuple[Treatment, ...]:
@@ -167,6 +176,18 @@ class LevelReleases:
                 original.digest == described.original,
                 self._rules(original.levels, path, original.nested),
             )
+
+    def unsuppressed(self) -> Iterator[str]:
+        """Say of which levels with keys of their own nothing says that they were suppressed, where keys were."""
+        tree, declared = (self.original or self.released).levels, dict(self.described_by_level())
+        for path, level in tree.levels():
+            if self.described.key_k is None or path not in self.released.dataset.levels:
+                continue
+            described = self._described(tree, path, declared[path].treatments if path in declared else ())
+            own = {leaf_name(tree, path, field) for field in level.fields} - {described.weight}
+            known = keys_of(described, level_records(self.released.dataset, path))
+            if own.intersection(known) and not suppressed_in(described.treatments):
+                yield f"nothing says that k records of {tree.shown(path)} share their keys, {', '.join(known)}"
 
     def _rules(self, tree: Tree, path: LevelPath, original: Source) -> RecordRules | None:
         if self.rulebook is None:
