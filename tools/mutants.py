@@ -1,4 +1,4 @@
-"""Test the tests: `python tools/mutants.py` changes the code in 200 places, one at a time, and runs tests on each.
+"""Test the tests: `python tools/mutants.py` changes the code in 236 places, one at a time, and runs tests on each.
 
 A mutant is killed if a test fails or exceeds its time. The tests are those of the mutant's area, the most specific
 file first, and one short masking. mutants.json keeps which are killed and which survive: none that was killed may
@@ -29,7 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("pipeline", "masktron")
 KEPT = Path(__file__).with_name("mutants.json")
-SEED, TOTAL = 49, 200
+SEED, TOTAL = 49, 236
 MASKING = "tests/whole/test_mutants.py::test_a_short_masking_keeps_rules_and_k"
 
 # each area has its modules, as patterns below the package, and its tests
@@ -49,6 +49,15 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("tests/test_release_secrets.py", "tests/jobs/test_inversion.py"),
     ),
     "suppression": (("treatments/suppress*.py",), ("tests/treatments/test_suppress*.py",)),
+    "verification": (
+        ("verify/*.py",),
+        (
+            "tests/verify/*.py",
+            "tests/jobs/test_protection.py",
+            "tests/jobs/test_check.py",
+            "tests/jobs/test_pairing.py",
+        ),
+    ),
 }
 
 
