@@ -142,7 +142,7 @@ def test_no_output_takes_the_place_of_a_database(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("validate", "x.xml", "ADDRESS", "-r", "r"), "postgresql://me:***@"),
+        (("keys", "x.xml", "ADDRESS", "-r", "r"), "postgresql://me:***@"),
         (
             ("validate", "x.xml", "-r", "r", "--original", "postgresql://me:opensesame@h/db"),
             "?table=NAME",

@@ -475,7 +475,8 @@ class Config(Settings):
         trust=Trust(weakens=_looser_keys), form=Shape.VALUE,
     )
     keep_missing: bool = setting(
-        "Stop rather than change which values are missing.", HOW, default=False, commands="mask", page="refusals"
+        "Stop rather than change which values are missing.",
+        HOW, default=False, topic="masking", commands="mask", page="refusals",
     )
     invalid: InvalidRecords = setting(
         "What to do with original records that break a rule.",
@@ -515,7 +516,7 @@ class Config(Settings):
             ),
             "keep": ("--keep-order", "Write the records in the order of the original, and say what it tells."),
         },
-        commands="mask", page="how-to/keys-and-order", decides="order",
+        topic="masking", commands="mask", page="how-to/keys-and-order", decides="order",
         trust=Trust(weakens=lambda value: value == "keep" and value),
     )
     on_refusal: OnRefusal = setting(
@@ -586,7 +587,8 @@ class Config(Settings):
     max_observed_share: float = setting(
         "Most groups of a block, in per cent of the records, that may publish one record's values for want of a "
         "mean that satisfies the rules.",
-        LIMITS, converter=values.share, default=OBSERVED_SHARE, metavar="P", commands="mask", page="how-to/limits",
+        LIMITS, converter=values.share, default=OBSERVED_SHARE, metavar="P", topic="masking",
+        commands="mask", page="how-to/limits",
         trust=Trust(weakens=lambda share: share > OBSERVED_SHARE and share),
     )
     register: Taken[Register | None, Register | Mapping[str, File] | File | None] = setting(

@@ -192,7 +192,8 @@ class Declared:
     commands : str
         Names of the commands that have the option.
     topic : str
-        What the setting is about: ``reading``, ``fields``, ``judging``, ``treating``, ``way``, ``running``.
+        What the setting is about: ``reading``, ``fields``, ``judging``, ``treating``, ``way``, ``masking``,
+        ``running``.
     page : str
         The page of the documentation about it.
     local : bool

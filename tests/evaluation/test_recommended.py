@@ -238,7 +238,7 @@ def test_columns_and_engine_say_the_same_with_and_without_misread_values(tmp_pat
         data = write_data(tmp_path / "d.xml", rows)
         one, other = columns(data, rules), by_engine(data, rules)
         assert np.array_equal(one.judged, other.judged)
-        assert [replace(f, line=0) for f in one.findings] == [replace(f, line=0) for f in other.findings]
+        assert [f._replace(line=0) for f in one.findings] == [f._replace(line=0) for f in other.findings]
 
 
 def test_a_file_that_libxml2_reads_right_is_libxml2s(tmp_path: Path) -> None:

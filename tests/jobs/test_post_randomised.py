@@ -219,15 +219,17 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
     as_before = {at: {"STATUS": str(row["STATUS"])} for at, row in enumerate(ROWS)}
     assert "0 records have another one than before; " in problems(as_before)
     described = json.loads(manifest.read_text())
-    del described["config"]  # with it, treatments that it does not ask for are refused
-    for named, why in (
-        ({"within": ["NO"]}, "there is no field 'NO'"),
-        ({"weight": "NO"}, "there is no field 'NO'"),
-        ({"household": "NO"}, "there is no field 'NO'"),
-        ({"household": "REGION"}, "3 households of 3 have more than one value of STATUS"),
+    config, (done,) = described["config"], described["treatments"]
+    ((field, how),) = config["pram"].items()
+    for named, text, why in (
+        ({"within": ["NO"]}, "within:NO", "there is no field 'NO'"),
+        ({"weight": "NO"}, "", "there is no field 'NO'"),
+        ({"household": "NO"}, "household:NO", "there is no field 'NO'"),
+        ({"household": "REGION"}, "household:REGION", "3 households of 3 have more than one value of STATUS"),
     ):
+        pram = {field: ",".join(filter(None, (how, text)))}  # or treatments that settings do not ask for are refused
         (tmp_path / "e.json").write_text(
-            json.dumps({**described, "treatments": [{**described["treatments"][0], **named}]})
+            json.dumps({**described, "config": {**config, "pram": pram}, "treatments": [{**done, **named}]})
         )
         found = masktron.check(out, rules, manifest=tmp_path / "e.json", original=data)
         told = f"the values of STATUS cannot have been drawn anew: {why}"

@@ -237,7 +237,9 @@ def test_every_setting_counts_for_masking() -> None:
 
 @pytest.mark.parametrize("step", [step for step, kind in KINDS.items() if kind.data and kind.takes_settings])
 def test_everything_that_says_how_data_are_read_counts_for_what_reads_them(step: str) -> None:
-    named = {field.name for field in fields(ReadOptions)} - {"options", "inherited"} | {"format_options"}
+    named = {field.name for field in fields(ReadOptions)} - {"options", "inherited", "identifiers"} | {
+        "format_options"
+    }
     assert named <= KINDS[step].settings
 
 

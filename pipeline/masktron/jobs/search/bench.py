@@ -57,7 +57,7 @@ _TREATED_RECORDS = 1_000_000
 """Treated records that stay open, at most, beside the two that were asked for last."""
 _OF_STEPS = about(Config, "treating") | {"k"}
 """Settings of the steps that change keys."""
-_OF_MASKING = about(Config, "way") | {"keep_missing", "max_observed_share", "order"}
+_OF_MASKING = about(Config, "way", "masking")
 """Settings that decide how records are masked; others, which records these are and what their fields are."""
 
 
