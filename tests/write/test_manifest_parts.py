@@ -36,7 +36,9 @@ NESTED = NestedRelease(
 DRAWN = Postrandomised(("S",), PramSettings(change=0.1), (), (), None, ())
 MATRIX = Postrandomised(("S",), PramSettings(), ("a", "b"), ((0.5, 0.5), (0.0, 1.0)), "W", ("R1",))
 SPREAD = Reweighted("W", ("R",), {("n",): Fraction(3, 2)}, 2)
-CLASSES = Recoded(IntervalRecoding("AGE", (Fraction(0), Fraction(20)), ("0-19", "20+")), "breaks:0,20")
+CLASSES = Recoded(
+    IntervalRecoding("AGE", tuple(map(Fraction, (0, 20, 40))), ("0-19", "20-39", "40+")), "breaks:0,20,40"
+)
 SWAPPED = Swapped(SwapSettings(regions=("R",), keys=("K",)), 4, ())
 TAILS = Recoded(Tails("AGE", None, "", Fraction(80), "85"), "top:80")
 
@@ -104,7 +106,9 @@ def test_weights_are_spread_as_the_settings_ask() -> None:
             require_asked_for([SPREAD], asked)
 
 
-@pytest.mark.parametrize("change", [{"breaks": ["0", "0"]}, {"breaks": ["20", "0"]}, {"labels": ["0-19"]}])
+@pytest.mark.parametrize(
+    "change", [{"breaks": ["0", "20", "20"]}, {"breaks": ["20", "0", "40"]}, {"labels": ["0-19"]}]
+)
 def test_breaks_that_do_not_rise_and_other_labels_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not rising"):
         treatments_from([plain(CLASSES) | change])
