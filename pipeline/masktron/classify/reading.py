@@ -245,7 +245,9 @@ class Reading:
             expressions = self._expressions()
             before = [before for _, before in self._places_and_before()]
         except RulebookError as error:
-            return Edit(self.check, situation.pattern.id, opaque_edit([error.what], ()), (), (error.what,))
+            own = bool(situation.rulebook.own_functions)  # which the engine knows, and nobody here
+            why = "it may call functions of the rulebook" if own else error.what
+            return Edit(self.check, situation.pattern.id, opaque_edit([why], ()), (), () if own else (why,))
         read = frozenset[str]().union(*map(situation.variables, expressions), *(own.variables for own in before))
         variables = tuple(sorted(read))
         conditions = Conditions(self.version)
