@@ -91,7 +91,8 @@ def further_settings(shown: Collection[str]) -> dict[str, Declared]:
         name: one
         for name, one in declared_in(Config).items()
         if "mask" in one.commands.split()
-        and not (one.topic or one.local or one.trust.named_only or one.form in (Shape.TABLE, Shape.LISTS))
+        and one.topic in ("", "masking")
+        and not (one.local or one.trust.named_only or one.form in (Shape.TABLE, Shape.LISTS))
         and name not in shown
     }
 
