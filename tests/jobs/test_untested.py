@@ -13,6 +13,7 @@ from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from examples import spread
 from masktron.errors import RulebookError, UsageError, ViolationError
 from masktron.evaluation.findings import Evaluation
+from masktron.jobs import job as opening
 from masktron.jobs.job import Job
 from masktron.problems.problem import Problem, Rule
 from masktron.results import Tested as Counted
@@ -606,3 +607,24 @@ def test_plain_rules_on_a_field_that_was_left_out_can_be_allowed(tmp_path: Path)
         assert masktron.validate(data, rules, allow_unfired=[loose]).valid
     with pytest.raises(RulebookError):
         masktron.validate(data, rules, allow_unfired=["V1"])
+
+
+def test_a_misspelt_field_of_a_rule_across_records_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tests nothing, and to find that out in a whole document may take hours."""
+    asked: list[str] = []
+    real = opening.evaluate
+
+    def looking(request: Any) -> Any:
+        asked.extend(check.test for check in request.rulebook.checks)
+        return real(request)
+
+    monkeypatch.setattr(opening, "evaluate", looking)
+    monkeypatch.setattr("masktron.jobs.common._WORTH", 0)
+    data = write_data(tmp_path / "d.xml", [{"A": at, "B": at} for at in range(9)])
+    rules = write_rules(tmp_path / "r.sch", "sum(preceding-sibling::Record/C) = 0", "A = B")
+    result = masktron.validate(data, rules)
+    assert asked == ["true()", "A = B"]
+    assert [rule.untested is not None for rule in result.rules] == [True, False]
+    assert not [note for note in result.notes if "looks through" in str(note)]

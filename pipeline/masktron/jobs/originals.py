@@ -14,7 +14,7 @@ from masktron.errors import RefusalFacts, ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.executor.contract import Executor
 from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
-from masktron.jobs.job import Job, with_tests
+from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.problems.problem import Problem, Sentence, rules
 from masktron.progress import Progress
@@ -87,10 +87,7 @@ def judge_originals(
     RulebookError, ViolationError
         A hard rule is not tested, and the settings do not allow that.
     """
-    holding = {"assert": "true()", "report": "false()"}
-    asked = with_tests(job.rulebook, lambda one: holding[one.kind] if one.index in settled else one.test)
-    asking = replace(job, rulebook=asked) if settled else job
-    evaluation = asking.evaluate(job.source, progress, executor=executor, keep_verdicts=True)
+    evaluation = job.without_asking(settled).evaluate(job.source, progress, executor=executor, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
     idle = untested(job, evaluation, range(len(job.rulebook.checks)), job.source)

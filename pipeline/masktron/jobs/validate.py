@@ -215,17 +215,18 @@ def run_validate(
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, unfired_names)
     small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE
-    warnings = size_notes(job)
+    asking = partial(asking_unknown_names, job, unfired)
+    untested = without_values(asking, wanted=release_safe, rulebook_read=True)
+    asked = job.without_asking(untested)  # which may take long, to no purpose
+    warnings = size_notes(asked)
     progress(judging_stage(job, warnings), 0)
     outputs = outputs or Outputs()
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.source.layout, shown(data)))
         most = outputs.limit if reports.reports else limit
-        asking = partial(asking_unknown_names, job, unfired)
-        untested = without_values(asking, wanted=release_safe, rulebook_read=True)
         following = Following(job.rulebook, job.source.layout, reports, most, untested)
         evaluate = partial(
-            job.evaluate,
+            asked.evaluate,
             beside,
             progress,
             executor=executor,
@@ -240,7 +241,7 @@ def run_validate(
         if not allow_empty:
             require_records(job, evaluation.records)
         if evaluation.handed_back:
-            warnings = size_notes(job, evaluation)
+            warnings = size_notes(asked, evaluation)
         evaluation = following.marked(evaluation)
         results = with_allowances(job.rule_results(evaluation, undecided=undecided), allowed)
         testing = partial(with_untested, results, job, evaluation, allowed=unfired, original=beside)
