@@ -180,8 +180,8 @@ def masktron(path: Path, rules: Path, small: Path) -> dict[str, object]:
 
 def independent(path: Path, rules: Path) -> dict[str, object]:
     """The engine that is not ours, as `mask` and `check` ask it."""
-    from masktron.evaluation.request import EvaluationRequest  # noqa: PLC0415
-    from masktron.evaluation.second_opinions import Question, ask  # noqa: PLC0415
+    from masktron.judge.request import EvaluationRequest  # noqa: PLC0415
+    from masktron.judge.second_opinions import Question, ask  # noqa: PLC0415
     from masktron.rulebook.schematron.reader import read_rules  # noqa: PLC0415
     from masktron.sources.xml.plain import survey  # noqa: PLC0415
 

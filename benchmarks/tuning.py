@@ -31,8 +31,8 @@ UNVALIDATED = """
 import sys
 from pathlib import Path
 from masktron.config import Config
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate
 from masktron.jobs import written
 from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Revalidation

@@ -40,7 +40,7 @@ masktron.commands.running.show = masktron.commands.running.show_in_short = wait
 CREW = """
 import types, slow
 import masktron.commands.running
-from masktron.evaluation.worker_pool import WorkerPool
+from masktron.judge.worker_pool import WorkerPool
 def busy(*_, **__):
     with WorkerPool(1, slow.opening) as pool:
         print(pool._workers[0].pid)

@@ -34,8 +34,8 @@ MASKING = "tests/whole/test_mutants.py::test_a_short_masking_keeps_rules_and_k"
 
 # each area has its modules, as patterns below the package, and its tests
 AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "columns": (("evaluation/columns/*.py",), ("tests/evaluation/columns/*.py",)),
-    "recount": (("evaluation/recount/*.py",), ("tests/evaluation/test_recount.py",)),
+    "columns": (("judge/columns/*.py",), ("tests/judge/columns/*.py",)),
+    "recount": (("judge/recount/*.py",), ("tests/judge/test_recount.py",)),
     "achieved k": (
         ("measures/achieved_k.py",),
         ("tests/measures/test_measures_achieved_k.py", "tests/measures/test_measures_refused.py"),

@@ -15,11 +15,11 @@ from masktron.classify.nested_rules.across_edits import LevelCheck, kinds_of
 from masktron.classify.nested_rules.level_classes import LevelReading
 from masktron.classify.nested_rules.member_figures import LevelRule, MemberFigure, RecordNode, SingleField
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
-from masktron.evaluation.exact import evaluate
-from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.documents import Given
 from masktron.jobs.job import open_job
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.judge.exact import evaluate
+from masktron.judge.request import EvaluationRequest
 from masktron.sources.level_tree import Tree
 from masktron.unrolling.unrolled_values import NotUnrolled
 from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker

@@ -13,7 +13,7 @@ from cli_runner import SCHEMATRON, Runner, write_data, write_rules
 from masktron.config import Config
 from masktron.declared import declared_in
 from masktron.errors import UsageError
-from masktron.evaluation.findings import Finding
+from masktron.judge.findings import Finding
 from masktron.thresholds import Threshold, threshold, thresholds
 from refusals import refused
 from report_files import write_pair

@@ -14,8 +14,8 @@ from differential.case import ISO
 from differential.conformance import Conformance
 from examples import spread
 from masktron.errors import RulebookError
-from masktron.evaluation import exact
-from masktron.evaluation.request import EvaluationRequest
+from masktron.judge import exact
+from masktron.judge.request import EvaluationRequest
 from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.vocabulary import ATTRIBUTES, CHILDREN, EDITION_OF

@@ -21,9 +21,9 @@ from lent_engines import Lending
 from masktron.engines import engine_process, saxon
 from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import Exit, ResourceError
-from masktron.evaluation import programs
-from masktron.evaluation.programs import compile_program
-from masktron.evaluation.worker_pool import WorkerPool, WorkerPoolError
+from masktron.judge import programs
+from masktron.judge.programs import compile_program
+from masktron.judge.worker_pool import WorkerPool, WorkerPoolError
 from masktron.processes import rules_within
 from other_processes import ends, lives
 from pool_tasks import Lane, sleeper
@@ -238,8 +238,8 @@ def test_libxml2_says_the_same_in_another_process(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_member_of_a_pool_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.evaluation.worker_pool._LOOKING", 0.05)
-    monkeypatch.setattr("masktron.evaluation.worker_pool._STARTING", 0.0)
+    monkeypatch.setattr("masktron.judge.worker_pool._LOOKING", 0.05)
+    monkeypatch.setattr("masktron.judge.worker_pool._STARTING", 0.0)
     with rules_within(0.3), WorkerPool(1, sleeper) as pool:
         member = pool._workers[0].pid
         with pytest.raises(WorkerPoolError, match="too long"):

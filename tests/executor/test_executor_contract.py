@@ -21,11 +21,11 @@ import pytest
 import executor_tasks as tasks
 from examples import parts
 from masktron.errors import DocumentError, Exit, ResourceError, UsageError
-from masktron.evaluation.runner import SlowRuleError
 from masktron.executor import dask_cluster
 from masktron.executor.contract import AHEAD, Executor, SliceFailedError
 from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.which import Serial, executor_of
+from masktron.judge.runner import SlowRuleError
 from masktron.problems.problem import format_option
 from masktron.processes import rules_within
 from paths import ROOT

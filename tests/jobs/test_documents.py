@@ -14,10 +14,10 @@ from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from cutting import cut_from
 from examples import parts, spread
 from masktron.errors import DocumentError, Exit, UsageError
-from masktron.evaluation.exact import evaluate
-from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs import revalidate
 from masktron.jobs.documents import Given, bound
+from masktron.judge.exact import evaluate
+from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.plain import detect_layout
 from refusals import code_of, refused

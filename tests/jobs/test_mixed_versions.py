@@ -16,16 +16,16 @@ from cli_runner import write_data, write_rules
 from masktron.classify import classify
 from masktron.config import Config
 from masktron.constraints import LinearEdit
-from masktron.evaluation import exact
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.second_opinions import SMALL, Cutting, Question, ask
-from masktron.evaluation.tiered import evaluate
-from masktron.evaluation.walk import Tier
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.rerun.facts import rule_digests
 from masktron.jobs.revalidate import Asking
+from masktron.judge import exact
+from masktron.judge.findings import Evaluation
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.second_opinions import SMALL, Cutting, Question, ask
+from masktron.judge.tiered import evaluate
+from masktron.judge.walk import Tier
 from masktron.masking import judging
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
@@ -233,7 +233,7 @@ def test_what_no_engine_could_be_asked_is_named_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "WHOLE", 0)
-    monkeypatch.setattr("masktron.evaluation.recount.recount.framed", lambda *_: None)
+    monkeypatch.setattr("masktron.judge.recount.recount.framed", lambda *_: None)
     found = masktron.check(*written(tmp_path, BALANCE, EITHER))
     alone = [line for line in found.not_checked if line.startswith("by an engine that is not masktron's")]
     assert [line.partition("rule ")[2] for line in alone] == [

@@ -17,18 +17,18 @@ from cli_runner import numbers, write_data, write_rules
 from cutting import cut_from
 from masktron.config import Config, Role
 from masktron.errors import ViolationError
-from masktron.evaluation import exact
-from masktron.evaluation.columns.items import Outcome
-from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.second_opinions import SMALL, Question, ask
-from masktron.evaluation.walk import CompiledColumns
 from masktron.jobs import job as opening
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Asking
+from masktron.judge import exact
+from masktron.judge.columns.items import Outcome
+from masktron.judge.columns.program import compile_program
+from masktron.judge.findings import Evaluation
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.second_opinions import SMALL, Question, ask
+from masktron.judge.walk import CompiledColumns
 from masktron.progress import no_progress
 from masktron.results import EngineResult
 from masktron.sources.columns import Batch
@@ -74,7 +74,7 @@ def test_rules_across_records_of_a_large_file_are_recounted(
     """Of many bytes, or of many records of however few."""
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(module, size, 0)
-    monkeypatch.setattr("masktron.evaluation.slice_tasks.parse_tree", None)
+    monkeypatch.setattr("masktron.judge.slice_tasks.parse_tree", None)
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "count(//Record[Id = current()/Id]) = 1")
     verdict = masktron.check(data, rules)
     assert verdict.complies
@@ -215,7 +215,7 @@ def blind(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not any(reasons)
         return Blind(program), reasons
 
-    monkeypatch.setattr("masktron.evaluation.tiered.compile_program", compiled)
+    monkeypatch.setattr("masktron.judge.tiered.compile_program", compiled)
 
 
 BINDINGS = pytest.mark.parametrize("binding", ["", "xslt2", "xpath31"], ids=["1.0", "2.0", "3.1"])
@@ -226,7 +226,7 @@ BINDINGS = pytest.mark.parametrize("binding", ["", "xslt2", "xpath31"], ids=["1.
 def test_columns_decide_on_large_files_and_engines_read_every_record(
     tmp_path: Path, data: Path, binding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masktron.evaluation.second_opinions._Asking._exactly", None)
+    monkeypatch.setattr("masktron.judge.second_opinions._Asking._exactly", None)
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", binding=binding), tmp_path / "masked.xml"
     said: list[tuple[str, int]] = []
     config = Config(k=4, roles={"Id": Role.RECORD_ID})

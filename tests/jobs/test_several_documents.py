@@ -12,7 +12,7 @@ from lxml import etree
 
 import masktron
 from cli_runner import SCHEMATRON, Runner
-from masktron.evaluation import runner
+from masktron.judge import runner
 from masktron.rulebook.schematron import reader
 from refusals import code_of
 

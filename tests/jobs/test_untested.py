@@ -12,9 +12,9 @@ import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from examples import spread
 from masktron.errors import RulebookError, UsageError, ViolationError
-from masktron.evaluation.findings import Evaluation
 from masktron.jobs import job as opening
 from masktron.jobs.job import Job
+from masktron.judge.findings import Evaluation
 from masktron.problems.problem import Problem, Rule
 from masktron.results import Tested as Counted
 from masktron.results import Untested

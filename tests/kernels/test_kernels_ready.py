@@ -16,9 +16,9 @@ import pytest
 
 import masktron
 from made_columns import new_column
-from masktron.evaluation.across.collect import spans
-from masktron.evaluation.across.selection import Key
-from masktron.evaluation.columns.state import FieldSource
+from masktron.judge.across.collect import spans
+from masktron.judge.across.selection import Key
+from masktron.judge.columns.state import FieldSource
 from masktron.kernels import kept, mdav_tree, ready, separated
 from masktron.sources.columns import plain_numbers
 from masktron.sources.key_table import KeyTable

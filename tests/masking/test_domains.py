@@ -13,7 +13,7 @@ from masktron.classify import classify
 from masktron.classify.forms import domain_atoms, form_of, holds
 from masktron.constraints import InDomain
 from masktron.errors import RulebookError
-from masktron.evaluation.domains import domain_values
+from masktron.judge.domains import domain_values
 from masktron.masking import judging
 from refusals import refused
 from rulebook_builder import rulebook

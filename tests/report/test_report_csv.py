@@ -10,7 +10,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_rules
-from masktron.evaluation.findings import Finding
+from masktron.judge.findings import Finding
 from masktron.report.outputs import Outputs
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.record_layout import Layout

@@ -11,7 +11,7 @@ from lxml import etree
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.evaluation.findings import Evaluation, Finding
+from masktron.judge.findings import Evaluation, Finding
 from masktron.report.formats.listed import Spool
 from masktron.report.formats.svrl import SVRL
 from masktron.report.outputs import Outputs

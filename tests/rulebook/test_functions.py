@@ -16,8 +16,8 @@ from elementpath.xpath31 import XPath31Parser
 
 from cli_runner import write_rules
 from masktron.errors import RulebookError
-from masktron.evaluation.exact import evaluate
-from masktron.evaluation.request import EvaluationRequest
+from masktron.judge.exact import evaluate
+from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.expressions.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS, since
 from masktron.rulebook.schematron.reader import read_rules

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from masktron.errors import UsageError
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import engines_of
-from masktron.evaluation.tiered import evaluate, tiers_of
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.runner import engines_of
+from masktron.judge.tiered import evaluate, tiers_of
 from masktron.rulebook import locality as module
 from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality

@@ -11,10 +11,10 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
-from masktron.evaluation.across.two_passes import Across, EngineJudge
-from masktron.evaluation.exact import BatchEvaluator, evaluate
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.request import EvaluationRequest
+from masktron.judge.across.two_passes import Across, EngineJudge
+from masktron.judge.exact import BatchEvaluator, evaluate
+from masktron.judge.findings import Evaluation
+from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.schema import Pattern, Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.record_layout import Layout

@@ -9,12 +9,12 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from columns_twin import batch_of
-from masktron.evaluation.columns.expressions import compile_test
-from masktron.evaluation.columns.items import NotColumnar
-from masktron.evaluation.columns.state import ColumnScope
-from masktron.evaluation.columns.xpath2 import XPATH2
-from masktron.evaluation.exact import BatchEvaluator
-from masktron.evaluation.findings import Verdict
+from masktron.judge.columns.expressions import compile_test
+from masktron.judge.columns.items import NotColumnar
+from masktron.judge.columns.state import ColumnScope
+from masktron.judge.columns.xpath2 import XPATH2
+from masktron.judge.exact import BatchEvaluator
+from masktron.judge.findings import Verdict
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
 from masktron.sources.record_layout import Layout
 from rulebook_builder import HERE, layout, lets, rulebook

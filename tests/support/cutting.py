@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from masktron.evaluation.second_opinions import USUAL, ask
+from masktron.judge.second_opinions import USUAL, ask
 
 
 def cut_from(monkeypatch: pytest.MonkeyPatch, small: int, size: int = USUAL.size, **options: int) -> None:

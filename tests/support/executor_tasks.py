@@ -48,7 +48,7 @@ def failing(number: int) -> int:
 
 
 def slow_rule(number: int) -> int:
-    from masktron.evaluation.runner import SlowRuleError  # takes its time, and workers are started often
+    from masktron.judge.runner import SlowRuleError  # takes its time, and workers are started often
 
     place = Place("rules.sch:3", record=number + 1, rule=Rule("R1"))
     raise SlowRuleError.of("rule-too-slow", place, engine="Saxon", seconds=1, expression="A", on="on one record")

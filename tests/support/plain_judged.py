@@ -18,10 +18,10 @@ import numpy as np
 from lxml import etree
 
 from masktron.errors import RulebookError
-from masktron.evaluation import exact
-from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate
+from masktron.judge import exact
+from masktron.judge.findings import Evaluation, Verdict
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate
 from masktron.rulebook.plain.compiled import compiled
 from masktron.rulebook.plain.conditions import Records
 from masktron.rulebook.plain.grammar import parse

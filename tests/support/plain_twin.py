@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from columns_twin import TwinBatch
-from masktron.evaluation.columns.items import Outcome
-from masktron.evaluation.programs import Original
-from masktron.evaluation.runner import Run, Runner
+from masktron.judge.columns.items import Outcome
+from masktron.judge.programs import Original
+from masktron.judge.runner import Run, Runner
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.record_layout import Field, Layout

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from masktron.evaluation.worker_pool import RefusedError
+from masktron.judge.worker_pool import RefusedError
 
 
 @dataclass(frozen=True)

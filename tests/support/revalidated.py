@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from masktron.evaluation.findings import Evaluation
 from masktron.jobs.job import Job
 from masktron.jobs.revalidate import Asking, Revalidation
+from masktron.judge.findings import Evaluation
 from masktron.sources.source import Source
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from io import BufferedWriter
 from pathlib import Path
 
-from masktron.evaluation.findings import Evaluation
+from masktron.judge.findings import Evaluation
 from masktron.report.formats import ReportTarget
 from masktron.report.formats.svrl import SvrlReport
 from masktron.results import RuleResult, ValidateResult

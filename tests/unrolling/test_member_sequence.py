@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from examples import FULL, parts
-from masktron.evaluation.exact import evaluate
-from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.judge.exact import evaluate
+from masktron.judge.request import EvaluationRequest
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.wide.wide_record import WideRecord, joint
 from masktron.unrolling.unit_steps import FieldOfLevel

@@ -10,10 +10,10 @@ import pytest
 from lxml import etree
 
 from examples import FULL, parts
-from masktron.evaluation.exact import BatchEvaluator, evaluate
-from masktron.evaluation.findings import Verdict
-from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.judge.exact import BatchEvaluator, evaluate
+from masktron.judge.findings import Verdict
+from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.wide.wide_record import Composition, UnitPlace, WideRecord, joint, kind_text
 from masktron.unrolling.by_composition import unroll_each

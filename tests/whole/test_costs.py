@@ -14,16 +14,16 @@ from examples import parts
 from masktron.classify import classify, forms
 from masktron.classify.forms import PER_CHECK, Effort, TooManyDisjunctsError
 from masktron.config import Config, ReadOptions
-from masktron.evaluation.exact import evaluate
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.shortcuts import looks_through
-from masktron.evaluation.walk import Assigned, Tier
 from masktron.jobs import common
 from masktron.jobs.check import run_check
 from masktron.jobs.common import size_notes
 from masktron.jobs.job import open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
+from masktron.judge.exact import evaluate
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.shortcuts import looks_through
+from masktron.judge.walk import Assigned, Tier
 from masktron.problems.wording import sentence
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.schematron.reader import read_rules

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 import masktron
-from masktron.evaluation.tiered import evaluate
 from masktron.jobs import in_units, job, mask, opening, originals, publishing, steps, treated_records, written
 from masktron.jobs.lowering import lower
 from masktron.jobs.ordering import ordering_of
@@ -19,6 +18,7 @@ from masktron.jobs.randomness import randomness_of
 from masktron.jobs.register.registration import Registration
 from masktron.jobs.revalidate import Asking
 from masktron.jobs.run import Run
+from masktron.judge.tiered import evaluate
 from masktron.masking import run as masking
 from masktron.masking.groups import strata
 from masktron.plan import make_plan
@@ -35,7 +35,7 @@ OPENED = (
 )
 """Functions whose calls are shown as well, where they stand first; a private one is not shown itself."""
 ROOMS = (
-    *("jobs", "masking", "plan", "grouping", "partitions", "settle", "evaluation", "codes"),
+    *("jobs", "masking", "plan", "grouping", "partitions", "settle", "judge", "codes"),
     *("sources.opening", "write.publication"),
 )
 METHODS: dict[str, FunctionType] = {

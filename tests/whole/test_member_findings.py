@@ -12,7 +12,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner
-from masktron.evaluation.findings import MOST_CHARACTERS, MOST_MEMBERS
+from masktron.judge.findings import MOST_CHARACTERS, MOST_MEMBERS
 
 ISO = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
 RULES = f"""<schema {ISO}>

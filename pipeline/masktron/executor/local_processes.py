@@ -3,7 +3,7 @@
 A thread leads each process: it starts it, hands it slices, and starts another one where it was lost. A process ends
 with its thread, and so with this process, however that ends.
 
-`masktron.evaluation.worker_pool` is another pool on the same processes, for another promise: answers of a task come
+`masktron.judge.worker_pool` is another pool on the same processes, for another promise: answers of a task come
 in any number while it runs, tasks of a lane are dropped together, and a worker that is lost ends the whole, since the
 caller has another way. Here a slice has one result, results have an order, and a lost worker is replaced.
 """

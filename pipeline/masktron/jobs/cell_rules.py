@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import OpaqueEdit
-from masktron.evaluation.exact import BatchEvaluator, EngineChoice
-from masktron.evaluation.findings import Verdict
-from masktron.evaluation.programs import Original
 from masktron.jobs.job import Job
+from masktron.judge.exact import BatchEvaluator, EngineChoice
+from masktron.judge.findings import Verdict
+from masktron.judge.programs import Original
 from masktron.measures.keys.combinations import combined
 from masktron.rulebook.locality import locality
 from masktron.sources.dataset import Dataset

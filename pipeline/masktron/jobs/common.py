@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from masktron.codes import code_at_fault
 from masktron.errors import DocumentError
-from masktron.evaluation.findings import Departure, Evaluation, Finding
-from masktron.evaluation.runner import engines_of
-from masktron.evaluation.shortcuts import looks_through
-from masktron.evaluation.walk import MEMORY, PRACTICAL, Tier
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
+from masktron.judge.findings import Departure, Evaluation, Finding
+from masktron.judge.runner import engines_of
+from masktron.judge.shortcuts import looks_through
+from masktron.judge.walk import MEMORY, PRACTICAL, Tier
 from masktron.problems.problem import Field, Note, Place, Problem, Sentence
 from masktron.results import RuleResult
 from masktron.rulebook.expressions.parsing import understood

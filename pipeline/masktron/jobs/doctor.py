@@ -12,8 +12,8 @@ from lxml import etree
 import masktron
 from masktron.engines.saxon import SaxonError, values
 from masktron.errors import InstallationError, ResourceError
-from masktron.evaluation.programs import describe
 from masktron.extras import OPTIONAL_PACKAGES, shortcoming_of
+from masktron.judge.programs import describe
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm

@@ -14,8 +14,6 @@ from masktron.codes import fields_of, kinds_by_file, likely_missing, unmet_in
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError, UsageError
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.walk import Assigned
 from masktron.jobs.common import (
     file_notes,
     fired_notes,
@@ -33,6 +31,8 @@ from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.steps import chain_of
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
+from masktron.judge.findings import Evaluation
+from masktron.judge.walk import Assigned
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.methods.mdav import MdavMethod

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.errors import DocumentError, MasktronError, ResourceError, RulebookError, UsageError
-from masktron.evaluation.artefacts import Artefacts
-from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.runner import SlowRuleError
+from masktron.judge.artefacts import Artefacts
+from masktron.judge.findings import Evaluation, Finding
+from masktron.judge.runner import SlowRuleError
 from masktron.problems.problem import Known, Place, Rule
 from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports

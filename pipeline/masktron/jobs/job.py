@@ -14,13 +14,13 @@ from masktron.classify.nested_rules.across_edits import LevelNames, across_edits
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.constraints import OpaqueEdit
 from masktron.errors import UsageError
-from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.request import EvaluationRequest, Kept, Sink
-from masktron.evaluation.tiered import evaluate, tiers_of
-from masktron.evaluation.walk import Assigned, Tier
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
 from masktron.jobs.rulebooks import levels_of, open_rulebook
+from masktron.judge.findings import Evaluation, Finding
+from masktron.judge.request import EvaluationRequest, Kept, Sink
+from masktron.judge.tiered import evaluate, tiers_of
+from masktron.judge.walk import Assigned, Tier
 from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
@@ -102,7 +102,7 @@ class Job:
         executor: Executor | None = None,
         **kept: Unpack[Kept],
     ) -> Evaluation:
-        """Evaluate every rule on every record; see `masktron.evaluation.tiered`. Places are those of the file.
+        """Evaluate every rule on every record; see `masktron.judge.tiered`. Places are those of the file.
 
         Parameters
         ----------

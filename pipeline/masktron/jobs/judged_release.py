@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from masktron.classify import Edit
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
-from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
 from masktron.jobs.common import require_records
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, without_document
@@ -16,6 +15,7 @@ from masktron.jobs.revalidate import Asking
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import may_be_untested, told, with_untested
+from masktron.judge.findings import Evaluation
 from masktron.problems.problem import Note, Rule
 from masktron.progress import Progress
 from masktron.results import RuleResult, shown

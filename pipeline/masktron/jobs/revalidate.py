@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from masktron.evaluation.engine_counts import EngineCounts
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import EngineChoice, beyond, engine_name, engines_of
-from masktron.evaluation.second_opinions import SMALL, EnginePart, PartProgress, Question, ask, in_background
-from masktron.evaluation.tiered import evaluate
-from masktron.evaluation.walk import Tier
-from masktron.evaluation.worker_pool import Background
 from masktron.executor.contract import Executor
 from masktron.jobs.job import Job
+from masktron.judge.engine_counts import EngineCounts
+from masktron.judge.findings import Evaluation
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.runner import EngineChoice, beyond, engine_name, engines_of
+from masktron.judge.second_opinions import SMALL, EnginePart, PartProgress, Question, ask, in_background
+from masktron.judge.tiered import evaluate
+from masktron.judge.walk import Tier
+from masktron.judge.worker_pool import Background
 from masktron.processes import interpreter
 from masktron.progress import Progress, expect
 from masktron.results import EngineResult
@@ -28,7 +28,7 @@ _LIBXML2 = "libxml2 "
 WHOLE = 20_000_000
 """Bytes up to which engines that are not ours see the whole document for a rule that columns evaluate across records:
 they look through all records for each, in a time that grows with the square. In larger files they judge it over
-aggregates that are computed apart from ours (`masktron.evaluation.recount`)."""
+aggregates that are computed apart from ours (`masktron.judge.recount`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +124,7 @@ class Asking:
         binding : collection of int
             Rules that have to hold.
         decided : Evaluation, optional
-            What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
+            What decides, with the verdicts on all records; by default `masktron.judge.tiered` is asked.
         """
         rules = sorted(binding)
         decided = decided or self._decided()

@@ -12,12 +12,12 @@ import numpy as np
 
 from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import DocumentError, MasktronError, UsageError
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.runner import SlowRuleError
 from masktron.jobs.common import violations
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.validate import run_validate
+from masktron.judge.findings import Evaluation
+from masktron.judge.runner import SlowRuleError
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.outputs import DocumentOutputs, Outputs
 from masktron.results import RuleResult, UnreadDocument, ValidateResult, shown

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, ViolationError
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import ReorderedColumns
 from masktron.jobs.revalidate import Asking, Revalidation
 from masktron.jobs.run import Run
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate
 from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock
 from masktron.problems.problem import Field, Note, Place, fields, rules

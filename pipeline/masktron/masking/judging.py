@@ -18,12 +18,12 @@ from masktron.arrays import FloatColumns
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, satisfied
 from masktron.constraints import Form, InDomain
-from masktron.evaluation.conversions import Reads
-from masktron.evaluation.domains import domain_values
-from masktron.evaluation.exact import BatchEvaluator, EngineChoice
-from masktron.evaluation.findings import Verdict
-from masktron.evaluation.programs import Original
-from masktron.evaluation.recommended import reads_of
+from masktron.judge.conversions import Reads
+from masktron.judge.domains import domain_values
+from masktron.judge.exact import BatchEvaluator, EngineChoice
+from masktron.judge.findings import Verdict
+from masktron.judge.programs import Original
+from masktron.judge.recommended import reads_of
 from masktron.kernels.distinct import factorized
 from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.file_values import FileValues
@@ -37,7 +37,7 @@ from masktron.sources.lexical import is_misread, reads_alike
 from masktron.sources.xml.microdata import chunk_document
 
 if TYPE_CHECKING:
-    from masktron.evaluation.walk import CompiledColumns
+    from masktron.judge.walk import CompiledColumns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,9 +216,9 @@ class Judging:
     @functools.cached_property
     def _program(self) -> CompiledColumns | None:
         """The rules over columns; None where an engine has to see every record."""
-        from masktron.evaluation.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
-        from masktron.evaluation.tiered import tiers_inside  # noqa: PLC0415
-        from masktron.evaluation.walk import Tier  # noqa: PLC0415
+        from masktron.judge.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
+        from masktron.judge.tiered import tiers_inside  # noqa: PLC0415
+        from masktron.judge.walk import Tier  # noqa: PLC0415
 
         rules = self._rules
         outside = frozenset(f"@{name}" for name, _ in rules.file.layout.root_attributes)

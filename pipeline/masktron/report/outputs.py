@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Self
 
-from masktron.evaluation.findings import Finding
 from masktron.files import refuse_outputs
+from masktron.judge.findings import Finding
 from masktron.report.formats import EXAMPLES, FORMATS, Report, ReportTarget
 from masktron.report.text import plain
 from masktron.results import ValidateResult

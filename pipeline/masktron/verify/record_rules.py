@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from masktron.arrays import Indices
 from masktron.classify import Edit
 from masktron.constraints import OpaqueEdit
-from masktron.evaluation.exact import BatchEvaluator, EngineChoice
-from masktron.evaluation.findings import Verdict
-from masktron.evaluation.programs import Original
+from masktron.judge.exact import BatchEvaluator, EngineChoice
+from masktron.judge.findings import Verdict
+from masktron.judge.programs import Original
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.dataset import Dataset

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_columns import cells_of
-from masktron.evaluation import exact
-from masktron.evaluation.findings import Evaluation, Shown
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate
+from masktron.judge import exact
+from masktron.judge.findings import Evaluation, Shown
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Cell
 from masktron.sources.opening import open_source

@@ -23,8 +23,8 @@ import masktron
 from cli_runner import Runner, numbers, write_file, write_rules
 from made_columns import cells_of
 from masktron.errors import DocumentError
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate
 from masktron.kernels import separated as kernel
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source

@@ -7,12 +7,12 @@ from functools import partial
 
 from differential.by_masktron import CHUNK, Answer, Files
 from masktron.errors import RulebookError
-from masktron.evaluation.columns.items import Outcome
-from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.deferral import DocumentFrame
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate_columns
-from masktron.evaluation.walk import CompiledColumns
+from masktron.judge.columns.items import Outcome
+from masktron.judge.columns.program import compile_program
+from masktron.judge.deferral import DocumentFrame
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate_columns
+from masktron.judge.walk import CompiledColumns
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.record_layout import Layout

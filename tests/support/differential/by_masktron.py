@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from differential.told import ERROR, FAILS, HOLDS, NOT_FIRED, Told
-from masktron.evaluation import exact
-from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.stylesheet import needs_saxon
+from masktron.judge import exact
+from masktron.judge.findings import Evaluation, Verdict
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.stylesheet import needs_saxon
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.record_layout import Layout

@@ -14,7 +14,7 @@ from differential.case import Case, Check, Pattern, Rule
 from differential.deviations import Difference, explained, refusal
 from differential.told import ERROR, NOT_FIRED, Told
 from masktron.errors import MasktronError, RulebookError
-from masktron.evaluation.findings import Evaluation
+from masktron.judge.findings import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from lxml import etree
 
 from differential.generate import generate
 from masktron.errors import MasktronError
-from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate
 from masktron.jobs.job import open_job
 from masktron.jobs.revalidate import Asking
+from masktron.judge.findings import Evaluation
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate
 from masktron.progress import no_progress
 from masktron.results import EngineResult
 from masktron.rulebook.locality import locality

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from masktron.evaluation.nested import unit_program
+from masktron.judge.nested import unit_program
 from spelled import engine
 from spelled.cases import Case, Check, generate
 from spelled.judged import judged

@@ -12,11 +12,11 @@ import numpy as np
 
 from masktron.classify import classify
 from masktron.errors import MasktronError
-from masktron.evaluation import exact
-from masktron.evaluation.findings import Evaluation, Verdict
-from masktron.evaluation.nested import unit_program
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.tiered import evaluate, tiers_of
+from masktron.judge import exact
+from masktron.judge.findings import Evaluation, Verdict
+from masktron.judge.nested import unit_program
+from masktron.judge.request import EvaluationRequest
+from masktron.judge.tiered import evaluate, tiers_of
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.nested_units import NestedUnits, survey_nested

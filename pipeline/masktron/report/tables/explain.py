@@ -81,7 +81,7 @@ def _failed(rule: RuleExplanation) -> str:
 
 
 def _tier(rule: RuleExplanation) -> str:
-    """What the evaluation of a rule needs to see at a time: see `masktron.evaluation.walk`."""
+    """What the evaluation of a rule needs to see at a time: see `masktron.judge.walk`."""
     tier = rule.tier or ""
     return "passes" if "across records" in tier else {"1": "columns", "2": "record"}.get(tier[:1], "file")
 
