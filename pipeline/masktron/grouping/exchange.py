@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from masktron.grouping.disjuncts import Disjuncts
 from masktron.kernels import exchange
@@ -116,6 +115,8 @@ class _InSpace(NamedTuple):
 
 def _in_space(points: NDArray[np.float64], taken: NDArray[np.intp], labels: NDArray[np.intp]) -> _InSpace:
     """Order groups and the records in them as the leaves of a k-d tree over the centres are."""
+    from scipy.spatial import cKDTree  # noqa: PLC0415 -- most runs do without
+
     own = labels[taken]
     groups = cKDTree(means(points[taken], own)).indices
     place = np.empty(len(groups), dtype=np.intp)
@@ -150,6 +151,8 @@ def _improve(state: _State | _Compiled, points: NDArray[np.float64], *, repair: 
 
 def _nearest(centres: NDArray[np.float64], points: NDArray[np.float64], count: int) -> NDArray[np.int32]:
     """Find the groups with the nearest centres, shape (n, count), in the order of their numbers."""
+    from scipy.spatial import cKDTree  # noqa: PLC0415 -- most runs do without
+
     tree = cKDTree(centres)
     found = np.empty((len(points), count), dtype=np.int32)
     for start in range(0, len(points), _TOGETHER):

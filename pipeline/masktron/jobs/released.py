@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
@@ -116,6 +115,8 @@ def require_shared_keys(run: Run, released: Source) -> None:
     """
     if not isinstance(run.back, Lowered) or not isinstance(released, WideSource):
         return
+    import pandas as pd  # noqa: PLC0415 -- most runs do without
+
     codes = missing_by_field(run.original)
     for one in suppressed_in(run.account.treatments):
         path = level_of(one, run.back.source.levels)

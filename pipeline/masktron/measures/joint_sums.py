@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, eye_array
-from scipy.sparse.linalg import splu
 
 _RIDGE = 1e-9
 """What is added to the diagonal, so that sums which follow from others can be factored, too."""
@@ -50,6 +48,9 @@ def determined_by_sums(
         The least and the largest number that each may be, less itself. Other combinations of the sums may tell more:
         the intervals are not the narrowest ones.
     """
+    from scipy.sparse import coo_array, eye_array  # noqa: PLC0415 -- most runs do without
+    from scipy.sparse.linalg import splu  # noqa: PLC0415 -- most runs do without
+
     sums, values = np.concatenate(groups), np.tile(np.arange(len(solved)), len(groups))
     inside = sums >= 0
     shape = (len(error), len(solved))

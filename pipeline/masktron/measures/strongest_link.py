@@ -10,9 +10,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
-from scipy.stats import rankdata
 
 from masktron.arrays import require_fitting
 from masktron.kernels.distinct import alike, codes_of
@@ -279,6 +276,8 @@ class _Space:
 
     def distances(self, released: _Rows, originals: _Rows) -> Points:
         """Return what each link costs by its numbers, shape (released, originals)."""
+        from scipy.spatial.distance import cdist  # noqa: PLC0415 -- most runs do without
+
         return cdist(self.after[released], self.before[originals], "sqeuclidean")
 
     def near(self, asked: _Rows, rows: _Rows, side: int, k: int) -> list[_Rows]:
@@ -358,7 +357,8 @@ def _ranks(values: Points) -> Points:
     for at, column in enumerate(values.T):
         held = ~np.isnan(column)
         if held.any():
-            found[held, at] = rankdata(column[held]) / held.sum()
+            _, at_value, times = np.unique(column[held], return_inverse=True, return_counts=True)
+            found[held, at] = (np.cumsum(times) - (times - 1) / 2)[at_value] / held.sum()
     return found
 
 
@@ -447,6 +447,8 @@ def _links_among(
     space: _Space, released: _Rows, originals: _Rows, own: NDArray[np.bool_], doubles: _Doubles
 ) -> tuple[float, float]:
     """Count right links of some released records, where all compete."""
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 -- most runs do without
+
     costs = space.costs(released, originals)
     near = costs[own] == costs[own].min(axis=1, keepdims=True)
     right = near & (originals == released[own][:, np.newaxis])

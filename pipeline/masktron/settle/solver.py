@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 GAP = 0.01
 """A solution is good enough when it is proved to be this near to the best, as a share of the objective."""
@@ -108,6 +106,9 @@ class IntegerModel:
         The presolver is off: that of HiGHS 1.12 calls points optimal that are not (the tests compare with all
         points).
         """
+        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 -- most runs do without
+        from scipy.sparse import csr_array  # noqa: PLC0415 -- most runs do without
+
         entries = [(at, column, value) for at, (row, *_) in enumerate(self._rows) for column, value in row.items()]
         at, columns, values = (list(part) for part in zip(*entries, strict=True)) if entries else ([], [], [])
         matrix = csr_array((values, (at, columns)), shape=(len(self._rows), len(self.cost)))

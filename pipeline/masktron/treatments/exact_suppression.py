@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from masktron.settle.solver import silence
 from masktron.treatments.key_patterns import Suppressing, cost_of, record_bounds
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 _NODES = 2_000
 """Of the search tree, so that the result does not depend on the clock."""
@@ -169,6 +170,9 @@ def _worth(
 
 def _parts(ways: _Ways, classes: int) -> list[NDArray[np.bool_]]:
     """Return the parts of a file that share no combination: masks of ways."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 -- most runs do without
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 -- most runs do without
+
     size = classes + int(ways.into.max(initial=-1)) + 1
     links = coo_array((np.ones(len(ways.of)), (ways.of, classes + ways.into)), shape=(size, size))
     part = connected_components(links, directed=False)[1][ways.of]
@@ -176,6 +180,9 @@ def _parts(ways: _Ways, classes: int) -> list[NDArray[np.bool_]]:
 
 
 def _solved(ways: _Ways, count: NDArray[np.int64], k: int) -> OptimizeResult:
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 -- most runs do without
+    from scipy.sparse import coo_array  # noqa: PLC0415 -- most runs do without
+
     classes, own = np.unique(ways.of, return_inverse=True)
     combinations, into = np.unique(ways.into, return_inverse=True)
     n, c, u = len(ways.of), len(combinations), len(classes)

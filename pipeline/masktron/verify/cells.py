@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.arrays import Indices
@@ -38,6 +37,8 @@ def numbered(columns: Sequence[Column], first: Sequence[str] = ()) -> list[Indic
     first : sequence of str
         Different values that have the numbers from 0, whether or not a cell holds them.
     """
+    import pandas as pd  # noqa: PLC0415 -- most runs do without
+
     texts = [np.array(first, dtype=np.object_), *(column.held for column in columns)]
     codes: Indices = pd.factorize(np.concatenate(texts))[0].astype(np.intp)
     cells = codes[len(first) :].reshape(len(columns), -1)
@@ -65,6 +66,8 @@ def combinations_of(columns: Sequence[NDArray[np.integer]], n: int) -> Indices:
     """Number the combinations of columns of n numbers from 0, shape (n,)."""
     if not columns:
         return np.zeros(n, dtype=np.intp)
+    import pandas as pd  # noqa: PLC0415 -- most runs do without
+
     found = pd.DataFrame(dict(enumerate(columns))).groupby([*range(len(columns))], sort=False).ngroup()
     return np.asarray(found, dtype=np.intp)
 

@@ -19,8 +19,6 @@ from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import betainc
 
 from masktron.arrays import Floats, Indices
 from masktron.counts import counted
@@ -323,6 +321,8 @@ def _groups(old: Indices, group: Indices, complete: Indices, weights: Floats) ->
 
 def _by_share(groups: Sequence[_Group], change: float, stay: float) -> list[Floats]:
     """Return the probability of each written value (column) given the true one (row), in each group."""
+    from scipy.optimize import brentq  # noqa: PLC0415 -- most runs do without
+
     slopes = np.array([one.counts @ (1 - one.shares) for one in groups])
     caps = np.array([min(1.0, (1 - stay) / (1 - min(one.shares))) if len(one.values) > 1 else 0.0 for one in groups])
     wanted = change * sum(len(one.rows) for one in groups)
@@ -361,6 +361,8 @@ def success_bounds(trials: int, mean: float, error: float) -> tuple[int, int]:
 
 def _least(trials: int, mean: float, error: float) -> int:
     """Return the least number of successes, up to the mean less 1, that is not below the quantile of `error`."""
+    from scipy.special import betainc  # noqa: PLC0415 -- most runs do without
+
     below = range(max(0, floor(mean - 1) + 1))
 
     def is_likely(successes: int) -> bool:

@@ -35,7 +35,6 @@ from operator import attrgetter
 from typing import assert_never
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from masktron.arrays import FloatColumns, Labels
@@ -328,6 +327,8 @@ def _combinations(pair: Pair) -> tuple[Labels, Labels]:
 
 def _codes(before: Column, after: Column) -> Labels:
     """Number the values of a field in both files: numbers as numbers, all else as text; -1 for no value."""
+    import pandas as pd  # noqa: PLC0415 -- most runs do without
+
     numbers = np.concatenate([np.where(one.present, one.values, np.nan) for one in (before, after)]) + 0.0
     texts = np.concatenate([one.held for one in (before, after)])
     texts[~np.isnan(numbers)] = None

@@ -18,8 +18,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from masktron.settle.grid import common_measure
 
@@ -200,6 +198,9 @@ def even_steps(steps: Sequence[StepKind], wanted: Sequence[ShiftRange]) -> list[
     The conditions are then nearly where they have to be; `whole_steps` does the rest. None where even fractions of
     steps do not help. (HiGHS solves a linear program.)
     """
+    from scipy import sparse  # noqa: PLC0415 -- most runs do without
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 -- most runs do without
+
     rows, low, high = _scaled(steps, wanted)
     costs = np.array([step.cost for step in steps])
     # The last variable is the largest relative change: cost * times <= it, and it is what is made small.

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import hyp1f1
 
 from masktron.errors import UsageError
 from masktron.measures.keys.combinations import KeyFrequencies, key_frequencies, missing_patterns, require_codes
@@ -128,6 +127,8 @@ def log_linear_risk(
 
 def mean_inverse(f: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.float64]:
     """E(1/F) where F - f is Poisson with mean h."""
+    from scipy.special import hyp1f1  # noqa: PLC0415 -- most runs do without
+
     found: NDArray[np.float64] = hyp1f1(1.0, f + 1.0, -h) / f
     return found
 
