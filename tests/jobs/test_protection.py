@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from scipy.stats import binom, norm
 
 import masktron
 from cli_runner import write_data, write_rules
@@ -31,7 +32,15 @@ from masktron.contracts import (
 from masktron.errors import UsageError
 from masktron.problems.wording import sentence
 from masktron.sources.column import Column
-from masktron.verify.method_contract import Pair, check_pair, following, kept_records, noise_of, without_codes
+from masktron.verify.method_contract import (
+    Pair,
+    check_pair,
+    following,
+    kept_records,
+    most_own,
+    noise_of,
+    without_codes,
+)
 from masktron.write.declared import Declared, declared_from
 from paths import SCHEMAS
 
@@ -302,10 +311,10 @@ def test_constant_columns_have_no_noise_to_test() -> None:
 # marked values
 
 
-def marked_case(seed: int) -> tuple[Pair, dict[str, tuple[int, ...]]]:
+def marked_case(seed: int, alike: int = 1) -> tuple[Pair, dict[str, tuple[int, ...]]]:
     """Values beyond a threshold, replaced by the Bayesian bootstrap from clusters of ten near ones."""
     generator = np.random.default_rng(seed)
-    before = np.sort(generator.normal(size=(200, 1)), axis=0)
+    before = np.repeat(np.sort(generator.normal(size=(200 // alike, 1)), axis=0), alike, axis=0)
     after = before.copy()
     marked = np.flatnonzero(before[:, 0] > 0)
     for start in range(0, len(marked) - 9, 10):
@@ -317,13 +326,24 @@ def marked_case(seed: int) -> tuple[Pair, dict[str, tuple[int, ...]]]:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_marked_values_are_replaced_but_for_chance(seed: int) -> None:
-    pair, marked = marked_case(seed)
+@pytest.mark.parametrize("alike", [1, 5])
+def test_marked_values_are_replaced_but_for_chance(seed: int, alike: int) -> None:
+    pair, marked = marked_case(seed, alike)
     assert says(MarkedReplaced(10), pair, marked=marked) == []
 
 
-def test_marked_values_that_stay_are_found() -> None:
-    pair, marked = marked_case(0)
+def test_replaced_values_are_the_own_ones_by_chance_alone() -> None:
+    alone = most_own(np.ones(100, dtype=int), 10)
+    assert binom.sf(alone, 100, 0.1) < norm.sf(5) < binom.sf(alone - 8, 100, 0.1)
+    assert most_own(np.full(8, 5), 10) < 40, "not all of them, though half of a cluster may be alike"
+    assert most_own(np.array([10, 40]), 10) == 50, "a cluster may have one value alone"
+    assert most_own(np.array([1, 1, 1]), 10) == 3, "nothing is proved by three"
+    assert most_own(np.array([], dtype=int), 10) == 0
+
+
+@pytest.mark.parametrize("alike", [1, 2, 5])
+def test_marked_values_that_stay_are_found(alike: int) -> None:
+    pair, marked = marked_case(0, alike)
     same = pair_of(pair.original["V0"].values[:, None], pair.original["V0"].values[:, None])
     (problem,) = says(MarkedReplaced(10), same, marked=marked)
     assert "values of V0 that made was to replace are the respondents' own" in sentence(problem)
@@ -523,6 +543,7 @@ def test_what_is_declared_comes_back() -> None:
         (lambda d: d.update(settled={"C": 1.0}), "a field that was not drawn"),
         (lambda d: d.update(settled={"A": -1}), "no sum of squares"),
         (lambda d: d.update(settled=[]), "declared.settled is not a table"),
+        (lambda d: d.update(marked={"A": [1, 2, 1]}), "'marked' names a value of A twice"),
         (lambda d: d.update(marked={"A": [1.5]}), "declared.marked.A[0] is not an integer"),
         (lambda d: d.update(method=3), "declared.method is not a text"),
     ],

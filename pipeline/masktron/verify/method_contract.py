@@ -21,9 +21,15 @@ of chi-squares, whose lower quantile is that of Wilson and Hilferty (1931) at `S
 by which settling moved them, which the manifest has: of all ways to pair two sets of numbers, that by rank has the
 least sum. It holds without chance, but for rounding.
 
-**Marked values.** One that was drawn from a cluster of at least c values is the respondent's own with a probability
-of at most a / c where a marked values of the field are equal to it. What is more than the sum of these by five
-standard deviations and `SPARE` is no accident.
+**Marked values.** They are drawn by the Bayesian bootstrap (Rubin 1981) from clusters of at least c values. The
+weight of a value that a of the cluster have is Beta(a, c - a), and those of different values are negatively
+associated (Joag-Dev and Proschan 1983). So the count of values that are the respondents' own has a moment
+generating function of at most
+
+    E exp(t K) <= prod_v E (1 + W_v (e^t - 1))^a_v,  W_v ~ Beta(a_v, c - a_v),
+
+where a_v marked values of the field are equal; what a_v >= c records have may be all that a cluster has. A count that
+is less probable than `SCORE` standard scores by Chernoff's bound is no accident.
 """
 
 from __future__ import annotations
@@ -468,11 +474,8 @@ def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> No
             continue
         at = at[pair.original[name].present[at] & ~pair.follows[name][at]]
         kept = int(same_values(pair.original[name], pair.masked[name])[at].sum())
-        codes = _codes(pair.original[name], pair.original[name])[at]
-        alike_there = np.bincount(codes)[codes] if at.size else np.zeros(0)
-        chances = np.minimum(alike_there / cluster, 1.0)
-        mean = float(chances.sum())
-        allowed = math.floor(mean + SCORE * math.sqrt(mean)) + SPARE
+        alike = np.bincount(_codes(pair.original[name], pair.original[name])[at])
+        allowed = most_own(alike[alike > 0], cluster)
         if kept > allowed:
             found.problems.append(
                 Note(
@@ -490,3 +493,26 @@ def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> No
     found.checked.append(
         f"{counted(values, 'value that was', 'values that were')} to be replaced, in {counted(proved, 'field')}"
     )
+
+
+def most_own(alike: NDArray[np.integer], cluster: int) -> int:
+    """Return how many replaced values may be the respondents' own by chance.
+
+    Parameters
+    ----------
+    alike : ndarray of int
+        Of each different value that was to be replaced: how many records have it.
+    cluster : int
+        Fewest values that one is drawn from.
+    """
+    t = np.geomspace(0.01, 30.0, 200)
+    bound = np.full_like(t, SCORE**2 / 2 + math.log(SCORE * math.sqrt(2 * math.pi)))  # of the normal distribution
+    for a, times in zip(*np.unique(alike, return_counts=True), strict=True):
+        if a >= cluster:
+            bound += times * a * t
+            continue
+        j = np.arange(a)[:, None]
+        factors = np.log((a - j) * (a + j) / ((j + 1) * (cluster + j))) + np.log(np.expm1(t))
+        moments = np.vstack([np.zeros_like(t), np.cumsum(factors, axis=0)])
+        bound += times * np.logaddexp.reduce(moments, axis=0)
+    return min(math.floor((bound / t).min()), int(alike.sum()))

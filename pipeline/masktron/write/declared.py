@@ -82,6 +82,9 @@ def declared_from(content: Mapping[str, Any], masked: tuple[str, ...]) -> Declar
         raise ValueError("'settled' holds what is no sum of squares")
     if not {*told.settled, *told.marked} <= {*drawn}:
         raise ValueError("it tells of drawn values in a field that was not drawn")
+    for name, positions in told.marked.items():
+        if len({*positions}) < len(positions):
+            raise ValueError(f"'marked' names a value of {name} twice")
     if isinstance(contract, IdenticalGroups) and drawn:
         raise ValueError("it promises identical groups for fields that were drawn record by record")
     if isinstance(contract, PartitionedSynthesis) and drawn and groups is None:
