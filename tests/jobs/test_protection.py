@@ -139,7 +139,9 @@ def test_exchanged_values_are_those_of_the_original_but_for_what_settling_moved(
     less = after.copy()
     less[0, 1] = np.nan
     (problem,) = says(ValuesExchanged(), pair_of(before, less))
-    assert f"V1 has {N - 1} values, and {N} in the original" in sentence(problem)
+    assert sentence(problem) == (
+        "V1, which made drew, has no value where the original has one in 1 record, first in record 1 of the original"
+    )
     assert says(ModelDrawn(), pair_of(before, moved)) == []
     after[:3] = before[:3]
     after[3:] = np.roll(before[3:], 1, axis=0)
@@ -345,7 +347,7 @@ def test_replaced_values_are_the_own_ones_by_chance_alone() -> None:
 def test_marked_values_that_stay_are_found(alike: int) -> None:
     pair, marked = marked_case(0, alike)
     same = pair_of(pair.original["V0"].values[:, None], pair.original["V0"].values[:, None])
-    (problem,) = says(MarkedReplaced(10), same, marked=marked)
+    problem, _ = says(MarkedReplaced(10), same, marked=marked)
     assert "values of V0 that made was to replace are the respondents' own" in sentence(problem)
     follows = pair_of(same.original["V0"].values[:, None], same.masked["V0"].values[:, None], V0=np.ones(200))
     assert says(MarkedReplaced(10), follows, marked=marked) == []
@@ -394,6 +396,15 @@ def test_codes_for_missing_values_are_no_values() -> None:
 # the command, on files and manifests made by hand
 
 
+METHODS = {
+    "partitioned-synthesis": "hybrid_micro",
+    "model-drawn": "ipso",
+    "noise-added": "noise",
+    "marked-replaced": "hierarchical",
+}
+"""A method for each contract."""
+
+
 class Case:
     """A file whose A, B and T were drawn record by record, its manifest signed by hand."""
 
@@ -434,8 +445,12 @@ class Case:
         write_data(self.out, rows)
         content = json.loads(self.manifest.read_text())
         content["output"]["sha256"] = hashlib.sha256(self.out.read_bytes()).hexdigest()
+        kind = contract["kind"]
+        content["config"] |= {"method": METHODS[kind], "params": {}}
+        if kind == "noise-added":
+            content["config"]["params"] = {"c": contract["share"] / (1 - contract["share"])}
         content["declared"] = {
-            "method": "made",
+            "method": METHODS[kind],
             "contract": contract,
             "drawn": ["A", "B", "T"],
             "groups": None,
@@ -473,7 +488,7 @@ def test_a_drawn_file_complies_with_its_contract(tmp_path: Path, shuffle: bool) 
     assert result.problems[0].startswith("3 records hold their own values"), result.problems
     without = case.check(original=False)
     assert without.complies
-    assert "what made promises: needs the original" in without.not_checked
+    assert "what hybrid_micro promises: needs the original" in without.not_checked
 
 
 def test_groups_that_are_too_small_or_too_few_are_found(tmp_path: Path) -> None:
@@ -497,14 +512,61 @@ def test_noise_and_marks_reach_the_command(tmp_path: Path) -> None:
     case = Case(tmp_path)
     case.write({"kind": "noise-added", "share": 0.01, "of": "the original"})
     assert case.check().complies, case.check()
-    case.write({"kind": "noise-added", "share": 9.0, "of": "the original"})
+    far = [dict(one) for one in case.drawn]
+    for at, (row, drawn) in enumerate(zip(case.rows, case.drawn, strict=True)):
+        drawn["A"] = int(str(row["A"])) + 1 + at % 2
+        drawn["T"] = drawn["A"] + drawn["B"]
+    case.write({"kind": "noise-added", "share": 0.01, "of": "the original"})
     assert any("the noise in A" in problem for problem in case.check().problems)
-    case.write({"kind": "marked-replaced", "cluster": 10}, marked={"A": list(range(N))})
+    case.drawn = far
+    marked = {name: list(range(N)) for name in "ABT"}
+    case.write({"kind": "marked-replaced", "cluster": 10}, marked=marked)
     assert case.check().complies
     for row, drawn in zip(case.rows, case.drawn, strict=True):
         drawn |= {name: row[name] for name in ("A", "B", "T")}  # type: ignore[misc]
-    case.write({"kind": "marked-replaced", "cluster": 10}, marked={"A": list(range(N))})
-    assert any("that made was to replace" in problem for problem in case.check().problems)
+    case.write({"kind": "marked-replaced", "cluster": 10}, marked=marked)
+    assert any("that hierarchical was to replace" in problem for problem in case.check().problems)
+
+
+FORGED: dict[str, tuple[dict[str, Any], Callable[[Case], object], str]] = {
+    "a text": (SYNTHESIS, lambda case: case.drawn[7].update(A="x"), "A, which hybrid_micro drew, is no number in 1"),
+    "a gap": (SYNTHESIS, lambda case: case.drawn[7].pop("A"), "has no value where the original has one in 1 record"),
+    "a column put back but for one value": (
+        SYNTHESIS,
+        lambda case: [drawn.update(A=row["A"]) for row, drawn in zip(case.rows[1:], case.drawn[1:], strict=True)],
+        "values of A, which hybrid_micro drew, are the respondents' own",
+    ),
+    "nothing is marked": (
+        {"kind": "marked-replaced", "cluster": 10},
+        lambda _: None,
+        "hierarchical changed no value",
+    ),
+    "few values are marked": (
+        {"kind": "marked-replaced", "cluster": 10, "marked": {"A": [1, 2], "B": [3]}},
+        lambda _: None,
+        "values of B beyond its threshold are not marked as replaced in the manifest",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_release_is_found(tmp_path: Path, name: str) -> None:
+    contract, forge, problem = FORGED[name]
+    case, marked = Case(tmp_path), contract.get("marked", {})
+    forge(case)
+    contract = {key: value for key, value in contract.items() if key != "marked"}
+    case.write(contract, marked=marked, groups=case.groups if contract == SYNTHESIS else None)
+    assert any(problem in found for found in case.check().problems), case.check().problems
+
+
+def test_a_contract_of_another_method_is_found(tmp_path: Path) -> None:
+    case = Case(tmp_path)
+    case.write({"kind": "model-drawn"})
+    assert case.check().complies
+    content = json.loads(case.manifest.read_text())
+    content["config"]["method"] = "shuffling"
+    case.manifest.write_text(json.dumps(content))
+    assert any("but shuffling, the method of its settings, promises" in one for one in case.check().problems)
 
 
 # the manifest

@@ -17,6 +17,7 @@ from masktron.jobs.common import shown_path
 from masktron.jobs.lowering.level_treatments import LevelReleases, described_as_wide
 from masktron.jobs.lowering.released_units import ReleasedUnits, alike_in_release, around_members, layouts_as_read
 from masktron.jobs.rules_again import RulesAgain
+from masktron.methods.chosen import chosen
 from masktron.problems.level_names import LevelNames
 from masktron.problems.problem import Note, Sentence
 from masktron.progress import Told
@@ -138,10 +139,22 @@ def _verified_steps(
         left = left_by_steps(release.described.treatments, before, data, release.rows)
         release = replace(release, before=left)
         found.add(records.verify(release, left))
+    found.problems += _other_contract(described)
     found.add(method_contract.verify(release))
     if isinstance(source, WideSource):
         found.notes += _counted_members(source, release.names, [*found.problems, *found.notes])
     return VerifiedRelease(found, min_group, alike_in_release(source, described, data))
+
+
+def _other_contract(described: DescribedRelease) -> list[str]:
+    """Say where a manifest declares what its method, with its parameters, does not promise."""
+    method, declared = chosen(described.method, described.params, described.k).method, described.declared
+    if (method.name, method.contract) == (declared.method, declared.contract):
+        return []
+    return [
+        f"the manifest declares of {declared.method} that {declared.contract.says}; but {method.name}, the method of "
+        f"its settings, promises that {method.contract.says}"
+    ]
 
 
 def _counted_members(source: WideSource, names: LevelNames, said: Iterable[Sentence]) -> list[str]:

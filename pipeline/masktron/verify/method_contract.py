@@ -21,6 +21,12 @@ of chi-squares, whose lower quantile is that of Wilson and Hilferty (1931) at `S
 by which settling moved them, which the manifest has: of all ways to pair two sets of numbers, that by rank has the
 least sum. It holds without chance, but for rounding.
 
+**Kinds of values.** Drawn values are numbers where the original has numbers, categories that the original has, and
+missing where it lacks a value.
+
+**Fields.** A drawn field is not published as it was. Of its values that fewer than k records share, at most half are
+the respondents' own.
+
 **Marked values.** They are drawn by the Bayesian bootstrap (Rubin 1981) from clusters of at least c values. The
 weight of a value that a of the cluster have is Beta(a, c - a), and those of different values are negatively
 associated (Joag-Dev and Proschan 1983). So the count of values that are the respondents' own has a moment
@@ -30,6 +36,8 @@ generating function of at most
 
 where a_v marked values of the field are equal; what a_v >= c records have may be all that a cluster has. A count that
 is less probable than `SCORE` standard scores by Chernoff's bound is no accident.
+So is a file in which no marked value is another one. Where thresholds are quantiles, they are computed anew from the
+original, and every value beyond them is marked.
 """
 
 from __future__ import annotations
@@ -59,10 +67,11 @@ from masktron.contracts import (
 from masktron.counts import counted
 from masktron.problems.problem import Field, Note, fields
 from masktron.sources.column import Column, OnDemand
-from masktron.verify.cells import combinations_of, published_as_it_was, same_values
+from masktron.verify.cells import combinations_of, numbered, published_as_it_was, same_values
 from masktron.verify.findings import Findings
 from masktron.verify.release import Release
 from masktron.write.declared import Declared
+from masktron.write.manifest import DescribedRelease
 
 SCORE = 5.0
 """Standard scores that a figure may be off its expectation."""
@@ -70,6 +79,8 @@ FORCED = 0.01
 """Share of the records that may keep their values, if `mask` reported so many."""
 ROUNDED = 1e-9
 """Share of the largest value that sums of squares may be off by rounding."""
+QUANTILE = 0.85
+"""The threshold of a field, where the settings give none."""
 SPARE = 2
 """Records beyond that, for expectations so small that a score says nothing."""
 
@@ -161,7 +172,10 @@ def verify(release: Release) -> Findings:
         codes=release.described.missing,
         k=release.described.k,
     )
-    return check_pair(declared, pair)
+    found = check_pair(declared, pair)
+    if isinstance(declared.contract, MarkedReplaced):
+        _unmarked(declared, release.described, pair, found)
+    return found
 
 
 def check_groups(declared: Declared, records: int | None) -> Findings:
@@ -195,9 +209,10 @@ def check_groups(declared: Declared, records: int | None) -> Findings:
 def check_pair(declared: Declared, pair: Pair) -> Findings:
     """Test the contract of the drawn fields against the original."""
     found = Findings()
+    if not pair.original or not len(pair.groups):
+        return found
+    _kinds_of_values(declared, pair, found)
     match declared.contract:
-        case _ if not pair.original or not len(pair.groups):
-            pass
         case IdenticalGroups():
             pass
         case MarkedReplaced() as promised:
@@ -342,13 +357,61 @@ def _codes(before: Column, after: Column) -> Labels:
     return np.where(as_texts >= 0, as_texts + as_numbers.max(initial=-1) + 1, as_numbers).astype(np.intp)
 
 
+def _kinds_of_values(declared: Declared, pair: Pair, found: Findings) -> None:
+    """A drawn value is a number or a category of the original, and missing where the original is."""
+    for name, before in pair.original.items():
+        now = pair.masked[name]
+        there = before.present & now.present
+        wrong = {
+            "has no value where the original has one": before.present & ~now.present,
+            "has a value where the original has none": now.present & ~before.present,
+            "is no number": there & ~now.is_number if before.numeric else np.zeros_like(there),
+            "is a category that the original does not have": np.zeros_like(there)
+            if before.numeric
+            else there & _is_new(before, now),
+        }
+        found.problems += [
+            Note(
+                "{field}, which {method} drew, {what} in {cells:record}, first in record {first} of the original",
+                field=Field(name),
+                method=declared.method,
+                what=what,
+                cells=int(cells.sum()),
+                first=int(np.argmax(cells)) + 1,
+            )
+            for what, cells in wrong.items()
+            if cells.any()
+        ]
+
+
+def _is_new(before: Column, now: Column) -> CellMask:
+    """Tell which values no cell of the original has, shape (n,)."""
+    own, theirs = numbered([before, now])
+    return theirs > own.max(initial=-1)  # numbers are given in the order in which values are met
+
+
 def _kept_fields(declared: Declared, pair: Pair, found: Findings) -> None:
     """A drawn field is not published as it was, unless the rules leave it no choice."""
     for name, before in pair.original.items():
         free = before.present & ~pair.follows[name]
+        codes = _codes(before, before)[: len(free)]
+        rare = np.flatnonzero(free & (np.bincount(codes + 1)[codes + 1] < pair.k))
+        kept = int(same_values(before, pair.masked[name])[rare].sum())
         if free.any() and published_as_it_was(before, pair.masked[name]):
             drawn = "the field {field}, which {method} drew, is published as it was, in every record"
             found.problems.append(Note(drawn, field=Field(name), method=declared.method))
+        elif kept > len(rare) / 2 + SPARE:
+            found.problems.append(
+                Note(
+                    "{kept} of {rare} values of {field}, which {method} drew, are the respondents' own, among those "
+                    "that fewer than {k} records share",
+                    kept=kept,
+                    rare=len(rare),
+                    field=Field(name),
+                    method=declared.method,
+                    k=pair.k,
+                )
+            )
 
 
 # noise
@@ -398,20 +461,8 @@ def _same_values(declared: Declared, pair: Pair, found: Findings) -> None:
     proved = 0
     for name, before in pair.original.items():
         own, now = before.values[before.present], pair.masked[name].values[pair.masked[name].present]
-        if not before.numeric or np.isnan(own).any() or np.isnan(now).any():
-            continue
-        if len(own) != len(now):
-            found.problems.append(
-                Note(
-                    "{field} has {now:value}, and {own} in the original: {method} exchanges values, and makes or "
-                    "removes none",
-                    field=Field(name),
-                    now=len(now),
-                    own=len(own),
-                    method=declared.method,
-                )
-            )
-            continue
+        if not before.numeric or np.isnan(now).any() or len(own) != len(now):
+            continue  # what is no number, or missing, was said
         own, now = np.sort(own), np.sort(now)
         scale = float(np.abs(own).max(initial=0.0)) or 1.0
         apart = math.sqrt(float(np.square((now - own) / scale).sum()))
@@ -464,7 +515,7 @@ def _squares(values: NDArray[np.float64], groups: Labels, count: int) -> NDArray
 
 
 def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> None:
-    n, values, proved = len(pair.groups), 0, 0
+    n, values, own, proved = len(pair.groups), 0, 0, 0
     for name, positions in declared.marked.items():
         at = np.array(positions, dtype=np.intp)
         if at.size and at.max() >= n:
@@ -489,7 +540,12 @@ def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> No
                 )
             )
         values += int(at.size)
+        own += kept
         proved += 1
+    if own == values and (values or not any(declared.marked.values())):
+        found.problems.append(
+            f"{declared.method} changed no value: {counted(values, 'value')} of the manifest were to be replaced"
+        )
     found.checked.append(
         f"{counted(values, 'value that was', 'values that were')} to be replaced, in {counted(proved, 'field')}"
     )
@@ -516,3 +572,39 @@ def most_own(alike: NDArray[np.integer], cluster: int) -> int:
         moments = np.vstack([np.zeros_like(t), np.cumsum(factors, axis=0)])
         bound += times * np.logaddexp.reduce(moments, axis=0)
     return min(math.floor((bound / t).min()), int(alike.sum()))
+
+
+def _unmarked(declared: Declared, described: DescribedRelease, pair: Pair, found: Findings) -> None:
+    """Every value beyond its threshold is marked, where the threshold is a quantile of the part of the file."""
+    params = described.params
+    if {"thresholds", "variables"} & params.keys():
+        found.not_checked.append(
+            "whether all values beyond their thresholds were replaced: the settings name thresholds or variables"
+        )
+        return
+    quantile, side = float(params.get("quantile", QUANTILE)), str(params.get("side", "upper"))
+    solved = {name for name, *_ in described.solved}
+    for name, before in pair.original.items():
+        if not before.numeric or name in solved:
+            continue
+        beyond = np.zeros(len(pair.groups), dtype=np.bool_)
+        for part in np.unique(pair.groups):
+            rows = np.flatnonzero((pair.groups == part) & before.present)
+            values = before.values[rows] / 2  # differences do not overflow
+            room = ROUNDED * np.abs(values).max(initial=0.0)
+            if not len(rows):
+                continue
+            if side != "lower":
+                beyond[rows] |= values > np.quantile(values, quantile) + room
+            if side != "upper":
+                beyond[rows] |= values < np.quantile(values, 1 - quantile) - room
+        marked = np.zeros_like(beyond)
+        marked[[at for at in declared.marked.get(name, ()) if at < len(marked)]] = True
+        if left := int((beyond & ~marked & ~pair.follows[name]).sum()):
+            found.problems.append(
+                Note(
+                    "{left} values of {field} beyond its threshold are not marked as replaced in the manifest",
+                    left=left,
+                    field=Field(name),
+                )
+            )

@@ -150,6 +150,10 @@ class DescribedRelease:
         How the original was read, and so how both files are, where the user says nothing else.
     limits : mapping of str to float
         Bounds of figures under which the file was published.
+    method : str
+        By its name in the settings.
+    params : mapping of str to value
+        Of the method, as the settings give them.
     roles : mapping of str to str
         The role of each field of the original, in its order.
     quasi_identifiers : tuple of str
@@ -193,6 +197,8 @@ class DescribedRelease:
     documents: Mapping[str, str] = field(default_factory=dict)
     reading: ReadOptions = AS_IT_SAYS
     limits: Mapping[str, float] = field(default_factory=dict)
+    method: str = "mdav"
+    params: Mapping[str, Any] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
     quasi_identifiers: tuple[str, ...] = ()
     phase: str | None = None
@@ -446,6 +452,8 @@ def _described(content: _Content) -> DescribedRelease:
             format=config.format or content.repeat.format, options=config.format_options, levels=config.levels
         ),
         limits=config.limits,
+        method=config.method,
+        params=config.params,
         roles=roles,
         quasi_identifiers=config.quasi_identifiers,
         phase=config.phase,
@@ -465,7 +473,17 @@ def _described(content: _Content) -> DescribedRelease:
 
 def _settings(content: _Content) -> Config:
     """Return those settings of the run that a check needs; former versions had others beside them."""
-    wanted = ("format", "format_options", "levels", "limits", "phase", "quasi_identifiers", "roles")
+    wanted = (
+        "format",
+        "format_options",
+        "levels",
+        "limits",
+        "method",
+        "params",
+        "phase",
+        "quasi_identifiers",
+        "roles",
+    )
     settings = without_named_only(content.config, Config)
     return config_from({name: settings[name] for name in wanted if name in settings})
 
