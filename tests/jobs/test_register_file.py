@@ -21,6 +21,7 @@ from masktron.errors import DocumentError
 from masktron.jobs.register import register_file
 from masktron.jobs.register.register_file import opened_register
 from masktron.setting_values import Register
+from masktron.stopping import stoppable
 from refusals import refused
 
 ADDING = """
@@ -131,6 +132,22 @@ def test_a_run_that_was_killed_before_its_first_line_leaves_a_register_that_can_
     register.count.write_text("0\n")
     with opened_register(register) as book:
         assert (book.secret, len(book.entries)) == (secret, 1)
+
+
+def test_a_run_that_is_ended_names_the_files_of_the_register(
+    register: Register, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kinds, files in (
+        ([], [register.path, register.salt, register.count]),
+        ([], []),
+        (["test"], [register.path, register.count]),
+    ):
+        with pytest.raises(SystemExit), stoppable(), opened_register(register) as book:
+            for kind in kinds:
+                book.add({"kind": kind})
+            os.kill(os.getpid(), signal.SIGTERM)
+        written = f"written before that: {', '.join(map(str, files))}" if files else "nothing was written"
+        assert capsys.readouterr().err == f"terminated; {written}\n"
 
 
 @pytest.mark.parametrize("line", [1, 2, 3])

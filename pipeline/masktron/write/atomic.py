@@ -90,6 +90,12 @@ def table_published(target: str) -> None:
         published.add_table(target)
 
 
+def written_in_place(path: Path) -> None:
+    """Take note of a file that is there and added to, where somebody wants to know."""
+    if (published := _PUBLISHED.get()) is not None:
+        published.expect(str(path), path, path)
+
+
 def parts_begun(folder: Path) -> None:
     """Take note of a folder where finished parts of the run stay if it is ended, where somebody wants to know."""
     if (published := _PUBLISHED.get()) is not None:

@@ -28,7 +28,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.files import read_text, refuse_special
 from masktron.problems.problem import Place, Problem
 from masktron.setting_values import Register
-from masktron.write.atomic import atomic_path
+from masktron.write.atomic import atomic_path, written_in_place
 
 if sys.platform != "win32":
     import fcntl
@@ -95,6 +95,7 @@ class OpenRegister:
         torn, self.torn = self.torn, 0
         before = self._end, self._chain, len(self.entries)
         try:
+            written_in_place(self._register.path)
             if torn:
                 os.ftruncate(self._descriptor, self._end)
             if torn and self.entries:
@@ -180,6 +181,7 @@ def _opened(path: Path) -> int:
     except (OSError, ValueError) as problem:
         raise _unusable(path, getattr(problem, "strerror", None) or str(problem)) from None
     if created:
+        written_in_place(path)
         with suppress(OSError):  # some file systems cannot sync a folder
             folder = os.open(path.parent, os.O_RDONLY)
             try:
@@ -226,7 +228,7 @@ def _counted(register: Register, *, new: bool) -> tuple[int, str]:
 
 
 def _write_count(register: Register, text: str) -> None:
-    with atomic_path(register.count, noted=False) as temporary:
+    with atomic_path(register.count) as temporary:
         temporary.write_text(text, encoding="ascii")
 
 
